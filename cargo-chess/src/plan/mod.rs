@@ -1,12 +1,12 @@
 //! The plan of a build: the workspace's directories, and each package with its treatment.
 
 mod metadata;
-mod outside;
 mod packages;
 mod place;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod uncontrolled_code;
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -10,7 +10,7 @@ use super::early_timeouts;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
 use super::live::Live;
-use super::outside::Outside;
+use super::outside_effects::OutsideEffects;
 use super::progress::Progress;
 use super::reporter::Reporter;
 use super::summary::{Guarantee, counts};
@@ -38,7 +38,7 @@ pub(crate) struct Human<W> {
     /// Tests that failed or got no verdict. They are reported at the end.
     failures: Vec<(TestFinished, Detail)>,
     guarantee: Guarantee,
-    outside: Outside,
+    outside: OutsideEffects,
     /// The shard that the run is.
     shard: Option<Shard>,
 }
@@ -80,7 +80,7 @@ impl<W: Write> Human<W> {
             progress,
             failures: Vec::new(),
             guarantee: Guarantee::default(),
-            outside: Outside::default(),
+            outside: OutsideEffects::default(),
             shard: None,
         }
     }

@@ -15,7 +15,7 @@ mod fallback;
 mod instructions;
 mod linking;
 mod mirror;
-mod outside;
+mod outside_files;
 mod rejected_sites;
 mod rewriting;
 mod sources;

@@ -16,7 +16,7 @@ use super::compiled::listed;
 use super::facade_args;
 use super::instructions::{Instructions, PackageInstructions};
 use super::mirror::{self, link, write};
-use super::outside::{Outside, normalized};
+use super::outside_files::{OutsideFiles, normalized};
 use super::rejected_sites::RejectedSites;
 use super::rewriting::{Rewriting, is_apart};
 use super::unit::Unit;
@@ -38,7 +38,7 @@ pub(super) struct Sources<'a> {
     /// The directory of the files that the package's build script generated.
     out_dir: Option<Utf8PathBuf>,
     /// The files of the unit outside the package's directory.
-    outside: Outside,
+    outside: OutsideFiles,
     /// The directories that are copied only because a file somewhere below them is copied.
     ways: BTreeSet<Utf8PathBuf>,
     /// The copy of the file system's root.
@@ -77,7 +77,7 @@ impl<'a> Sources<'a> {
             out_dir: env::var("OUT_DIR")
                 .ok()
                 .map(|it| normalized(it.as_str().into())),
-            outside: Outside::beside(&base, unit),
+            outside: OutsideFiles::beside(&base, unit),
             ways: BTreeSet::new(),
             copy: base,
             copies: instructions.sources.canonicalize_utf8()?,

@@ -3,7 +3,7 @@
 //! A task never waits in the kernel. It tries the call without blocking. If the call would block,
 //! the task is disabled until a call of another task makes its descriptor ready (CHESS section
 //! 3.4). Descriptors that something outside the process makes ready are handled by
-//! [`super::outside`].
+//! [`super::outside_waits`].
 
 use core::panic::Location;
 

@@ -30,7 +30,7 @@ mod monitor_hooks;
 mod object;
 pub(crate) mod opaque;
 mod options;
-mod outside;
+mod outside_waits;
 mod panic_hook;
 mod parking;
 mod policy;
@@ -80,7 +80,7 @@ pub use mark::{mark, marked_line};
 pub(crate) use monitor_calls::{allocated, frees, frees_objects, plain_access, reallocated};
 pub(crate) use monitor_hooks::{DataAccess, How, MonitorHooks, SyncAccess};
 pub(crate) use options::{Limit, Spurious, Timers};
-pub(crate) use outside::{
+pub(crate) use outside_waits::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
 };

@@ -4,8 +4,8 @@ use core::mem::{self, offset_of};
 
 use super::debugger::{self, Debugger, LiveDebugger};
 use super::exploration::{self, Exploration};
+use super::live_trace::{self, LiveTrace, Trace};
 use super::supervisor_output::{self, SupervisorOutput};
-use super::trace::{self, LiveTrace, Trace};
 use crate::base::memory;
 use crate::execution::{self, Execution};
 use crate::interpose::{self, Process, TaskThreads};
@@ -45,7 +45,7 @@ const _: () = {
     assert!(offset_of!(Engine, monitors) == monitor::PLACE.offset());
     assert!(offset_of!(Engine, process) == interpose::PLACE.offset());
     assert!(offset_of!(Engine, supervisor_output) == supervisor_output::PLACE.offset());
-    assert!(offset_of!(Engine, trace) == trace::PLACE.offset());
+    assert!(offset_of!(Engine, trace) == live_trace::PLACE.offset());
     assert!(offset_of!(Engine, debugger) == debugger::PLACE.offset());
     assert!(offset_of!(Engine, exploration) == exploration::PLACE.offset());
 };

@@ -7,7 +7,7 @@
 
 mod diff;
 mod files;
-mod outside;
+mod outside_files;
 mod reviewed;
 mod snapshots;
 
@@ -95,7 +95,7 @@ fn review(session: &Session, shell: Shell) -> Result<Vec<Reviewed>> {
         let metadata = session.plan.metadata.packages.iter();
         let described = metadata.filter(|it| it.id.repr == package.id);
         let outside = described
-            .flat_map(|it| outside::files(it, &treatment))
+            .flat_map(|it| outside_files::files(it, &treatment))
             .collect();
         let (found, unreadable) = files::review(package, &treatment, outside)?;
         reviewed.extend(found);

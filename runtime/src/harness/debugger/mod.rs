@@ -5,14 +5,14 @@
 //! [`Board`] through the symbol `chess_debugger`, and has a breakpoint on `chess_stop`. The
 //! execution waits until the script has written to the board where it wants to stop.
 
-mod words;
+mod stop_text;
 
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::process;
 
 use super::json::Object;
-use super::{supervisor_output, trace};
+use super::{live_trace, supervisor_output};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys;
 use crate::execution::stack::{self, Frame};
@@ -87,7 +87,7 @@ pub(crate) struct Debugger {
 }
 
 /// The place of the state of stops.
-pub(super) const PLACE: Place<Debugger> = Place::after(&trace::PLACE);
+pub(super) const PLACE: Place<Debugger> = Place::after(&live_trace::PLACE);
 
 impl Debugger {
     pub(crate) const fn new() -> Self {
@@ -223,7 +223,7 @@ impl Listener for LiveDebugger {
         let wanted = debugger.board.stops.load(Ordering::Relaxed);
         if !is_passed && (costs || wanted == AT_NEXT_SWITCH) {
             stop(execution, Why::Event, &|| {
-                words::switch(execution, next, costs)
+                stop_text::switch(execution, next, costs)
             });
         }
     }
@@ -235,14 +235,16 @@ impl Listener for LiveDebugger {
             Ending::Finished | Ending::NoDonor(_) | Ending::Unclean | Ending::NeedsProcess(_)
         );
         if is_on() && is_failure && !debugger().is_passed() {
-            stop(execution, Why::Event, &|| words::end(execution));
+            stop(execution, Why::Event, &|| stop_text::end(execution));
         }
     }
 
     #[cold]
     fn panics(&self, execution: &Execution, panic: &Panic) {
         if is_on() && !debugger().is_passed() {
-            stop(execution, Why::Event, &|| words::panic(execution, panic));
+            stop(execution, Why::Event, &|| {
+                stop_text::panic(execution, panic)
+            });
         }
     }
 
@@ -250,7 +252,9 @@ impl Listener for LiveDebugger {
     #[cold]
     fn faults(&self, execution: &Execution, address: usize) {
         if is_on() && !debugger().is_passed() {
-            stop(execution, Why::Fault, &|| words::fault(execution, address));
+            stop(execution, Why::Fault, &|| {
+                stop_text::fault(execution, address)
+            });
         }
     }
 }
@@ -271,7 +275,7 @@ fn name_threads(execution: &Execution) {
             if wanted {
                 name.extend_from_slice(OWN_THREADS);
             } else {
-                words::write_name(execution, id, name);
+                stop_text::write_name(execution, id, name);
             }
             sys::name_thread(pool.get(task.donor).kernel_thread, name);
         }
@@ -282,7 +286,7 @@ fn name_threads(execution: &Execution) {
 #[inline(never)]
 fn stop(execution: &Execution, why: Why, words: &dyn Fn() -> String) {
     name_threads(execution);
-    stack::in_a_copy(|| debugger().show(why, &words(), &words::tasks(execution)));
+    stack::in_a_copy(|| debugger().show(why, &words(), &stop_text::tasks(execution)));
     debugger()
         .board
         .stops

@@ -7,7 +7,7 @@ use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
 use crate::harness::request::Request;
 use crate::harness::run::{Root, set_strategy, strategy};
-use crate::harness::{debugger, failures, report, trace};
+use crate::harness::{debugger, failures, live_trace, report};
 use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
 
@@ -163,10 +163,10 @@ impl Explorer<'_> {
         strategy(engine).begin();
         engine.exploration.learnt = engine.monitors.races.learnt();
         debugger::set_enabled(request.debugged.is_some());
-        trace::set_enabled(&mut engine.execution, request.traced);
+        live_trace::set_enabled(&mut engine.execution, request.traced);
         let mut failure = self.run_once(engine);
         debugger::set_enabled(false);
-        trace::set_enabled(&mut engine.execution, false);
+        live_trace::set_enabled(&mut engine.execution, false);
         if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
             engine.monitors.races.show();
             strategy(engine).retry();

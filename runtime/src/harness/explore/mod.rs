@@ -11,7 +11,7 @@ use super::helpers::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, warm_up};
 use super::work::{self, Counted};
-use super::{Test, body, debugger, foreign_threads, trace};
+use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
 use crate::base::sys;
@@ -394,7 +394,7 @@ impl Explorer<'_> {
         engine.exploration.body = BodyOutcome::Unfinished;
         let data = core::ptr::from_ref(self.test).cast_mut().cast();
         debugger::await_one();
-        trace::begins(&engine.execution);
+        live_trace::begins(&engine.execution);
         run_tasks(engine, Entry::Rust(body::run, data));
         if self.is_helper {
             return;

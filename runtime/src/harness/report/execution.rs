@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chess_vocabulary::{Class, Hold, Token as _};
 
-use super::order::order;
+use super::happens_before::happens_before;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::calls::NONE;
@@ -51,7 +51,7 @@ pub(super) fn events(
     names: &ObjectNames,
     wants_order: bool,
 ) -> impl Iterator<Item = String> {
-    let mut order = wants_order.then(|| order(execution).into_iter());
+    let mut order = wants_order.then(|| happens_before(execution).into_iter());
     let gives = given_while_waiting(&execution.log.events);
     let mut seen = execution.log.values.seen.iter().peekable();
     let events = execution.log.events.iter().enumerate();

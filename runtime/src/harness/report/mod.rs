@@ -1,8 +1,8 @@
 //! Reports to the supervisor: the lines of the protocol.
 
 mod execution;
-mod order;
-mod words;
+mod failure_messages;
+mod happens_before;
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ pub(super) use execution::shows_object;
 use execution::{
     blocked_task, calls, decided, early_waits, events, location, panics, place, tasks,
 };
-use words::blocked_site;
-pub(super) use words::{given_up, in_words};
+use failure_messages::blocked_site;
+pub(super) use failure_messages::{given_up, in_words};
 
 /// The line for a request that cannot be served.
 pub(super) fn error(message: &str) -> String {

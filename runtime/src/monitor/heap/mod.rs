@@ -1,8 +1,8 @@
 //! Memory errors: accesses to free memory, and invalid frees.
 
 mod leak;
+mod message;
 mod places;
-mod words;
 
 use core::ops::ControlFlow;
 

@@ -18,7 +18,7 @@ use crate::digest;
 
 /// The files, by their absolute paths without `.` and `..`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Outside {
+pub(super) struct OutsideFiles {
     /// The file that stores them.
     known: Utf8PathBuf,
     /// For each file, the name that decides its treatment: relative to the package's directory in
@@ -26,7 +26,7 @@ pub(super) struct Outside {
     files: BTreeMap<Utf8PathBuf, Utf8PathBuf>,
 }
 
-impl Outside {
+impl OutsideFiles {
     /// Loads the stored files of `unit`, whose package has its copy at `copy`.
     pub(super) fn beside(copy: &Utf8Path, unit: &Unit) -> Self {
         let known = Utf8PathBuf::from(format!("{copy}.{}{}.outside", unit.crate_name, unit.extra));
@@ -105,12 +105,12 @@ mod tests {
 
     #[test]
     fn units_with_the_same_files_share_a_copy() {
-        let mut one = Outside::default();
+        let mut one = OutsideFiles::default();
         let copy = Utf8Path::new("/t/bank-1");
         assert_eq!(one.copy(copy), copy);
         assert!(one.add(Utf8Path::new("/x.rs"), Utf8Path::new("../x.rs")));
         assert!(!one.add(Utf8Path::new("/x.rs"), Utf8Path::new("../x.rs")));
-        let other = Outside {
+        let other = OutsideFiles {
             known: "/t/elsewhere".into(),
             ..one.clone()
         };

@@ -7,9 +7,9 @@ use crate::text::plural;
 
 /// Each sentence, with the tests that it was said of.
 #[derive(Default)]
-pub(super) struct Outside(BTreeMap<String, Vec<String>>);
+pub(super) struct OutsideEffects(BTreeMap<String, Vec<String>>);
 
-impl Outside {
+impl OutsideEffects {
     /// Takes a finished test into account.
     pub(super) fn add(&mut self, test: &TestFinished) {
         for sentence in &test.outside {
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn what_many_tests_did_is_said_once() {
-        let mut outside = Outside::default();
+        let mut outside = OutsideEffects::default();
         for (name, sentences) in [
             ("a", &["waited for a child process"][..]),
             ("b", &["waited for a child process", "used a socket"]),

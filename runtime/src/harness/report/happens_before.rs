@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::execution::{Effect, Event, Execution, ObjectId, Op, TaskId, task_of_object};
 
 /// For each event the events of other tasks that it directly follows.
-pub(super) fn order(execution: &Execution) -> Vec<Vec<usize>> {
+pub(super) fn happens_before(execution: &Execution) -> Vec<Vec<usize>> {
     let scopes = execution
         .live_tasks()
         .filter(|(_, task)| task.scope != ObjectId::NONE)
