@@ -115,6 +115,8 @@ pub(crate) struct Execution {
     pub(crate) last_switch: u64,
     /// The step at which a task last waited, as its yields indicate.
     pub(crate) last_wait: u64,
+    /// The step at which the newest task was created.
+    pub(super) last_spawn: u64,
     /// Past the limit: no task's slice ends before this step.
     pub(super) slice_end: u64,
     /// Past the limit, if the tasks repeated a cycle of events there: their newest switch at that
@@ -194,6 +196,7 @@ impl Execution {
             preemptions: 0,
             last_switch: 0,
             last_wait: 0,
+            last_spawn: 0,
             slice_end: 0,
             circle: None,
             waits: 0,
@@ -236,6 +239,7 @@ impl Execution {
         self.early_waits.clear();
         self.last_switch = 0;
         self.last_wait = 0;
+        self.last_spawn = 0;
         self.slice_end = 0;
         self.circle = None;
         self.waits = 0;

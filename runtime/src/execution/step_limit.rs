@@ -86,6 +86,17 @@ impl Execution {
         true
     }
 
+    /// Whether an execution that is given up may only be long: in its second half a task was
+    /// created, or a task has waited throughout for a deadline that has not passed yet.
+    pub(crate) fn may_be_long(&self) -> bool {
+        let half = self.steps / 2;
+        let middle = self.clock.saturating_sub(half * STEP);
+        let is_waited_for = |task: TaskId| {
+            self.late.contains(task) && self.task(task).waits_since <= middle
+        };
+        self.last_spawn >= half || (0..self.live as u32).map(TaskId).any(is_waited_for)
+    }
+
     /// The next task past the limit. The candidates are the tasks that can run at no cost, which
     /// are the first `free` ones, and those whose sleep is over by now. The one that ran the
     /// longest time ago runs, as under an operating system. Otherwise tasks that block and wake one

@@ -178,6 +178,7 @@ impl Execution {
         self.live += 1;
         self.enabled.insert(id);
         self.fairness.add(id, self.steps);
+        self.last_spawn = self.steps;
         Some(id)
     }
 

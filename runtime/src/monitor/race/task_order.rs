@@ -13,6 +13,12 @@ pub(super) const NO_WINDOW: (Epoch, Epoch) = (1, 0);
 /// later task.
 pub(crate) const MOST_TASKS: usize = 1024;
 
+/// Whether a sequentially consistent exchange is a fence of the machine: on x86 it is one locked
+/// instruction, over which the compiler moves no access either. Rust's memory model gives no such
+/// guarantee. Published schemes of memory reclamation (crossbeam-epoch, sdd) rely on it in code that
+/// they compile on x86 only, so that a race that only the model has would be a false alarm there.
+const IS_X86: bool = cfg!(any(target_arch = "x86", target_arch = "x86_64"));
+
 /// The number of recently ended tasks that are searched for a free entry.
 const CANDIDATES: usize = 32;
 
@@ -40,6 +46,10 @@ impl TaskOrder {
     /// which read the location may learn. Returns whether the operations of the task so far are
     /// released now.
     pub(super) fn synchronize(&mut self, released: &mut Clock, how: How, order: Ordering) -> bool {
+        let is_fence = IS_X86 && how == How::Exchange && order == Ordering::SeqCst;
+        if is_fence {
+            self.clock.join(&self.readable);
+        }
         if how != How::Store {
             if acquires(order) {
                 self.clock.join(released);
@@ -57,6 +67,9 @@ impl TaskOrder {
             How::Load => {}
             How::Store => released.assign(passed_on),
             How::Exchange => released.join(passed_on),
+        }
+        if is_fence {
+            self.released.assign(&self.clock);
         }
         ends_epoch
     }
