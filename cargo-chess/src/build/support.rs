@@ -71,7 +71,7 @@ fn links_statically(flags: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Toolchain, check, links_statically};
-    use crate::cli::{CargoArgs, TargetArgs};
+    use crate::cli::CargoArgs;
 
     fn flags(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -110,13 +110,8 @@ mod tests {
     #[test]
     fn documentation_tests_are_said_not_to_be_explored() {
         let toolchain = Toolchain::find().expect("the compiler that built this");
-        let args = CargoArgs {
-            targets: TargetArgs {
-                doc: true,
-                ..TargetArgs::default()
-            },
-            ..CargoArgs::default()
-        };
+        let mut args = CargoArgs::default();
+        args.targets.doc = true;
         let error = check(&toolchain, &args).expect_err("it is asked for doctests");
         insta::assert_snapshot!(error, @"documentation tests are not explored: rustdoc compiles and runs each by itself; run them with `cargo test --doc`, and move what is to be explored to a `#[test]`");
     }

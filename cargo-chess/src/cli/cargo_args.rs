@@ -1,7 +1,62 @@
 //! The flags that `cargo test` has too. They are spelt in the same way, and passed on to cargo.
 
 use camino::Utf8PathBuf;
-use clap::Args;
+use clap::{Args, Parser};
+
+use crate::error::{Error, Result};
+
+/// The options that choose and build the test binaries.
+#[derive(Args, Clone, Default, Debug)]
+pub(crate) struct CargoArgs {
+    /// Which packages.
+    #[command(flatten)]
+    pub packages: PackageArgs,
+    /// Which targets of them.
+    #[command(flatten)]
+    pub targets: TargetArgs,
+    /// Which features.
+    #[command(flatten)]
+    pub features: FeatureArgs,
+    /// How to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
+    /// Which workspace.
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+}
+
+/// The options that change the contents of a test binary, and so belong to its schedules.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct BuildFlags {
+    #[command(flatten)]
+    features: FeatureArgs,
+    #[command(flatten)]
+    build: BuildArgs,
+}
+
+impl CargoArgs {
+    /// The flags that change the build, in one line: those of features and profile.
+    pub(crate) fn build_flags(&self) -> String {
+        let mut flags = self.features.to_cargo();
+        flags.extend(self.build.profile_flags());
+        flags.join(" ")
+    }
+
+    /// The options for a build with the flags of [`build_flags`](Self::build_flags).
+    pub(crate) fn from_build_flags(flags: &str) -> Result<Self> {
+        let parsed = BuildFlags::try_parse_from(flags.split_whitespace()).map_err(|_| {
+            Error::Usage(format!(
+                "expected cargo's flags for features and profile, found `{flags}`"
+            ))
+        })?;
+        Ok(Self {
+            features: parsed.features,
+            build: parsed.build,
+            ..Self::default()
+        })
+    }
+}
 
 /// Which packages' tests.
 #[derive(Args, Clone, Default, Debug)]

@@ -5,6 +5,7 @@ mod explore_args;
 mod generators;
 mod nextest_args;
 mod run_options;
+mod test_args;
 mod value_parser;
 
 use std::ffi::OsString;
@@ -14,15 +15,15 @@ use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::parse_duration;
-use crate::error::{Error, Result};
 
-pub(crate) use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
+pub(crate) use cargo_args::{BuildArgs, CargoArgs, FeatureArgs, ManifestArgs};
 pub(crate) use explore_args::ExploreArgs;
 pub(crate) use generators::{CompletionsArgs, ManArgs, SchemaArgs, SchemaOf};
 pub(crate) use nextest_args::{NextestAction, NextestArgs, RunnerArgs};
 pub(crate) use run_options::{
     ColorWhen, MessageFormat, NoTests, OutputArgs, ReportArgs, RunArgs, RunIgnored, RunOptions,
 };
+pub(crate) use test_args::TestArgs;
 
 /// Explores the thread interleavings of a project's existing tests, unchanged.
 #[derive(Parser, Debug)]
@@ -89,88 +90,6 @@ impl Cli {
     }
 }
 
-/// The options that choose and build the test binaries.
-#[derive(Args, Clone, Default, Debug)]
-pub(crate) struct CargoArgs {
-    /// Which packages.
-    #[command(flatten)]
-    pub packages: PackageArgs,
-    /// Which targets of them.
-    #[command(flatten)]
-    pub targets: TargetArgs,
-    /// Which features.
-    #[command(flatten)]
-    pub features: FeatureArgs,
-    /// How to build.
-    #[command(flatten)]
-    pub build: BuildArgs,
-    /// Which workspace.
-    #[command(flatten)]
-    pub manifest: ManifestArgs,
-}
-
-/// The options that change the contents of a test binary, and so belong to its schedules.
-#[derive(Parser)]
-#[command(no_binary_name = true)]
-struct BuildFlags {
-    #[command(flatten)]
-    features: FeatureArgs,
-    #[command(flatten)]
-    build: BuildArgs,
-}
-
-impl CargoArgs {
-    /// The flags that change the build, in one line: those of features and profile.
-    pub(crate) fn build_flags(&self) -> String {
-        let mut flags = self.features.to_cargo();
-        flags.extend(self.build.profile_flags());
-        flags.join(" ")
-    }
-
-    /// The options for a build with the flags of [`build_flags`](Self::build_flags).
-    pub(crate) fn from_build_flags(flags: &str) -> Result<Self> {
-        let parsed = BuildFlags::try_parse_from(flags.split_whitespace()).map_err(|_| {
-            Error::Usage(format!(
-                "expected cargo's flags for features and profile, found `{flags}`"
-            ))
-        })?;
-        Ok(Self {
-            features: parsed.features,
-            build: parsed.build,
-            ..Self::default()
-        })
-    }
-}
-
-/// `cargo chess test`.
-#[derive(Args, Debug)]
-pub(crate) struct TestArgs {
-    /// Explore only tests whose path contains one of these
-    #[arg(value_name = "FILTER")]
-    pub filters: Vec<String>,
-    /// Arguments for the test binaries, as after `cargo test --`
-    #[arg(value_name = "TEST-BINARY-ARGS", last = true)]
-    pub binary_args: Vec<String>,
-    /// Compile, but do not run the tests
-    #[arg(long)]
-    pub no_run: bool,
-    /// How tests are chosen and run.
-    #[command(flatten)]
-    pub run: RunArgs,
-    /// How each test is explored.
-    #[command(flatten)]
-    pub explore: ExploreArgs,
-    /// The build.
-    #[command(flatten)]
-    pub cargo: CargoArgs,
-    /// The output.
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// The files that the run is reported in besides.
-    #[command(flatten)]
-    pub reports: ReportArgs,
-}
-
 /// `cargo chess list`.
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
@@ -189,6 +108,18 @@ pub(crate) struct ListArgs {
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl RunOptions {
+    /// Resolves the flags of `cargo chess list`.
+    pub(crate) fn from_list(args: &ListArgs) -> Self {
+        Self {
+            filters: args.filters.clone(),
+            exact: args.exact,
+            run_ignored: RunIgnored::All,
+            ..Self::new(&args.output, args.cargo.build.jobs)
+        }
+    }
 }
 
 /// `cargo chess replay`.

@@ -5,7 +5,6 @@ use std::io::IsTerminal;
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
-use super::{ListArgs, TestArgs};
 use crate::shard::Shard;
 use crate::shell::Shell;
 
@@ -202,36 +201,6 @@ pub(crate) struct RunOptions {
 }
 
 impl RunOptions {
-    /// Resolves the flags of `cargo chess test`.
-    ///
-    /// libtest's own options have their usual meaning after `--`.
-    pub(crate) fn from_test(args: &TestArgs) -> Self {
-        let mut options = Self {
-            reports: args.reports.clone(),
-            fail_fast: !args.run.no_fail_fast,
-            filters: args.filters.clone(),
-            exact: args.run.exact,
-            run_ignored: args.run.run_ignored,
-            shard: args.run.shard,
-            resume: args.run.resume,
-            no_tests: args.run.no_tests,
-            require_complete: args.run.require_complete,
-            ..Self::new(&args.output, args.cargo.build.jobs)
-        };
-        options.take_libtest_args(&args.binary_args);
-        options
-    }
-
-    /// Resolves the flags of `cargo chess list`.
-    pub(crate) fn from_list(args: &ListArgs) -> Self {
-        Self {
-            filters: args.filters.clone(),
-            exact: args.exact,
-            run_ignored: RunIgnored::All,
-            ..Self::new(&args.output, args.cargo.build.jobs)
-        }
-    }
-
     /// The options of a run of everything, with the settings of `output`.
     pub(crate) fn new(output: &OutputArgs, jobs: Option<u32>) -> Self {
         let jobs = jobs.map_or_else(
@@ -270,30 +239,5 @@ impl RunOptions {
         };
         (self.filters.is_empty() || self.filters.iter().any(matches))
             && !self.skip.iter().any(matches)
-    }
-
-    fn take_libtest_args(&mut self, args: &[String]) {
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            let (name, value) = match arg.split_once('=') {
-                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
-                _ => (arg.as_str(), None),
-            };
-            match name {
-                "--exact" => self.exact = true,
-                "--ignored" => self.run_ignored = RunIgnored::IgnoredOnly,
-                "--include-ignored" => self.run_ignored = RunIgnored::All,
-                "--nocapture" | "--no-capture" => self.no_capture = true,
-                "--skip" => self.skip.extend(value.or_else(|| args.next().cloned())),
-                "--test-threads" => {
-                    let threads = value.or_else(|| args.next().cloned());
-                    if let Some(threads) = threads.and_then(|n| n.parse().ok()) {
-                        self.jobs = threads;
-                    }
-                }
-                _ if !arg.starts_with('-') => self.filters.push(arg.clone()),
-                _ => self.binary_args.push(arg.clone()),
-            }
-        }
     }
 }

@@ -91,9 +91,8 @@ impl Execution {
     pub(crate) fn may_be_long(&self) -> bool {
         let half = self.steps / 2;
         let middle = self.clock.saturating_sub(half * STEP);
-        let is_waited_for = |task: TaskId| {
-            self.late.contains(task) && self.task(task).waits_since <= middle
-        };
+        let is_waited_for =
+            |task: TaskId| self.late.contains(task) && self.task(task).waits_since <= middle;
         self.last_spawn >= half || (0..self.live as u32).map(TaskId).any(is_waited_for)
     }
 
