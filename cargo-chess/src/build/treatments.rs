@@ -1,4 +1,6 @@
 //! The instructions for the wrapper about each package, from the plan's policies and the overlays.
+//!
+//! If the wrapper could not follow them, `wrapper/fallback_reasons.rs` has the reason.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Records of units that could not be treated as instructed. The run reports them.
+//! The reasons why units were not treated as instructed: their records, and the sentences in which
+//! the run reports them.
 
 use std::fs;
 use std::io;
