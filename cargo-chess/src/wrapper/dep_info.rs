@@ -5,12 +5,12 @@
 use std::fs;
 use std::io::{self, Write};
 
+use super::changed_copy::ChangedCopy;
 use super::instructions::PackageInstructions;
-use super::sources::Sources;
 use super::unit::Unit;
 
 /// Replaces the paths of copies by the paths of the user's files. Returns rustc's own list.
-pub(super) fn map_back(unit: &Unit, sources: &Sources<'_>) -> io::Result<String> {
+pub(super) fn map_back(unit: &Unit, sources: &ChangedCopy<'_>) -> io::Result<String> {
     let file = unit.dep_info();
     let Ok(text) = fs::read_to_string(&file) else {
         return Ok(String::new());

@@ -7,18 +7,18 @@
 //! unchanged.
 
 mod attempt;
+mod changed_copy;
 mod compiled;
 mod coverage;
 mod dep_info;
 mod facade_args;
 mod fallback_reasons;
 mod instructions;
+mod link_tree;
 mod linking;
-mod mirror;
 mod outside_files;
 mod rejected_sites;
 mod rewriting;
-mod sources;
 mod unit;
 
 use std::env;
@@ -39,7 +39,7 @@ pub(crate) use rejected_sites::RejectedSites;
 pub(crate) use rewriting::{Rewriting, source_files};
 
 use attempt::{Attempt, Outcome};
-use sources::Sources;
+use changed_copy::ChangedCopy;
 use unit::Unit;
 
 /// The variable with the path of the instructions. If it is set, this program is the wrapper.
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         };
 
         let changed = package.filter(|package| package.changes_sources());
-        let copied = changed.map(|package| Sources::prepare(self.instructions, package, unit));
+        let copied = changed.map(|package| ChangedCopy::prepare(self.instructions, package, unit));
         let (mut prepared, not_copied) = match copied {
             Some(Ok(sources)) => (Some(sources), None),
             Some(Err(error)) => (None, Some(format!("its sources cannot be copied, {error}"))),
@@ -195,7 +195,7 @@ impl Compiler<'_> {
     fn compile_copy(
         &self,
         unit: &Unit,
-        prepared: &mut Sources<'_>,
+        prepared: &mut ChangedCopy<'_>,
         package: Option<&PackageInstructions>,
     ) -> io::Result<Outcome> {
         let mut is_listed = false;
@@ -242,7 +242,7 @@ impl Compiler<'_> {
     fn attempts(
         &self,
         unit: &Unit,
-        prepared: Option<&Sources>,
+        prepared: Option<&ChangedCopy>,
         package: Option<&PackageInstructions>,
     ) -> Vec<(Fallback, Command)> {
         let is_opaque = package.is_some_and(|package| package.opaque);
@@ -284,11 +284,11 @@ impl Compiler<'_> {
         &'a self,
         unit: &Unit,
         package: &'a PackageInstructions,
-    ) -> Option<(Sources<'a>, Command)> {
+    ) -> Option<(ChangedCopy<'a>, Command)> {
         if !unit.is_library || package.root.as_str().is_empty() {
             return None;
         }
-        let sources = Sources::prepare(self.instructions, package, unit).ok()?;
+        let sources = ChangedCopy::prepare(self.instructions, package, unit).ok()?;
         let facades = self.instructions.facades.as_std_path().as_os_str();
         let mut command = self.command();
         command
@@ -302,7 +302,7 @@ impl Compiler<'_> {
     fn rewritten(
         &self,
         unit: &Unit,
-        prepared: &Sources,
+        prepared: &ChangedCopy,
         package: Option<&PackageInstructions>,
     ) -> Command {
         let args = prepared.args(self.args, unit);

@@ -15,7 +15,7 @@ use super::attempt::Attempt;
 use super::compiled::listed;
 use super::facade_args;
 use super::instructions::{Instructions, PackageInstructions};
-use super::mirror::{self, link, write};
+use super::link_tree::{self, link, write};
 use super::outside_files::{OutsideFiles, normalized};
 use super::rejected_sites::RejectedSites;
 use super::rewriting::{Rewriting, is_apart};
@@ -23,7 +23,7 @@ use super::unit::Unit;
 use camino::{Utf8Path, Utf8PathBuf};
 
 /// A copy that is ready to be compiled.
-pub(super) struct Sources<'a> {
+pub(super) struct ChangedCopy<'a> {
     instructions: &'a Instructions,
     package: &'a PackageInstructions,
     rewriting: Rewriting<'a>,
@@ -53,7 +53,7 @@ pub(super) struct Sources<'a> {
     unmarked: Vec<(Utf8PathBuf, String)>,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> ChangedCopy<'a> {
     /// Creates or updates the copy.
     pub(super) fn prepare(
         instructions: &'a Instructions,
@@ -321,7 +321,7 @@ impl<'a> Sources<'a> {
     /// links, for paths that lead there.
     fn copy_way(&mut self, from: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
-        mirror::directory(&to)?;
+        link_tree::directory(&to)?;
         let mut names = BTreeSet::new();
         if self.has_all_of(from) {
             for entry in from.read_dir_utf8()? {
@@ -353,7 +353,7 @@ impl<'a> Sources<'a> {
                 link(&from, &to.join(name))?;
             }
         }
-        mirror::remove_others(&to, |name| names.contains(name))
+        link_tree::remove_others(&to, |name| names.contains(name))
     }
 
     /// Whether the copy has all entries of a directory around the package or around a file outside
@@ -371,7 +371,7 @@ impl<'a> Sources<'a> {
     /// Copies a directory of the package, which is `inside` it.
     fn copy_directory(&mut self, from: &Utf8Path, inside: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
-        mirror::directory(&to)?;
+        link_tree::directory(&to)?;
         let mut names = BTreeSet::new();
         for entry in from.read_dir_utf8()? {
             // A path in a source file cannot have a name that is not UTF-8.
@@ -391,7 +391,7 @@ impl<'a> Sources<'a> {
             }
             names.insert(name);
         }
-        mirror::remove_others(&to, |name| names.contains(name))
+        link_tree::remove_others(&to, |name| names.contains(name))
     }
 
     fn copy_file(&mut self, from: &Utf8Path, inside: &Utf8Path) -> io::Result<()> {

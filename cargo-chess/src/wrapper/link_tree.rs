@@ -1,4 +1,5 @@
-//! Builds directories of links and files in the shape of others: the parts of a copy of sources.
+//! Builds directories of links and files in the shape of others: the operations on files for
+//! `changed_copy`.
 
 use std::fs;
 use std::io::{self, ErrorKind};
