@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Schedule, file, text};
+use super::{Schedule, file_format, format_1};
 use crate::digest;
 use crate::error::{Error, Result};
 
@@ -23,7 +23,7 @@ impl Schedule {
     }
 
     fn longer_id(&self, digits: usize) -> String {
-        digest::short(text::body(self).as_bytes(), digits)
+        digest::short(format_1::body(self).as_bytes(), digits)
     }
 
     /// The name of its file without extension: `bank-t-transfer_is_atomic-7f3a`.
@@ -67,7 +67,7 @@ impl Schedule {
             .prefix(".schedule")
             .tempfile_in(directory)
             .map_err(Error::io("write", &path))?;
-        std::io::Write::write_all(&mut file, file::print(self, &id).as_bytes())
+        std::io::Write::write_all(&mut file, file_format::print(self, &id).as_bytes())
             .map_err(Error::io("write", &path))?;
         file.persist(&path)
             .map_err(|error| Error::io("write", &path)(error.error))?;

@@ -1,4 +1,4 @@
-//! The one-word form of a schedule: its text, deflated, in base64url, with a checksum.
+//! The one-word form of a schedule: its text of format 1, deflated, in base64url, with a checksum.
 
 use std::io::{Read, Write};
 
@@ -8,7 +8,8 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use super::{FORMAT, Schedule, ScheduleError, text};
+use super::format_1::{self, VERSION};
+use super::{Schedule, ScheduleError};
 use crate::digest;
 
 /// Hexadecimal digits of the checksum that ends the word.
@@ -25,7 +26,7 @@ impl Schedule {
 
     /// The one-word form, to paste into an issue.
     pub(crate) fn to_inline(&self) -> String {
-        word(&text::body(self))
+        word(&format_1::body(self))
     }
 
     /// Whether `argument` is a one-word form rather than a file or an id.
@@ -46,7 +47,10 @@ pub(crate) fn word(text: &str) -> String {
         .and_then(|()| encoder.finish())
         .expect("memory takes every byte");
     let check = digest::short(&deflated, CHECK_LEN);
-    format!("chess{FORMAT}:{}.{check}", URL_SAFE_NO_PAD.encode(deflated))
+    format!(
+        "chess{VERSION}:{}.{check}",
+        URL_SAFE_NO_PAD.encode(deflated)
+    )
 }
 
 /// Reads the word.
@@ -56,10 +60,10 @@ fn parse(word: &str) -> Result<Schedule, ScheduleError> {
         .trim()
         .strip_prefix("chess")
         .and_then(|rest| rest.split_once(':'))
-        .ok_or_else(|| damaged(format!("it does not begin with `chess{FORMAT}:`")))?;
-    if version != FORMAT.to_string() {
+        .ok_or_else(|| damaged(format!("it does not begin with `chess{VERSION}:`")))?;
+    if version != VERSION.to_string() {
         return Err(ScheduleError::Version {
-            expected: FORMAT,
+            expected: VERSION,
             found: version.to_owned(),
         });
     }
@@ -77,7 +81,7 @@ fn parse(word: &str) -> Result<Schedule, ScheduleError> {
         .take(LARGEST)
         .read_to_string(&mut body)
         .map_err(|error| damaged(error.to_string()))?;
-    text::parse(&body)
+    format_1::parse(&body)
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! A saved schedule. `directory` names and saves its file, `file` and `inline` are its two forms.
+//! A saved schedule. `directory` names and saves its file.
+//!
+//! `file_format` is the format of `*.chess` files, and `inline` the one-word form. The text in the
+//! word is of `format_1`, which earlier versions also wrote into files.
 
 pub(crate) mod directory;
 mod error;
-mod file;
+mod file_format;
+mod format_1;
 pub(crate) mod inline;
-mod text;
 
 pub(crate) use error::ScheduleError;
 
 use crate::events::{Kind, Location, TestId};
-
-/// The version of the one-word form.
-const FORMAT: u32 = 1;
 
 /// A failing schedule, with everything that a replay needs.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,10 +1,10 @@
-//! The `key = value` lines of a `*.chess` file.
+//! The `key = value` lines of format 1.
 
 use std::str::FromStr;
 
-use super::super::{FORMAT, PreemptedAt, ScheduleError};
+use super::super::{PreemptedAt, ScheduleError};
 use super::escape::unescape;
-use super::shorten;
+use super::{VERSION, shorten};
 use crate::events::{Kind, Location};
 use crate::suggest;
 
@@ -53,10 +53,10 @@ impl<'a> Header<'a> {
                 .map(|(key, value)| (key.trim(), value.trim()));
             if entries.is_empty() {
                 match entry {
-                    Some(("format", version)) if version == FORMAT.to_string() => {}
+                    Some(("format", version)) if version == VERSION.to_string() => {}
                     Some(("format", version)) => {
                         return Err(ScheduleError::Version {
-                            expected: FORMAT,
+                            expected: VERSION,
                             found: version.to_owned(),
                         });
                     }
@@ -189,7 +189,7 @@ impl<'a> Header<'a> {
 
 fn foreign(line: &str) -> ScheduleError {
     ScheduleError::Foreign {
-        expected: FORMAT,
+        expected: VERSION,
         found: shorten(line),
     }
 }

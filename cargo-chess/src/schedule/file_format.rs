@@ -1,27 +1,26 @@
-//! The TOML of a `*.chess` file.
+//! The format of `*.chess` files: TOML, format 2. `format_1` reads older files.
 
 use std::ops::Range;
 
 use toml_edit::{Array, Document, InlineTable, Item, Table, TableLike, Value};
 
-use super::text::{self, shorten};
+use super::format_1::{self, shorten};
 use super::{PreemptedAt, Schedule, ScheduleError};
 use crate::events::{Kind, Location, TestId};
 use crate::suggest;
 
-/// The version of the format that this program writes. It also reads files of format 1, which
-/// [`text`] describes.
+/// The version of the format that this program writes. It also reads files of [`format_1`].
 const FORMAT: u32 = 2;
 
-/// The keys of arrays, beside [`text::KEYS`].
+/// The keys of arrays, beside [`format_1::KEYS`].
 const ARRAYS: &[&str] = &["points", "unjoined-panics"];
 
 impl Schedule {
     /// Reads a `*.chess` file of this version or of an earlier one.
     pub(crate) fn parse(text: &str) -> Result<Self, ScheduleError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        if text::version(text) == Some("1") {
-            return text::parse(text);
+        if format_1::version(text) == Some(&format_1::VERSION.to_string()) {
+            return format_1::parse(text);
         }
         parse(text)
     }
@@ -115,7 +114,7 @@ fn array(elements: impl Iterator<Item = Value>) -> Option<Value> {
 
 /// The string of the decisions, in lines of limited length.
 fn decisions(decisions: &str) -> Value {
-    let lines = text::wrapped(decisions);
+    let lines = format_1::wrapped(decisions);
     let written = format!("\"\"\"\n{lines}\"\"\"");
     // No decision contains a quotation mark or a backslash.
     written.parse().unwrap_or_else(|_| lines.into())
@@ -125,10 +124,10 @@ fn decisions(decisions: &str) -> Value {
 fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     // An editor or git may have changed the ends of lines, which a string may contain.
     let text = &text.replace("\r\n", "\n");
-    let Some(version) = text::version(text) else {
+    let Some(version) = format_1::version(text) else {
         return Err(ScheduleError::Foreign {
             expected: FORMAT,
-            found: shorten(text::first_line(text)),
+            found: shorten(format_1::first_line(text)),
         });
     };
     if version != FORMAT.to_string() {
@@ -199,7 +198,7 @@ struct Keys<'a> {
 impl Keys<'_> {
     fn check_names(&self) -> Result<(), ScheduleError> {
         for (name, _) in self.table {
-            let mut names = text::KEYS.iter().chain(ARRAYS).copied();
+            let mut names = format_1::KEYS.iter().chain(ARRAYS).copied();
             if !names.clone().any(|key| key == name) {
                 let nearest = suggest::nearest(name, &mut names)
                     .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
@@ -279,12 +278,12 @@ impl Keys<'_> {
         let decisions = self.required("decisions", TEXT, |it| it.as_value().and_then(read_text))?;
         let mut tokens = Vec::new();
         for token in decisions.split_ascii_whitespace() {
-            if text::decision(token).is_none() {
+            if format_1::decision(token).is_none() {
                 let span = self.table.get("decisions").and_then(Item::span);
                 let span = span.unwrap_or(0..0);
                 let inside = self.text.get(span.clone()).unwrap_or_default();
                 let start = span.start + inside.find(token).unwrap_or(0);
-                return Err(at(self.text, start..start, text::no_decision(token)));
+                return Err(at(self.text, start..start, format_1::no_decision(token)));
             }
             tokens.push(token);
         }

@@ -1,5 +1,8 @@
-//! The text in the one-word form: `key = value` lines, an empty line, the decisions. Files of
-//! format 1 have it too.
+//! Format 1 of a schedule: `key = value` lines, an empty line, the decisions.
+//!
+//! The one-word form has this text, and ids are digests of it. Files have it only if an earlier
+//! version wrote them: `file_format` is the format of new ones, and shares the keys and the
+//! decisions with this one.
 
 mod escape;
 mod header;
@@ -11,8 +14,11 @@ use chess_vocabulary::Decisions;
 use self::escape::{escape, unescape};
 use self::header::Header;
 pub(super) use self::header::KEYS;
-use super::{FORMAT, Schedule, ScheduleError};
+use super::{Schedule, ScheduleError};
 use crate::events::{Location, TestId};
+
+/// The version of this format, which the one-word form also names.
+pub(super) const VERSION: u32 = 1;
 
 /// The longest line of decisions.
 const WIDTH: usize = 80;
@@ -24,7 +30,7 @@ pub(super) fn body(schedule: &Schedule) -> String {
     let mut line = |key: &str, value: &dyn std::fmt::Display| {
         writeln!(text, "{key} = {value}").expect("memory takes every byte");
     };
-    line("format", &FORMAT);
+    line("format", &VERSION);
     line("package", &schedule.test.package);
     line("binary", &schedule.test.binary);
     line("test", &schedule.test.test);
