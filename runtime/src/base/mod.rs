@@ -6,7 +6,7 @@ pub(crate) mod codec;
 pub(crate) mod fingerprint;
 pub(crate) mod memory;
 pub(crate) mod number;
-pub(crate) mod panic_message;
+pub(crate) mod panic_payload;
 pub(crate) mod real;
 pub(crate) mod rng;
 pub(crate) mod source_path;

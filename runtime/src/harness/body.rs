@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Test, exploration};
 use crate::base::memory::engine_vec;
-use crate::base::panic_message::payload_text;
+use crate::base::panic_payload::payload_text;
 use crate::execution;
 use crate::monitor::{BodyOutcome, race};
 

@@ -27,7 +27,7 @@ mod hooks;
 mod levels;
 mod livelock;
 mod outcome;
-mod panic;
+mod panic_capture;
 pub(crate) mod race;
 mod spin;
 
@@ -40,7 +40,7 @@ pub use hooks::Expectation;
 pub(crate) use hooks::{BodyOutcome, Death, End, Monitor};
 pub(crate) use levels::Level;
 pub(crate) use outcome::Outcome;
-pub(crate) use panic::{install_hook, run_hook};
+pub(crate) use panic_capture::{install_hook, run_hook};
 pub(crate) use spin::Spin;
 
 use crate::base::memory::Place;

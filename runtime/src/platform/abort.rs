@@ -20,7 +20,7 @@ pub(crate) fn message_of(payload: &(dyn Any + Send)) -> String {
         None => format!(
             "the explorer panicked: {}. This is a defect of cargo chess: please report it, with what \
              the test process wrote to standard error",
-            crate::base::panic_message::payload_text(payload)
+            crate::base::panic_payload::payload_text(payload)
         ),
     }
 }

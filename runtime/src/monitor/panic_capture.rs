@@ -1,4 +1,4 @@
-//! Panics of tasks: their messages and places.
+//! The capture of panics of tasks: a panic hook records their messages and places.
 
 use core::cell::Cell;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::panic::PanicHookInfo;
 
 use super::{Monitor, monitors};
 use crate::base::memory::engine_vec;
-use crate::base::panic_message::payload_text;
+use crate::base::panic_payload::payload_text;
 use crate::base::source_path::Place;
 use crate::execution::{self, Panic};
 

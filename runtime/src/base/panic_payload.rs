@@ -1,4 +1,4 @@
-//! The message of a panic.
+//! The text in the payload of a panic.
 
 use std::any::Any;
 
