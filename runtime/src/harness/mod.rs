@@ -12,7 +12,7 @@ mod foreign_threads;
 mod helpers;
 mod json;
 mod live_trace;
-mod minimise;
+mod minimise_failures;
 mod names;
 mod nondeterminism;
 mod phase;

@@ -1,5 +1,5 @@
-//! Minimisation of reported failures: by edits of their schedules, and by a search for fewer
-//! preemptions if few are left.
+//! Minimisation of reported failures, and its limit: by edits of their schedules
+//! (`search/minimise_edits.rs`), and by a search for fewer preemptions if few are left.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,11 +1,11 @@
-//! Minimisation of a failing execution: first fewer early timeouts, then fewer preemptions, fewer
-//! switches and fewer steps, with the same failure.
+//! The edits of a schedule that minimise its failing execution: first fewer early timeouts, then
+//! fewer preemptions, fewer switches and fewer steps, with the same failure.
 //!
 //! Edits remove turns, let preempted tasks continue, and choose the ordinary outcome of an
 //! operation: many places at once first, then fewer (Zeller and Hildebrandt, TSE'02; the edits are
 //! those of Jalbert and Sen, FSE'10). An edit is kept if the execution still fails in the same way
 //! and is smaller. The minimisation ends when no edit makes the execution smaller, or when the
-//! runner stops it.
+//! runner stops it: `harness/minimise_failures.rs` runs the executions, and has their limit.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
