@@ -1,7 +1,8 @@
 //! The storage for `--resume`: verdicts and states of searches of an interrupted run.
 //!
 //! Each verdict and each state is saved without delay. Between two rounds of a run, the states of
-//! searches are stored here, too.
+//! searches are stored here, too. Only the runtime reads these: `harness/checkpoint_counters.rs`
+//! continues the counts of executions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
 //! The results of the exploration of one test so far.
 
+use super::checkpoint_handover::CheckpointHandover;
 use super::debugger;
 use super::failures::FoundFailure;
 use super::phase::Phases;
-use super::saved::Saved;
 use super::shared_file::SharedFile;
 use crate::base::codec;
 use crate::base::memory::{EngineVec, Place, engine_vec};
@@ -98,8 +98,8 @@ pub(crate) struct Exploration {
     pub(crate) foreign_heap: bool,
     /// The function that requires a process for each execution, if this was not requested.
     pub(crate) changes_process: Option<&'static str>,
-    /// The state of the search, from which it can continue after a kill.
-    pub(crate) saved: Saved,
+    /// The states of the search, from which it can continue after a kill.
+    pub(crate) checkpoints: CheckpointHandover,
     /// The results of this part, if only a part of the space is explored.
     pub(crate) share: Option<Share>,
     /// The same results for the phase before.
@@ -183,7 +183,7 @@ impl Exploration {
             signal: 0,
             foreign_heap: false,
             changes_process: None,
-            saved: Saved::new(),
+            checkpoints: CheckpointHandover::new(),
             share: None,
             share_last: None,
             shared_file: SharedFile::new(),

@@ -2,6 +2,8 @@
 //! the supervisor.
 
 mod body;
+mod checkpoint_counters;
+mod checkpoint_handover;
 mod counters;
 mod debugger;
 mod engine;
@@ -20,9 +22,7 @@ mod process;
 mod report;
 mod request;
 mod run;
-mod saved;
 mod shared_file;
-mod state;
 mod supervisor_output;
 mod watchdog;
 mod wire;

@@ -50,7 +50,7 @@ pub(super) fn set_strategy(engine: Root, strategy: impl Strategy + 'static) {
 
 pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
     engine.execution.log.trace.is_wanted = strategy.wants_trace();
-    engine.exploration.saved.withdraw();
+    engine.exploration.checkpoints.withdraw();
     engine.execution.strategy = Some(strategy);
 }
 

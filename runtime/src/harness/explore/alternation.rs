@@ -10,13 +10,13 @@ use crate::execution::Timers;
 use crate::harness::phase::{Phase, Phases};
 use crate::harness::request::{Allowance, Isolation, Request, StrategyName};
 use crate::harness::run::{BoxedStrategy, Root, set_boxed, set_strategy, strategy};
-use crate::harness::{Paused, state};
+use crate::harness::{Paused, checkpoint_counters};
 use crate::search::{Auto, Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Surw};
 
 impl Explorer<'_> {
     /// Continues from the state of an earlier run, if there is one.
     pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
-        let bytes = engine.exploration.saved.take_earlier();
+        let bytes = engine.exploration.checkpoints.take_earlier();
         let mut input = &bytes[..];
         let Some(start) = Codec::read(&mut input) else {
             return false;
@@ -32,7 +32,7 @@ impl Explorer<'_> {
         }
         if self.set_next_strategies(engine, request)
             && strategy(engine).load(&mut input)
-            && let Some(budget) = state::read(&mut engine, &mut input)
+            && let Some(budget) = checkpoint_counters::read(&mut engine, &mut input)
         {
             self.budget = budget;
             if engine.exploration.changes_process.is_some() && self.isolation != Isolation::Fork {
@@ -50,16 +50,16 @@ impl Explorer<'_> {
     /// supports that.
     #[inline]
     pub(super) fn offer_state(&self, mut engine: Root) {
-        if !engine.exploration.saved.is_wanted() {
+        if !engine.exploration.checkpoints.is_wanted() {
             return;
         }
         let start = Instant::now();
-        let room = engine.exploration.saved.take_room();
+        let room = engine.exploration.checkpoints.take_room();
         let state = self.state(engine, room);
         let schedules = engine.exploration.schedules;
         engine
             .exploration
-            .saved
+            .checkpoints
             .answer(schedules, state, start.elapsed());
     }
 
@@ -75,7 +75,7 @@ impl Explorer<'_> {
             Some(_) => Paused::Resumable,
             None => Paused::Lost,
         });
-        exploration.saved.last = state;
+        exploration.checkpoints.last = state;
         true
     }
 
@@ -84,8 +84,8 @@ impl Explorer<'_> {
     fn state(&self, engine: Root, mut state: Checkpoint) -> Option<Checkpoint> {
         self.current.start.write(&mut state);
         engine.exploration.phases.write(&mut state);
-        let is_whole =
-            strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
+        let is_whole = strategy(engine).save(&mut state)
+            && checkpoint_counters::write(&engine, self.budget, &mut state);
         is_whole.then_some(state)
     }
 

@@ -10,9 +10,9 @@ use std::io::Write;
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
+use super::checkpoint_handover::Passing;
 use super::exploration;
 use super::request::{Request, VARIABLE};
-use super::saved::Passing;
 use super::watchdog::{self, Activity, Watchdog};
 use super::{Exploration, Paused, Test, debugger, explore, process, report, supervisor_output};
 use crate::base::real;
@@ -83,7 +83,9 @@ fn serve_request(
         let exploration = &mut *exploration();
         exploration.shared_file.open();
         if request.resume {
-            exploration.saved.read_earlier(&exploration.shared_file);
+            exploration
+                .checkpoints
+                .read_earlier(&exploration.shared_file);
         }
     }
     process::limit_core_files();
@@ -93,12 +95,15 @@ fn serve_request(
     if engine.exploration.paused == Some(Paused::Resumable) {
         let Exploration {
             schedules,
-            saved,
+            checkpoints,
             shared_file,
             ..
         } = &engine.exploration;
         // If the supervisor has ended, it needs no state.
-        if !matches!(saved.pass_last(*schedules, shared_file, out), Ok(true)) {
+        if !matches!(
+            checkpoints.pass_last(*schedules, shared_file, out),
+            Ok(true)
+        ) {
             engine.exploration.paused = Some(Paused::Lost);
         }
     }
@@ -236,7 +241,7 @@ fn watch_explorer(
         shared_file.look();
         // SAFETY: the explorer does not change the non-atomic parts of it while they are read. If
         // the supervisor has ended, it needs no state.
-        let _ = passing.look(unsafe { &(*exploration()).saved }, shared_file, out);
+        let _ = passing.look(unsafe { &(*exploration()).checkpoints }, shared_file, out);
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
             // SAFETY: plain counters; a torn value would only be shown once.

@@ -1,4 +1,5 @@
-//! The state of a search, on its way to the supervisor and back into a later run.
+//! The handover of checkpoints, which are states of a search: to the supervisor, and back into a
+//! later run (`--resume`).
 //!
 //! About once a second the zygote requests the state. Between two executions the explorer writes it
 //! to memory, if its strategy can be saved, and continues. The zygote writes it into the file that
@@ -26,7 +27,7 @@ const SHARE_OF_SUPERVISOR: u32 = 8;
 const NAP: Duration = Duration::from_millis(1);
 
 /// The place in the engine's memory where the explorer hands states to the zygote.
-pub(crate) struct Saved {
+pub(crate) struct CheckpointHandover {
     /// The zygote sets it to request a state. The explorer answers, and clears it.
     wanted: AtomicBool,
     /// There is a state. The zygote passes it on, and clears this.
@@ -45,7 +46,7 @@ pub(crate) struct Saved {
     earlier: EngineVec<u8>,
 }
 
-impl Saved {
+impl CheckpointHandover {
     pub(crate) const fn new() -> Self {
         Self {
             wanted: AtomicBool::new(false),
@@ -151,7 +152,7 @@ impl Passing {
     /// Passes on the state that is ready, and requests the next one in time.
     pub(super) fn look(
         &mut self,
-        saved: &Saved,
+        handover: &CheckpointHandover,
         shared_file: &SharedFile,
         out: &mut impl Write,
     ) -> io::Result<()> {
@@ -165,22 +166,22 @@ impl Passing {
             self.passed = None;
             let pause = took * SHARE + since.elapsed() * SHARE_OF_SUPERVISOR;
             self.next = Some(since + self.every.max(pause));
-        } else if saved.ready.load(Ordering::Acquire) {
+        } else if handover.ready.load(Ordering::Acquire) {
             let start = Instant::now();
-            let has_room = shared_file.put_state(&saved.state);
+            let has_room = shared_file.put_state(&handover.state);
             // The bytes belong to the state if it was not withdrawn meanwhile.
             fence(Ordering::Acquire);
-            if !has_room || !saved.ready.swap(false, Ordering::Relaxed) {
+            if !has_room || !handover.ready.swap(false, Ordering::Relaxed) {
                 shared_file.clear();
                 // There is no room for a larger one either.
                 self.next = self.next.filter(|_| has_room);
                 return Ok(());
             }
-            self.passed = Some((start, saved.took + start.elapsed()));
-            let schedules = saved.schedules;
+            self.passed = Some((start, handover.took + start.elapsed()));
+            let schedules = handover.schedules;
             writeln!(out, "{{\"type\":\"state\",\"schedules\":{schedules}}}")?;
         } else if Instant::now() >= next {
-            saved.wanted.store(true, Ordering::Relaxed);
+            handover.wanted.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -200,7 +201,7 @@ mod tests {
     struct Both {
         shared_file: SharedFile,
         _file: File,
-        saved: Saved,
+        handover: CheckpointHandover,
         passing: Passing,
     }
 
@@ -215,25 +216,28 @@ mod tests {
             Self {
                 shared_file,
                 _file: file,
-                saved: Saved::new(),
+                handover: CheckpointHandover::new(),
                 passing,
             }
         }
 
         /// The explorer's part between two executions: its state is one letter.
         fn offer(&mut self, letter: u8, is_whole: bool) {
-            if self.saved.is_wanted() {
-                let mut state = self.saved.take_room();
+            if self.handover.is_wanted() {
+                let mut state = self.handover.take_room();
                 state.extend_from_slice(&[letter]);
                 let state = is_whole.then_some(state);
-                self.saved.answer(u64::from(letter - b'a'), state, NO_TIME);
+                self.handover
+                    .answer(u64::from(letter - b'a'), state, NO_TIME);
             }
         }
 
         /// The zygote's part, with its output.
         fn look(&mut self) -> String {
             let mut out = Vec::new();
-            let looked = self.passing.look(&self.saved, &self.shared_file, &mut out);
+            let looked = self
+                .passing
+                .look(&self.handover, &self.shared_file, &mut out);
             looked.unwrap();
             String::from_utf8(out).unwrap()
         }
@@ -256,7 +260,7 @@ mod tests {
         both.shared_file.take_state(&mut state);
         assert_eq!(state, b"d");
         assert_eq!(both.look(), "");
-        assert!(!both.saved.is_wanted(), "not before its time");
+        assert!(!both.handover.is_wanted(), "not before its time");
     }
 
     #[test]
@@ -264,9 +268,9 @@ mod tests {
         let mut both = Both::new();
         both.look();
         both.offer(b'b', true);
-        both.saved.withdraw();
+        both.handover.withdraw();
         assert_eq!(both.look(), "");
-        assert!(both.saved.is_wanted() && !both.shared_file.has_state());
+        assert!(both.handover.is_wanted() && !both.shared_file.has_state());
         both.offer(b'c', true);
         assert_ne!(both.look(), "");
         assert!(both.shared_file.has_state());

@@ -1,4 +1,5 @@
-//! The state of a saved search in addition to that of its strategy.
+//! The counters of a search in its checkpoint, from which `--resume` continues: the state in
+//! addition to that of the strategy.
 
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
