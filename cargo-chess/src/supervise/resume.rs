@@ -1,8 +1,9 @@
 //! The storage for `--resume`: verdicts and states of searches of an interrupted run.
 //!
 //! Each verdict and each state is saved without delay. Between two rounds of a run, the states of
-//! searches are stored here, too. Only the runtime reads these: `harness/checkpoint_counters.rs`
-//! continues the counts of executions.
+//! searches are stored here, too. Only the runtime reads these states:
+//! `harness/explore/checkpoints.rs` continues a search, and `harness/checkpoint_counters.rs` its
+//! counts of executions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,5 +1,6 @@
-//! Several sampling strategies that share a budget (Agarwal and others, ASE'21: no strategy is the
-//! best on all programs).
+//! Several sampling strategies that share a budget and alternate in slices (Agarwal and others,
+//! ASE'21: no strategy is the best on all programs). Here are the length of a slice and the choice of
+//! the next strategy; `harness/explore/next_strategies.rs` and `auto` choose the members.
 
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::checkpoint::Checkpoint;

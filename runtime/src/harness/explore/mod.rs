@@ -1,7 +1,8 @@
 //! The loop over executions: run, judge, confirm.
 
-mod alternation;
+mod checkpoints;
 mod confirm;
+mod next_strategies;
 pub(crate) mod phases;
 
 use std::ops::Range;
