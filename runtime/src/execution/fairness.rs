@@ -5,6 +5,9 @@
 //! that either were enabled throughout it or were disabled by the task itself. The paper keeps
 //! three sets for each task and updates them at every step. Here E and S are derived from two step
 //! numbers for each task, so that a step costs nothing and a yield costs one pass over the tasks.
+//!
+//! `execution/step_limit.rs` orders the tasks past the step limit, and `monitor/livelock.rs` judges
+//! executions that do not end.
 
 use super::TaskId;
 use super::task_set::TaskSet;

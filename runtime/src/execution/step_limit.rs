@@ -1,5 +1,8 @@
 //! Execution past the step limit: the order of the tasks there, and when and how the execution is
 //! ended.
+//!
+//! Tasks that yield give way there too (`execution/fairness.rs`). `monitor/livelock.rs` judges
+//! whether an execution that was ended is a failure.
 
 use super::TaskId;
 use super::options::Limit;

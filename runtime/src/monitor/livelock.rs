@@ -1,4 +1,7 @@
 //! Livelocks and spins: executions that do not end, and whether that is a failure.
+//!
+//! Here is only the verdict. `execution/step_limit.rs` has the order of tasks past the step limit,
+//! and ends the execution; `execution/fairness.rs` holds back tasks that yield.
 
 use chess_vocabulary::Kind;
 
@@ -16,8 +19,8 @@ impl Livelock {
 
 impl Monitor for Livelock {
     /// If tasks yield and the execution does not end although every task runs again and again, it
-    /// is a livelock, unless it may only be long. If one task runs without yielding while other tasks are enabled, it is a spin
-    /// (the good-samaritan rule).
+    /// is a livelock, unless it may only be long. If one task runs without yielding while other
+    /// tasks are enabled, it is a spin (the good-samaritan rule).
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
         let lately = |step: u64| step != 0 && step >= execution.steps / 2;
         let current = execution.current;
