@@ -1,4 +1,5 @@
-//! The program's image: statics and heap, which are restored before each execution.
+//! The program's image: statics and heap, which `harness/explore/mod.rs` restores before each
+//! execution.
 //!
 //! The writable segments of the executable and of its libraries, and the initial heap, are copied
 //! once and write-protected. All of them belong to the image, since a pointer on one side of its

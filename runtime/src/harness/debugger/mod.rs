@@ -1,9 +1,10 @@
 //! Executions under a debugger: the stops, and the text that is shown there.
 //!
 //! Only executions on ordinary threads are shown to a debugger. There each task is a thread with
-//! its own stack, and executions on fibers have no additional cost. The debugger's script finds the
-//! [`Board`] through the symbol `chess_debugger`, and has a breakpoint on `chess_stop`. The
-//! execution waits until the script has written to the board where it wants to stop.
+//! its own stack, and executions on fibers have no additional cost. The debugger's script, which is
+//! in `cargo-chess/src/commands/replay/debugger/`, finds the [`Board`] through the symbol
+//! `chess_debugger`, and has a breakpoint on `chess_stop`. The execution waits until the script has
+//! written to the board where it wants to stop.
 
 mod stop_text;
 

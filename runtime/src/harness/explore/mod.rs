@@ -1,4 +1,5 @@
-//! The loop over executions: run, judge, confirm.
+//! The loop over executions: restore the image of the program (`platform/image.rs`), run, judge,
+//! confirm.
 
 mod checkpoints;
 mod confirm;

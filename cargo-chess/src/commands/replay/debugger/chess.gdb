@@ -1,4 +1,6 @@
 # What `cargo chess replay --debugger gdb` tells gdb: plain commands, no Python.
+# The other side is runtime/src/harness/debugger/mod.rs: the memory that these commands read, with the
+# text of a stop and its frame.
 
 set print inferior-events off
 set print thread-events off
