@@ -132,3 +132,52 @@ fn past_the_step_limit_a_poll_takes_a_fortieth_of_the_limit() {
     let steps = verdict["max_steps_in_execution"].as_u64();
     assert!(steps.is_some_and(|steps| steps < 300_000), "{verdict}");
 }
+
+/// Two tasks poll until a third one has slept, which takes far longer than the executions of this
+/// test may: they are long, and no livelock. Where the third one never sleeps, they are one.
+const POLLS_FOR_LONG: &str = "\
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+fn polls(until_it_ends: impl FnOnce(&Mutex<bool>) + Send) {
+    let ended = Mutex::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| while !*ended.lock().unwrap() { thread::yield_now() });
+        }
+        scope.spawn(|| until_it_ends(&ended));
+    });
+}
+
+#[test]
+fn sleeps() {
+    polls(|ended| {
+        thread::sleep(Duration::from_secs(3_600));
+        *ended.lock().unwrap() = true;
+    });
+}
+
+#[test]
+fn does_not_end() {
+    polls(|_| {});
+}
+";
+
+#[test]
+fn tasks_that_wait_for_a_sleeping_one_are_no_livelock() {
+    let workspace = Workspace::with_library(POLLS_FOR_LONG);
+    let args = [
+        "test",
+        "--max-steps",
+        "200",
+        "--no-fail-fast",
+        "--message-format",
+        "json",
+    ];
+    let run = workspace.chess(&args).run();
+    for verdict in run.verdicts() {
+        let is_livelock = verdict["kind"] == "livelock";
+        assert_eq!(is_livelock, verdict["test"] == "does_not_end", "{verdict}");
+    }
+}
