@@ -142,7 +142,7 @@ impl ExpectedTest {
                 let below = self
                     .preemptions
                     .and_then(|preemptions| preemptions.checked_sub(1));
-                // Schedules in which time passes early are explored after the others.
+                // Schedules with early timeouts are explored after the others.
                 let others = verdict.get("timers_last").filter(|last| !last.is_null());
                 let found = match others {
                     Some(others) if self.outcome == "failed" => others,

@@ -12,16 +12,16 @@ type Id = (ObjectKind, u32);
 /// The holders of a lock, each with the event that acquired it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Holders {
-    /// Whether they hold it beside each other.
+    /// Whether the holders share the lock.
     pub(crate) shared: bool,
-    /// The tasks, and the events.
+    /// For each holder: the task, and the index of the event that acquired the lock.
     pub(crate) tasks: Vec<(u32, usize)>,
 }
 
 /// A blocked task.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Waiting {
-    /// For a lock that others hold.
+    /// It waits for a lock that other tasks hold.
     Lock {
         /// The task that waits.
         task: u32,
@@ -30,14 +30,14 @@ pub(crate) enum Waiting {
         /// Its holders.
         holders: Vec<u32>,
     },
-    /// For a condition variable to be notified.
+    /// It waits for a notification of a condition variable.
     Notification {
         /// The task that waits.
         task: u32,
         /// The condition variable.
         object: String,
     },
-    /// For another task to end.
+    /// It waits for the end of another task.
     End {
         /// The task that waits.
         task: u32,

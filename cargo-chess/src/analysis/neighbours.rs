@@ -16,7 +16,7 @@ pub(crate) struct Neighbour {
     pub(crate) decisions: String,
 }
 
-/// The neighbours of the schedule that took `decided`, the most telling ones first:
+/// The neighbours of the schedule that took `decided`, the most informative ones first:
 /// without its last preemption, without the last two, and so on; then with another
 /// choice where one is free; then with one preemption more. Late ones before early ones.
 pub(crate) fn of(decided: &[Decided]) -> impl Iterator<Item = Neighbour> + '_ {
@@ -43,7 +43,7 @@ fn place_of_taken(decided: &Decided) -> usize {
         .unwrap_or(0)
 }
 
-/// How telling it is to take the option at `place` instead of the one at `taken`.
+/// The rank of the option at `place` instead of the one at `taken`: a lower one is more informative.
 fn rank_of(decided: &Decided, taken: usize, place: usize) -> Option<u32> {
     let costs = |place: usize| place >= decided.free;
     match (costs(taken), costs(place)) {

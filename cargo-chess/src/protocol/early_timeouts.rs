@@ -52,9 +52,10 @@ pub(crate) struct EarlyWait {
     /// The wait.
     #[serde(flatten)]
     pub wait: Operation,
-    /// How long it was to wait at most, in nanoseconds.
+    /// The longest duration of the wait, in nanoseconds.
     pub length_ns: u64,
-    /// The next operation of the task that runs where time passes last: it had not happened yet.
+    /// The next operation, at that time, of the task that would have run if the wait had not ended
+    /// early.
     pub before: Operation,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Step {
     /// Its effect on the lock that is its object.
     #[serde(default, with = "token::optional")]
     pub hold: Option<Hold>,
-    /// The lock that its task gave back while it waited.
+    /// The lock that the task released during the wait.
     #[serde(default)]
     pub gives: Option<Object>,
     /// The events of other tasks that it directly follows. Known of replays only.
@@ -75,13 +75,13 @@ pub(crate) struct Caller {
     pub location: Location,
     /// The called function: `DashMap::insert`.
     pub function: Option<String>,
-    /// Whether that is the end of a value, as of a guard.
+    /// Whether the call is the drop of a value, such as a guard.
     #[serde(default)]
     pub drops: bool,
     /// Whether the code that it called is `atomic`: the call is one step.
     pub is_atomic: bool,
-    /// Whether the task's event before was within a call by this statement, too: this one,
-    /// or an earlier one of a loop.
+    /// Whether the previous event of the task was also within a call by this statement: this call,
+    /// or that of an earlier iteration.
     pub goes_on: bool,
 }
 

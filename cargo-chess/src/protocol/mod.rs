@@ -41,7 +41,8 @@ pub(crate) enum Line {
         #[serde(default)]
         milestones: Vec<Milestone>,
     },
-    /// The state of the search, to go on from after a kill, is in the shared file.
+    /// The state of the search, from which a later run continues after a kill, is in the shared
+    /// file.
     State {
         /// Schedules up to there.
         schedules: u64,

@@ -39,7 +39,7 @@ pub(super) fn called(step: &Step) -> &str {
     function.unwrap_or("a call")
 }
 
-/// The operation of an event, behind the call into `atomic` code that it is part of:
+/// The operation of an event, after the call into `atomic` code that it is part of:
 /// `Queue::push: store`.
 pub(super) fn within_call(step: &Step) -> String {
     match step.atomic_call().and_then(|it| it.function.as_ref()) {

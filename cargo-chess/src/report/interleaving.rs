@@ -1,4 +1,5 @@
-//! The table of an execution: a column a task, a row an event, preemptions marked.
+//! The table of an execution. It has a column for each task and a row for each event, and marks
+//! preemptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

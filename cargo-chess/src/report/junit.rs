@@ -86,7 +86,7 @@ impl Plain {
     }
 }
 
-/// The failure that a test has only if time passes early, if that is not a failure of the run.
+/// The failure that a test has only with an early timeout, if that is not a failure of the run.
 fn timing_of(test: &TestFinished) -> Option<String> {
     let sentences = early_timeouts::needs(test);
     (test.outcome == Outcome::Timing).then(|| sentences.join("; "))

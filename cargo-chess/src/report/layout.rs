@@ -131,7 +131,7 @@ impl<'a> Layout<'a> {
         styled(BOLD, line.trim_end()) + "\n"
     }
 
-    /// The line, and another one below for a note that finds no room behind the operation.
+    /// The line, and another one below it for a note that finds no room after the operation.
     pub(super) fn line(&self, line: &Line) -> String {
         let number = line
             .number

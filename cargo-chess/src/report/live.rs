@@ -33,8 +33,8 @@ pub(crate) struct Running {
     pub schedules: u64,
     /// The preemption bound being explored.
     pub bound: Option<u32>,
-    /// How much was explored, by the last estimate, in millionths: of a bound where one
-    /// is finished first.
+    /// The explored share in millionths, by the last estimate: of the current bound if there is
+    /// one, else of all schedules.
     pub explored: Option<u64>,
     /// When its turn began.
     since: Instant,
@@ -69,7 +69,7 @@ impl Live {
         now.saturating_duration_since(self.start)
     }
 
-    /// How long the run lasts still, at most, where that is known.
+    /// The longest remaining time of the run; `None` without a time limit.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         let total = self.time_total?;
         Some(total.saturating_sub(self.elapsed(now)))
@@ -121,7 +121,7 @@ impl Live {
 }
 
 impl Running {
-    /// Which test it is, and when its turn began: no two turns have both in common.
+    /// The index of the test, and the start of the turn. Together they identify the turn.
     pub(super) fn turn(&self) -> (usize, Instant) {
         (self.index, self.since)
     }

@@ -8,7 +8,7 @@ use crate::protocol::{Fate, Finished, Panic};
 /// The highest number of panics that are reported.
 const MOST: usize = 3;
 
-/// Those worth explaining, the test's own last; of a failure that is a panic not itself.
+/// The panics to report in addition to the failure. That of the test's body comes last.
 fn beside(finished: &Finished) -> Vec<&Panic> {
     let own = own(finished);
     // Panics that are caught say something where the failure itself is of another kind.
@@ -34,7 +34,8 @@ fn is_own(panic: &Panic, own: Option<&Panic>) -> bool {
     own.is_some_and(|own| core::ptr::eq(own, panic))
 }
 
-/// The panic of the test, if it passes on the panic of another task, which is the failure.
+/// The panic of the test's body, if it only repeats the panic of another task. The failure is
+/// that other panic.
 fn passed_on(finished: &Finished) -> Option<&Panic> {
     let own = own(finished)?;
     let mut panics = finished.panics.iter();

@@ -83,7 +83,7 @@ impl Drop for Progress {
     }
 }
 
-/// The columns of a verb and the space behind it.
+/// The columns of a verb and the space after it.
 const VERB: usize = 13;
 
 /// The moving lines: one for the run, and one for each running test.

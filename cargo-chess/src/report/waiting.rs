@@ -56,14 +56,14 @@ fn waits(blocked: &Blocked, names: &Names) -> String {
             .map(|location| format!("at {}", place(&location))),
     );
     let holder = blocked.holder.map(|holder| names.of(holder));
-    let whom = match (holder, &blocked.held_at) {
+    let held_by = match (holder, &blocked.held_at) {
         (None, _) => String::new(),
         (Some(holder), _) if blocked.op == Op::ScopeEnd => format!(", for {holder}"),
         (Some(holder), _) if blocked.op.std_lock().is_none() => format!(" for {holder}"),
         (Some(holder), None) => format!(", held by {holder}"),
         (Some(holder), Some(since)) => format!(", held by {holder} since {}", place(since)),
     };
-    words.join(" ") + &whom
+    words.join(" ") + &held_by
 }
 
 fn place(location: &Location) -> String {

@@ -75,7 +75,7 @@ struct Run<'a> {
 
 /// Explores the tests that `inputs` select, and returns the exit code.
 ///
-/// Every result is sent to `reporter` and written to `target/chess/last-inputs.jsonl`; failing
+/// Every result is sent to `reporter` and written to `target/chess/last-run.jsonl`; failing
 /// schedules are saved.
 pub(crate) fn run(inputs: Inputs<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
     super::adopt_orphans();

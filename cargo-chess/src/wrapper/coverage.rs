@@ -72,7 +72,7 @@ impl Coverage {
     }
 }
 
-/// `5 of 7 memory accesses are told of (1 within a macro, 1 did not compile)`.
+/// `5 of 7 memory accesses in unsafe code are watched (1 within a macro, 1 did not compile)`.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

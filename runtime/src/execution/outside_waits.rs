@@ -102,7 +102,8 @@ impl Execution {
     }
 
     /// Once a task that waits for the outside is ready, gives the others time to become ready, too.
-    /// Each time in vain reduces this time: some tasks wait for an effect of the one that is ready.
+    /// If not all tasks become ready in this time, the time is halved: the other tasks may wait for
+    /// an effect of the ready task.
     fn wait_for_the_others(&mut self) {
         for _ in 0..self.descriptors.grace {
             let (mut answered, mut waiting) = (false, false);

@@ -95,8 +95,8 @@ impl CheckpointHandover {
         room
     }
 
-    /// For the explorer: hands over the requested state, if there is one, after `schedules`
-    /// schedules. To write it `took` this time.
+    /// For the explorer: hands over the requested state, if there is one. `schedules` is the number
+    /// of schedules up to the state, and `took` the time that writing it took.
     #[cold]
     pub(super) fn answer(&mut self, schedules: u64, state: Option<Checkpoint>, took: Duration) {
         self.wanted.store(false, Ordering::Relaxed);

@@ -78,7 +78,7 @@ pub(crate) struct Exploration {
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
     pub(crate) progress: Progress,
-    /// Whether time may pass early, in this phase and in those before.
+    /// Whether early timeouts are explored, in this phase and in those before.
     pub(crate) phases: Phases,
     pub(crate) strategy: &'static str,
     /// The number of schedules that could not be repeated.

@@ -16,8 +16,9 @@ pub(crate) struct FoundFailure {
     pub(crate) failure: Failure,
     pub(crate) preemptions: u32,
     pub(crate) decisions: EngineVec<Decision>,
-    /// The rule for timeouts in this schedule, and the number of those that fire early.
+    /// The rule for timeouts in this schedule.
     pub(crate) timers: Timers,
+    /// The number of early timeouts.
     pub(crate) early: u32,
     /// The knowledge about races at that time.
     pub(crate) learnt: Learnt,

@@ -58,7 +58,7 @@ impl Explorer<'_> {
         self.put_first(engine);
     }
 
-    /// Reports first a failure that does not need time to pass early.
+    /// Reports first a failure that does not need an early timeout.
     fn put_first(&mut self, mut engine: Root) {
         let exploration = &mut engine.exploration;
         let mut others = exploration.others.iter();

@@ -82,7 +82,7 @@ impl Phases {
         self.work_limit.map(|limit| limit.saturating_sub(work))
     }
 
-    /// Whether the reported failure needs time to pass early, as far as is known.
+    /// Whether the reported failure needs an early timeout, as far as is known.
     pub(crate) fn is_timing(&self) -> bool {
         self.phase == Phase::Early && self.early > 0
     }

@@ -169,8 +169,8 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
     0
 }
 
-/// libc's registration of a thread-local's destructor. The list belongs to the task:
-/// the list of an abandoned task is dropped.
+/// libc's function that registers the destructor of a thread-local. The list of destructors
+/// belongs to the task, and is dropped if the task is abandoned.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit_impl(
     destructor: Destructor,

@@ -221,8 +221,7 @@ pub(crate) fn parse_number(text: &[u8]) -> Option<c_int> {
     number
 }
 
-/// The path below `/proc/self` that begins with `folder` and ends with the number of a descriptor,
-/// with a final zero.
+/// The path `/proc/self/FOLDER` of a descriptor, with its number appended and a final zero.
 pub(crate) fn own_path(folder: &[u8], descriptor: c_int) -> [u8; 48] {
     let mut path = [0; 48];
     let mut length = 0;

@@ -40,7 +40,7 @@ impl HashSet {
         self.count
     }
 
-    /// The hashes, in no order.
+    /// The hashes, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
         self.tables.iter().flat_map(Table::iter)
     }

@@ -30,7 +30,7 @@ fn assert_replays(workspace: &Workspace, schedule: &str, found: &Value) {
         .run();
     run.assert_code(100);
     let replayed = run.verdict();
-    // A replayed failure counts as a failure, even if it needs time to pass early.
+    // A replayed failure counts as a failure, even if it needs an early timeout.
     assert_eq!(replayed["outcome"], "failed", "{run:?}");
     for field in [
         "binary",

@@ -75,7 +75,7 @@ class Run {
     return found;
   }
 
-  /** Who holds what and who waits once `steps` events have happened. */
+  /** The holders of locks and the waiting tasks after `steps` events. */
   stateAfter(steps) {
     let [low, high] = [0, this.states.length];
     while (low < high) {

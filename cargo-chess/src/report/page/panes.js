@@ -1,4 +1,4 @@
-// What stands beside the timeline: the step, its source, locks, who waits for whom, values.
+// The panes next to the timeline: the step, its source, locks, waiting tasks, values.
 
 const byId = (id) => document.getElementById(id);
 
@@ -97,7 +97,7 @@ function showSource(run, step) {
   }
 }
 
-/** Locks that are held, and a graph of who waits for whom. */
+/** The held locks, and a graph of the waiting tasks. */
 function showState(run, steps) {
   const { held, waiting } = run.stateAfter(steps);
   const waitersOf = (object) =>
@@ -107,8 +107,8 @@ function showState(run, steps) {
     return [run.objects[object], holders, waitersOf(object).join(", ")];
   });
   const other = waiting.filter(([, kind]) => kind !== "lock").map(([task, kind, object, others]) => {
-    const whom = others.map((it) => run.tasks[it]).join(", ");
-    const what = kind === "end" ? `${whom} to end` : `a notification of ${run.objects[object]}`;
+    const names = others.map((it) => run.tasks[it]).join(", ");
+    const what = kind === "end" ? `${names} to end` : `a notification of ${run.objects[object]}`;
     return make("p", { textContent: `${run.tasks[task]} waits for ${what}` });
   });
   const row = (tag, cells) => make("tr", {}, ...cells.map((text) => make(tag, { textContent: text })));
@@ -119,7 +119,7 @@ function showState(run, steps) {
   showGraph(run, waiting);
 }
 
-/** The tasks that lie on a circle of those who wait. */
+/** The tasks on a cycle of the graph of waiting tasks. */
 function circle(edges) {
   const next = new Map();
   for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to]);

@@ -117,7 +117,7 @@ class Timeline {
     if (!this.narrow.matches) this.drawOrder(first, last);
   }
 
-  /** Tells the current row and what a search found from the others. */
+  /** Marks the current row and the results of a search. */
   mark() {
     for (const [row, element] of this.shown) {
       const events = this.eventsOf(row);

@@ -1,6 +1,6 @@
 //! The phases of a search: first time passes only when no task can run, then at any time.
 //!
-//! A failure of the first phase does not need time to pass early. The second phase exists only if a
+//! A failure of the first phase does not need an early timeout. The second phase exists only if a
 //! task waited with a deadline while there were other tasks; otherwise it has the same schedules as
 //! the first one. Its schedules are a superset, so that its results cover both phases.
 
@@ -40,7 +40,7 @@ impl Explorer<'_> {
         is_first && self.budget > 0 && !engine.execution.decisions.is_empty()
     }
 
-    /// Begins the phase in which time passes early. Returns whether there is one.
+    /// Begins the phase with early timeouts. Returns whether there is one.
     pub(super) fn begin_early(&mut self, mut engine: Root) -> bool {
         let exploration = &engine.exploration;
         let kept = exploration.phases.kept.unwrap_or(0);

@@ -141,12 +141,14 @@ pub(super) struct HelperResult {
 pub(super) struct SharedMemory {
     /// The number of shared rounds, on which helpers sleep.
     pub(super) rounds: AtomicU32,
-    /// The round of each block, and the number of its schedules, from the first one, that no helper
-    /// has considered.
+    /// The round of each block.
     pub(super) numbers: [AtomicU32; BLOCKS],
+    /// For each block, the number of its schedules, from the first one, that no helper has
+    /// considered.
     pub(super) rest: [AtomicU32; BLOCKS],
-    /// The number of helpers that have their own memory, and their processes.
+    /// The number of helpers that have their own memory.
     pub(super) ready: AtomicU32,
+    /// The processes of the helpers.
     pub(super) processes: [AtomicU32; MOST],
     pub(super) items: [[Item; ITEMS]; BLOCKS],
     pub(super) deviations: [[Deviation; DEVIATIONS]; BLOCKS],

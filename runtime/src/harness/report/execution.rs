@@ -105,8 +105,8 @@ pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String>
     })
 }
 
-/// For each wait for a notification the lock that its task gave back meanwhile: the one that
-/// it takes again afterwards.
+/// For each wait for a notification, the lock that its task released during the wait and acquires
+/// again after it.
 fn given_while_waiting(events: &[Event]) -> Vec<Option<ObjectId>> {
     let mut given = vec![None; events.len()];
     let mut next: BTreeMap<TaskId, &Event> = BTreeMap::new();

@@ -44,8 +44,8 @@ impl Allocations {
         }
     }
 
-    /// Begins a new execution. Returns the address from which on its allocations lie, except those
-    /// in memory that was freed first.
+    /// Begins a new execution. Returns the lowest address of its allocations. Allocations that reuse
+    /// freed memory may lie below it.
     pub(super) fn begin(&mut self) -> usize {
         self.before = heap::allocations();
         self.words.clear();

@@ -39,8 +39,8 @@ impl Sequence {
         self.seen = self.steps.len();
     }
 
-    /// Appends, at the end only, a step of the reversed race. It may have another effect than in
-    /// the trace, and steps that precede it in the trace may follow it here.
+    /// Appends a step of the reversed race. Only such steps may follow it. Its effect and its place
+    /// among the other steps may differ from those in the trace.
     pub(super) fn push_turned(&mut self, label: Label, step: u32) {
         self.labels.push(label);
         self.steps.push(step);

@@ -157,8 +157,9 @@ impl Icb {
                 || self.happens_before.precedes(start, race.second))
     }
 
-    /// Needs the schedule that this execution repeats, and other tasks in place of the sleeping
-    /// one: the next one, and those that could run before a part of the turn.
+    /// Adds the backtrack points in place of the repeated schedule: the choice that leads to that
+    /// schedule, the next free choice in place of the sleeping task, and the choices of tasks that
+    /// could run before a part of the turn.
     fn open_in_place_of(&mut self, trace: &Trace, repeat: &Repeat) {
         let Repeat { turn, entry } = repeat;
         self.add_backtrack_point(entry.place as usize, entry.choice);

@@ -75,10 +75,11 @@ impl HappensBefore {
         });
     }
 
-    /// Adds the races of a step that reads a lock with the steps in which other tasks came to wait
-    /// for readers to leave, and with the last such step before the reader's task came itself. From
-    /// such a step on no reader enters, so that the race with a later step cannot be reversed. (An
-    /// acquisition by trying counts as such a step, which costs a few schedules.)
+    /// A *queue step* is a step in which a task begins to wait for the readers of a lock. After a
+    /// queue step no further reader can acquire the lock. Adds the races of the step `at`, which
+    /// acquires a lock for reading, with queue steps: those that its task did not know, back to the
+    /// last queue step or exclusive acquisition before the previous step of its task. A race with a step after a queue step
+    /// cannot be reversed. (A `try` acquisition counts as a queue step, which costs a few schedules.)
     #[inline(never)]
     pub(super) fn detect_queues(&mut self, at: u32, before: Clock, touch: Touch) {
         let Place { previous, .. } = self.places[at as usize];
@@ -100,9 +101,8 @@ impl HappensBefore {
         }
     }
 
-    /// Adds the races of a step that acquires a lock exclusively, or comes to wait for it, with the
-    /// steps in which readers left, if tasks try to read: once a task waits for readers to leave,
-    /// such attempts fail.
+    /// Adds the races of a step that acquires a lock exclusively, or is a queue step, with the steps
+    /// in which readers released it, if tasks try to read: after a queue step such attempts fail.
     #[inline(never)]
     pub(super) fn detect_leaves(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut next = self.accesses.newest_of(touch.object);
@@ -123,11 +123,11 @@ impl HappensBefore {
         }
     }
 
-    /// Adds the race of a step that acquires a lock with the one that held it when the task came
-    /// for it and had to wait, even if others have acquired it since then. (Flanagan and Godefroid,
-    /// POPL'05, do the same: the next step of each task races in each state. Without a bound this
-    /// is not needed: the race would show when the lock is free in time.) The last acquisition of
-    /// the lock was the exclusive access `newest`.
+    /// Adds the race of a step that acquires a lock with the acquisition by which the lock was held
+    /// when the task began to wait for it, even if other tasks have acquired it since then.
+    /// (Flanagan and Godefroid, POPL'05, do the same: the next step of each task races in each
+    /// state. Without a bound this is not needed: the race would show when the lock is free in
+    /// time.) The last acquisition of the lock was the exclusive access `newest`.
     #[inline(never)]
     pub(super) fn detect_arrival(
         &mut self,
@@ -159,10 +159,10 @@ impl HappensBefore {
         }
     }
 
-    /// Adds the races of a step that comes for a lock with acquisitions that later ones of the same
-    /// task hide. The race with a later one can be reversed before its turn, at no cost, unless the
-    /// task held the lock there from an acquisition in an earlier turn. Then the step races with that
-    /// one, too.
+    /// Adds the races of a step that tries to acquire a lock with acquisitions that later ones of
+    /// the same task hide. The race with a later acquisition can be reversed before its turn, at no
+    /// cost, unless the task held the lock there from an acquisition in an earlier turn. Then the
+    /// step also races with that acquisition.
     #[inline(never)]
     pub(super) fn detect_turns(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut holder = None;

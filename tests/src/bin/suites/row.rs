@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) run: Duration,
     /// The number of tests that were explored without a failure.
     pub(crate) passed: usize,
-    /// The number of tests that fail only if time passes early.
+    /// The number of tests that fail only with an early timeout.
     pub(crate) timing: usize,
     /// The number of tests that passed in one thread: there was nothing to explore.
     pub(crate) one_thread: usize,

@@ -1,4 +1,4 @@
-# What `cargo chess replay --debugger gdb` tells gdb: plain commands, no Python.
+# The commands of `cargo chess replay --debugger gdb` for gdb: plain commands, no Python.
 # The other side is runtime/src/harness/debugger/mod.rs: the memory that these commands read, with the
 # text of a stop and its frame.
 
