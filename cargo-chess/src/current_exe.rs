@@ -20,8 +20,8 @@ pub(crate) fn path_as_text() -> Result<Utf8PathBuf> {
 fn known(path: io::Result<PathBuf>) -> Result<PathBuf> {
     path.map_err(|error| {
         Error::Unsupported(format!(
-            "the system does not say where this program is: {error}.\n\
-             It is asked through /proc, which has to be mounted here."
+            "the path of this program could not be read: {error}.\n\
+             It is read from /proc: mount /proc."
         ))
     })
 }
@@ -47,8 +47,8 @@ mod tests {
     fn a_path_that_nobody_knows_and_one_that_is_no_text_say_what_to_do() {
         let unknown = known(Err(io::ErrorKind::NotFound.into())).expect_err("no path");
         insta::assert_snapshot!(unknown, @r"
-        the system does not say where this program is: entity not found.
-        It is asked through /proc, which has to be mounted here.
+        the path of this program could not be read: entity not found.
+        It is read from /proc: mount /proc.
         ");
         let bytes = b"/opt/\xff/cargo-chess".to_vec();
         let no_text = as_text(OsString::from_vec(bytes).into()).expect_err("no text");

@@ -42,7 +42,7 @@ mod tests {
         internal error: the panic above
         This is a defect of cargo chess: please report it at https://github.com/cargo-chess/cargo-chess/issues,
         with this message, the command that led here, and what `cargo chess --version` and `rustc -vV` print.
-        Until it is mended, `cargo test` runs the tests as before.
+        `cargo test` still runs the tests.
         ");
     }
 }

@@ -27,7 +27,8 @@ impl NotExplored {
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::OwnHarness => {
-                "what is to be explored must be a `#[test]` of a target without `harness = false`"
+                "only `#[test]` functions of targets without `harness = false` can be explored: move \
+                 the test code to such a function"
             }
             Self::ForTheCompiler => "move the tests to a package that is not a procedural macro",
             Self::Opaque => {

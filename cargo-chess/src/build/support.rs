@@ -11,7 +11,7 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     if args.targets.doc {
         return Err(Error::Unsupported(
             "documentation tests are not explored: rustdoc compiles and runs each by itself; run them \
-             with `cargo test --doc`, and move what is to be explored to a `#[test]`"
+             with `cargo test --doc`; to explore a documentation test, move its code to a `#[test]`"
                 .to_owned(),
         ));
     }
@@ -113,6 +113,6 @@ mod tests {
         let mut args = CargoArgs::default();
         args.targets.doc = true;
         let error = check(&toolchain, &args).expect_err("it is asked for doctests");
-        insta::assert_snapshot!(error, @"documentation tests are not explored: rustdoc compiles and runs each by itself; run them with `cargo test --doc`, and move what is to be explored to a `#[test]`");
+        insta::assert_snapshot!(error, @"documentation tests are not explored: rustdoc compiles and runs each by itself; run them with `cargo test --doc`; to explore a documentation test, move its code to a `#[test]`");
     }
 }

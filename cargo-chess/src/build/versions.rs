@@ -92,10 +92,10 @@ fn remedy() -> String {
     let chosen = env::var("RUSTUP_TOOLCHAIN").unwrap_or_default();
     match here.and_then(|here| pinned_by(&here, &chosen)) {
         Some(file) => format!(
-            "{file} asks for it: name another version there, or run `cargo +stable chess ..`, which \
-             does without that file"
+            "{file} selects this version: name a supported one there, or override the file with \
+             `cargo +stable chess test`"
         ),
-        None => "run `rustup update stable`, then `cargo +stable chess ..`".to_owned(),
+        None => "run `rustup update stable`, then `cargo +stable chess test`".to_owned(),
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn an_old_compiler_is_refused_in_one_sentence() {
         let error = check(&toolchain("1.80.1")).expect_err("it is too old");
-        insta::assert_snapshot!(error, @"rustc 1.80.1 (0123 2026-01-01) is not supported: cargo chess is for stable Rust 1.93 to 1.95, and for beta and nightly up to 1.97; run `rustup update stable`, then `cargo +stable chess ..`");
+        insta::assert_snapshot!(error, @"rustc 1.80.1 (0123 2026-01-01) is not supported: cargo chess is for stable Rust 1.93 to 1.95, and for beta and nightly up to 1.97; run `rustup update stable`, then `cargo +stable chess test`");
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
             )
         };
         let text = refused("1.99.0-nightly").to_string();
-        insta::assert_snapshot!(text.replace(place.as_str(), "target/chess"), @"rustc 1.99.0-nightly (0123 2026-01-01) does not accept the runtime of cargo chess: cargo chess is for stable Rust 1.93 to 1.95, and for beta and nightly up to 1.97; run `rustup update stable`, then `cargo +stable chess ..`; its output is in target/chess/unsupported-rustc.log");
+        insta::assert_snapshot!(text.replace(place.as_str(), "target/chess"), @"rustc 1.99.0-nightly (0123 2026-01-01) does not accept the runtime of cargo chess: cargo chess is for stable Rust 1.93 to 1.95, and for beta and nightly up to 1.97; run `rustup update stable`, then `cargo +stable chess test`; its output is in target/chess/unsupported-rustc.log");
         let log = std::fs::read_to_string(place.join("unsupported-rustc.log"));
         assert_eq!(
             log.expect("it was kept"),

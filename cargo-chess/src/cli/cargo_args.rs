@@ -8,19 +8,19 @@ use crate::error::{Error, Result};
 /// The options that choose and build the test binaries.
 #[derive(Args, Clone, Default, Debug)]
 pub(crate) struct CargoArgs {
-    /// Which packages.
+    /// The packages.
     #[command(flatten)]
     pub packages: PackageArgs,
-    /// Which targets of them.
+    /// The targets of the packages.
     #[command(flatten)]
     pub targets: TargetArgs,
-    /// Which features.
+    /// The features.
     #[command(flatten)]
     pub features: FeatureArgs,
-    /// How to build.
+    /// The build options.
     #[command(flatten)]
     pub build: BuildArgs,
-    /// Which workspace.
+    /// The workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
 }
@@ -58,7 +58,7 @@ impl CargoArgs {
     }
 }
 
-/// Which packages' tests.
+/// The packages whose tests are built.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Package selection")]
 pub(crate) struct PackageArgs {
@@ -73,7 +73,7 @@ pub(crate) struct PackageArgs {
     pub exclude: Vec<String>,
 }
 
-/// Which targets of the packages.
+/// The targets of the packages.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Target selection")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
@@ -104,7 +104,7 @@ pub(crate) struct TargetArgs {
     pub doc: bool,
 }
 
-/// Which features are on.
+/// The enabled features.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Feature selection")]
 pub(crate) struct FeatureArgs {
@@ -119,7 +119,7 @@ pub(crate) struct FeatureArgs {
     pub no_default_features: bool,
 }
 
-/// How the tests are built.
+/// The build options of the tests.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Compilation options")]
 pub(crate) struct BuildArgs {
@@ -140,7 +140,7 @@ pub(crate) struct BuildArgs {
     pub target_dir: Option<Utf8PathBuf>,
 }
 
-/// Which workspace, and how its lock file is treated.
+/// The workspace, and the treatment of its lock file.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Manifest options")]
 pub(crate) struct ManifestArgs {

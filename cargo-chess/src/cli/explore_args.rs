@@ -10,7 +10,7 @@ use crate::config::{
     Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
-/// How each test is explored.
+/// The options of the exploration.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Exploration")]
 #[expect(
@@ -60,16 +60,16 @@ pub(crate) struct ExploreArgs {
     /// How tasks are run: on fibers or threads [default: fibers]
     #[arg(long, value_name = "WHAT", value_parser = ValueParser::<Backend>::of(Backend::NAMES), hide_possible_values = true)]
     pub backend: Option<Backend>,
-    /// When timeouts and sleeps end: last (when no task can run), any (also earlier, at the cost of a preemption) or last-then-any [default: last-then-any]
+    /// When timeouts and sleeps end: last (when no task can run), any (also early, at the cost of a preemption) or last-then-any [default: last-then-any]
     #[arg(long, value_name = "WHEN", value_parser = ValueParser::<Timers>::of(Timers::NAMES), hide_possible_values = true)]
     pub timers: Option<Timers>,
-    /// How to treat a failure that needs an early timeout or sleep: deny (a failure), warn or allow (not explored) [default: warn]
+    /// How to treat a failure that needs an early timeout: deny (a failure), warn or allow (not explored) [default: warn]
     #[arg(long, value_name = "LEVEL", value_parser = ValueParser::<Timing>::of(Timing::NAMES), hide_possible_values = true)]
     pub timing: Option<Timing>,
     /// Spurious wake-ups and failures: any (each costs a preemption) or never [default: any]
     #[arg(long, value_name = "WHEN", value_parser = ValueParser::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
     pub spurious: Option<Spurious>,
-    /// Give up on a test if a task reaches no scheduling point for SECS [default: 60s]
+    /// End the exploration of a test if a task reaches no scheduling point for SECS [default: 60s]
     #[arg(long, value_name = "SECS", value_parser = parse_duration)]
     pub watchdog: Option<Duration>,
     /// Report all distinct failures of a test, not only the first one
@@ -78,10 +78,10 @@ pub(crate) struct ExploreArgs {
     /// Save failing schedules in `chess-regressions/` beside the crate; later runs begin with them
     #[arg(long)]
     pub save_regressions: bool,
-    /// Report memory that an execution does not free and that nothing refers to at its end
+    /// Report memory that is neither freed nor referenced at the end of an execution
     #[arg(long)]
     pub leaks: bool,
-    /// Let a test pass if a thread panics that is never joined, as `cargo test` does
+    /// Let a test pass if an unjoined thread panics, as `cargo test` does
     #[arg(long)]
     pub allow_unjoined_panics: bool,
     /// With --shard, explore a part of each test, even if there are enough tests for all shards

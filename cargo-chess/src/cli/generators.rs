@@ -29,7 +29,7 @@ pub(crate) enum SchemaOf {
 /// `cargo chess completions`.
 #[derive(Args, Debug)]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// The shell
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: clap_complete::Shell,
     /// The output.

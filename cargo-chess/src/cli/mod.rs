@@ -148,22 +148,22 @@ pub(crate) struct ReplayArgs {
 /// A debugger.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Debugger {
-    /// GNU's.
+    /// The GNU debugger.
     Gdb,
-    /// LLVM's.
+    /// The LLVM debugger.
     Lldb,
 }
 
-/// How the program of a saved schedule is built anew, and where.
+/// The build of the program of a saved schedule.
 #[derive(Args, Clone, Default, Debug)]
 pub(crate) struct RebuildArgs {
-    /// Which features.
+    /// The features.
     #[command(flatten)]
     pub features: FeatureArgs,
-    /// How to build.
+    /// The build options.
     #[command(flatten)]
     pub build: BuildArgs,
-    /// Which workspace.
+    /// The workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
 }
@@ -205,10 +205,10 @@ pub(crate) struct RewriteArgs {
     /// Like `--check`, and write the differences for `cargo insta review`
     #[arg(long, group = "what")]
     pub pending: bool,
-    /// Which features.
+    /// The features.
     #[command(flatten)]
     pub features: FeatureArgs,
-    /// Which workspace.
+    /// The workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
     /// The output.
@@ -225,28 +225,28 @@ pub(crate) struct GateArgs {
     /// Explore all tests together for at most DUR, as in 10m
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub budget: Option<Duration>,
-    /// Also explore tests that have not changed since their exploration was finished
+    /// Also explore tests with a stored verdict
     #[arg(long)]
     pub no_cache: bool,
     /// Exit with code 5 if the preemption bound of a test was not finished
     #[arg(long)]
     pub require_complete: bool,
-    /// How each test is explored.
+    /// The options of the exploration.
     #[command(flatten)]
     pub explore: ExploreArgs,
-    /// Which features.
+    /// The features.
     #[command(flatten)]
     pub features: FeatureArgs,
-    /// How to build.
+    /// The build options.
     #[command(flatten)]
     pub build: BuildArgs,
-    /// Which workspace.
+    /// The workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// The files that the run is reported in besides.
+    /// The report files.
     #[command(flatten)]
     pub reports: ReportArgs,
 }
@@ -272,7 +272,7 @@ pub(crate) struct MergeArgs {
     /// The output; the joined events go to standard output in any case.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// The files that the run is reported in besides.
+    /// The report files.
     #[command(flatten)]
     pub reports: ReportArgs,
 }
@@ -283,7 +283,7 @@ pub(crate) struct InitArgs {
     /// Also write a job that runs the gate on this service
     #[arg(long, value_name = "SERVICE", value_enum)]
     pub ci: Option<Service>,
-    /// Which workspace.
+    /// The workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
     /// The output.
@@ -309,7 +309,7 @@ pub(crate) struct CleanArgs {
     /// Directory for all generated artifacts
     #[arg(long, value_name = "DIR", help_heading = "Compilation options")]
     pub target_dir: Option<camino::Utf8PathBuf>,
-    /// Which workspace.
+    /// The workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
     /// The output.

@@ -16,7 +16,7 @@ pub(crate) struct NextestArgs {
     /// Arguments for cargo nextest, as in `-- -E 'test(bank)' --partition hash:1/2`
     #[arg(value_name = "NEXTEST-ARGS", last = true)]
     pub passed_on: Vec<String>,
-    /// How each test is explored.
+    /// The options of the exploration.
     #[command(flatten)]
     pub explore: ExploreArgs,
     /// The build.

@@ -11,7 +11,7 @@ use crate::shell::Shell;
 /// The format of standard output.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum MessageFormat {
-    /// Nothing: reports for people go to standard error.
+    /// No output; the report goes to standard error.
     #[default]
     Human,
     /// One compiler-style line per failure, for editors: `FILE:LINE:COLUMN: error: ...`.
@@ -54,7 +54,7 @@ pub(crate) enum NoTests {
     Pass,
 }
 
-/// How tests are chosen and run.
+/// The selection of the tests, and the course of the run.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Test selection")]
 #[expect(
@@ -68,7 +68,7 @@ pub(crate) struct RunArgs {
     /// Which tests to run with regard to `#[ignore]`
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     pub run_ignored: RunIgnored,
-    /// What to do when no test is selected
+    /// Result of a run without selected tests
     #[arg(long, value_name = "ACTION", value_enum, default_value_t)]
     pub no_tests: NoTests,
     /// Run shard K of N of the tests (a part of each test if there are fewer tests than shards)
@@ -89,7 +89,7 @@ pub(crate) struct RunArgs {
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// What goes to standard output
+    /// Format of standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub message_format: MessageFormat,
     /// When to use colour [default: the value of `CARGO_TERM_COLOR`, or auto]
@@ -103,7 +103,7 @@ pub(crate) struct OutputArgs {
     pub quiet: bool,
 }
 
-/// The files that a run is reported in besides.
+/// The report files of a run.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ReportArgs {

@@ -17,10 +17,10 @@ pub(crate) struct TestArgs {
     /// Compile, but do not run the tests
     #[arg(long)]
     pub no_run: bool,
-    /// How tests are chosen and run.
+    /// The selection of the tests, and the course of the run.
     #[command(flatten)]
     pub run: RunArgs,
-    /// How each test is explored.
+    /// The options of the exploration.
     #[command(flatten)]
     pub explore: ExploreArgs,
     /// The build.
@@ -29,7 +29,7 @@ pub(crate) struct TestArgs {
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// The files that the run is reported in besides.
+    /// The report files.
     #[command(flatten)]
     pub reports: ReportArgs,
 }

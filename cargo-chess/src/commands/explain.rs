@@ -34,12 +34,12 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     match replayed.result(schedule) {
         ReplayResult::Reproduced => {}
         ReplayResult::Different => shell.warn(format!(
-            "this is another failure than the schedule was saved for, which was: {}: {}",
+            "this failure differs from the saved one, which was {}: {}",
             schedule.kind,
             schedule.message.lines().next().unwrap_or_default()
         )),
         ReplayResult::Gone => shell.warn(format!(
-            "{} passes under this schedule now, which led to: {}; `cargo chess test` explores the others",
+            "{} now passes under this schedule, which was saved for a failure ({}). `cargo chess test` explores the other schedules",
             schedule.test, schedule.kind
         )),
         ReplayResult::Stale(sentence) => return Err(replayed.stale(&sentence)),

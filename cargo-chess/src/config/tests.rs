@@ -115,7 +115,7 @@ fn a_bad_variable_is_named() {
     };
     assert_eq!(
         error("CHESS_EXPLORE_PREEMPTIONS", "many"),
-        "environment variable CHESS_EXPLORE_PREEMPTIONS: expected a whole number of at least 0 that fits, found `many`"
+        "environment variable CHESS_EXPLORE_PREEMPTIONS: expected a whole number from 0 to 4294967295, found `many`"
     );
     assert_eq!(
         error("CHESS_EXPLORE_PREEMPTION", "1"),
@@ -123,7 +123,7 @@ fn a_bad_variable_is_named() {
     );
     assert_eq!(
         error("CHESS_EXPLORE_MEMORY", "tso"),
-        "environment variable CHESS_EXPLORE_MEMORY: the memory model `tso` is not available yet; available are: sc"
+        "environment variable CHESS_EXPLORE_MEMORY: `tso` is not available yet as a value of `memory`; the values are: sc"
     );
 }
 

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::suggest;
 
-/// Defines an enumeration of named values. Some values may not be available yet.
+/// Defines an enumeration of named values of the option `$key`. Some values may not be available
+/// yet.
 macro_rules! named {
     (
         $(#[$meta:meta])*
-        $name:ident, $what:literal, { $($(#[$vmeta:meta])* $variant:ident = $text:literal),+ $(,)? }
+        $name:ident, $key:literal, { $($(#[$vmeta:meta])* $variant:ident = $text:literal),+ $(,)? }
         $(, later: [$($later:literal),+])?
     ) => {
         $(#[$meta])*
@@ -41,8 +42,8 @@ macro_rules! named {
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($text => Ok(Self::$variant),)+
-                    $($($later)|+ => Err(not_available($what, text, Self::NAMES)),)?
-                    _ => Err(not_known($what, text, Self::NAMES)),
+                    $($($later)|+ => Err(not_available($key, text, Self::NAMES)),)?
+                    _ => Err(not_known($key, text, Self::NAMES)),
                 }
             }
         }
@@ -80,7 +81,7 @@ impl Strategy {
 
 named! {
     /// The memory model that atomics follow.
-    Memory, "memory model", {
+    Memory, "memory", {
         /// Sequential consistency.
         Sc = "sc",
     }, later: ["tso", "c11"]
@@ -88,7 +89,7 @@ named! {
 
 named! {
     /// The times at which the timeouts of waits and sleeps fire.
-    Timers, "way of timers", {
+    Timers, "timers", {
         /// At any time. Early ones cost as much as a preemption.
         Any = "any",
         /// Only when nothing else can run, in the order of their deadlines.
@@ -100,7 +101,7 @@ named! {
 
 named! {
     /// The outcome of a failure that exists only if a timeout or a sleep ends early.
-    Timing, "level for failures that need an early timeout or sleep", {
+    Timing, "timing", {
         /// Nothing: such schedules are not explored.
         Allow = "allow",
         /// The outcome of the test is `timing`, which is no failure of the run.
@@ -113,7 +114,7 @@ named! {
 named! {
     /// Whether spurious events that `std` allows are tried: wake-ups, and failures of weak
     /// exchanges.
-    Spurious, "way of what is spurious", {
+    Spurious, "spurious", {
         /// All of them are tried. Each costs as much as a preemption.
         Any = "any",
         /// None is tried.
@@ -123,7 +124,7 @@ named! {
 
 named! {
     /// The treatment of accesses to plain memory in unsafe code.
-    MemoryAccesses, "treatment of memory accesses", {
+    MemoryAccesses, "memory-accesses", {
         /// They are ignored.
         Ignore = "ignore",
         /// Data races are found; accesses that race become scheduling points.
@@ -135,7 +136,7 @@ named! {
 
 named! {
     /// The level of a data race.
-    Races, "level for data races", {
+    Races, "races", {
         /// It is not reported.
         Allow = "allow",
         /// The test has a warning.
@@ -147,7 +148,7 @@ named! {
 
 named! {
     /// The level of a loop that waits without yielding.
-    Spins, "level for loops that wait without yielding", {
+    Spins, "spins", {
         /// It is not reported.
         Allow = "allow",
         /// The test has a warning.
@@ -159,7 +160,7 @@ named! {
 
 named! {
     /// The way in which executions are kept apart from one another.
-    Isolate, "isolation", {
+    Isolate, "isolate", {
         /// The whole memory image is restored before each execution.
         Image = "image",
         /// Only thread-locals are reset.
@@ -211,9 +212,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
             format!("expected a duration such as `30s`, `500ms`, `5m` or `2h`, found `{text}`")
         })?;
     if millis == 0 {
-        return Err(format!(
-            "expected a duration longer than nothing, found `{text}`"
-        ));
+        return Err(format!("expected a duration above 0, found `{text}`"));
     }
     Ok(Duration::from_millis(millis))
 }
@@ -247,25 +246,26 @@ pub(crate) fn parse_work(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Parses a whole number of at least 0; `_` may group digits, as in TOML.
+/// Parses a whole number of an unsigned type; `_` may group digits, as in TOML.
 pub(crate) fn parse_number<T: FromStr + fmt::Display>(text: &str) -> Result<T, String> {
-    text.replace('_', "")
-        .parse()
-        .map_err(|_| format!("expected a whole number of at least 0 that fits, found `{text}`"))
+    text.replace('_', "").parse().map_err(|_| {
+        let most = u64::MAX >> (64 - 8 * size_of::<T>());
+        format!("expected a whole number from 0 to {most}, found `{text}`")
+    })
 }
 
-fn not_available(what: &str, text: &str, names: &[&str]) -> String {
+fn not_available(key: &str, text: &str, names: &[&str]) -> String {
     format!(
-        "the {what} `{text}` is not available yet; available are: {}",
+        "`{text}` is not available yet as a value of `{key}`; the values are: {}",
         names.join(", ")
     )
 }
 
-fn not_known(what: &str, text: &str, names: &[&str]) -> String {
+fn not_known(key: &str, text: &str, names: &[&str]) -> String {
     let nearest = suggest::nearest(text, names.iter().copied())
         .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
     format!(
-        "there is no {what} `{text}`{nearest}; available are: {}",
+        "`{text}` is not a value of `{key}`{nearest}; the values are: {}",
         names.join(", ")
     )
 }

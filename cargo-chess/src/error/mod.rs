@@ -117,15 +117,15 @@ pub(crate) const DEFECT: &str = concat!(
     "This is a defect of cargo chess: please report it at ",
     env!("CARGO_PKG_REPOSITORY"),
     "/issues,\nwith this message, the command that led here, and what `cargo chess --version` and \
-     `rustc -vV` print.\nUntil it is mended, `cargo test` runs the tests as before."
+     `rustc -vV` print.\n`cargo test` still runs the tests."
 );
 
 /// The error for a program of the toolchain that cannot be started. `source` is the origin of its
 /// name.
 pub(crate) fn not_run(program: &Path, source: &str, error: &std::io::Error) -> String {
     format!(
-        "could not run {}: {error}\nIt is what {source} names, or else the one in PATH; Rust itself is \
-         installed from https://rustup.rs.",
+        "could not run {}: {error}\nThe program is set by {source}, or else found in PATH. Correct the \
+         setting, or install Rust from https://rustup.rs.",
         program.display()
     )
 }

@@ -317,10 +317,10 @@ impl TestOptions {
 
     /// The limits that the options put on every coverage.
     pub(crate) fn limits(&self) -> impl Iterator<Item = &'static str> {
-        let timers = (self.timers == Timers::Last.to_string())
-            .then_some(", with timeouts that end only when nothing else can run");
-        let spurious = (self.spurious == Spurious::Never.to_string())
-            .then_some(", where nothing wakes up or fails for no reason");
+        let timers =
+            (self.timers == Timers::Last.to_string()).then_some(", without early timeouts");
+        let spurious =
+            (self.spurious == Spurious::Never.to_string()).then_some(", without spurious events");
         timers.into_iter().chain(spurious)
     }
 }

@@ -113,8 +113,8 @@ pub(crate) struct RunFinished {
     pub only_looked_at: usize,
     /// Tests with a failure.
     pub failed: usize,
-    /// Tests with a failure that needs time to pass early, if that is not a failure of the run
-    /// (`timing = "warn"`).
+    /// Tests that fail only with an early timeout. They are counted here if `timing` is `warn`;
+    /// then the run does not fail.
     #[serde(default)]
     pub timing: usize,
     /// Tests that were not explored.
@@ -183,7 +183,7 @@ kinds! {
     Deadlock = "deadlock";
     /// A fair execution that passes `max-steps`.
     Livelock = "livelock";
-    /// A task that runs on without yielding: the good-samaritan rule.
+    /// A task that runs without yielding while other tasks could run.
     Spin = "spin";
     /// Two accesses to one memory location, one a write, with no order between them.
     Race = "race";
@@ -193,9 +193,9 @@ kinds! {
     Leak = "leak";
     /// An access to freed memory.
     UseAfterFree = "use-after-free";
-    /// Memory freed twice.
+    /// A second free of the same memory.
     DoubleFree = "double-free";
-    /// Memory freed that was never allocated.
+    /// A free of memory that was never allocated.
     InvalidFree = "invalid-free";
     /// The process died: a signal, an abort, an exit.
     Crash = "crash";
@@ -203,7 +203,7 @@ kinds! {
     Nondeterminism = "nondeterminism";
     /// An outcome that no sequential execution has.
     Refinement = "refinement";
-    /// A monitor of the user's objected.
+    /// A monitor of the user reported a failure.
     Monitor = "monitor";
 }
 
@@ -246,7 +246,7 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 }
 
 /// The explored part of the schedules, as the text of `coverage`. `timers_last` is the part of
-/// those schedules in which time passes only when nothing else can run, if it is a larger one.
+/// those schedules without early timeouts, if it is a larger one.
 /// `atomic` lists the packages into which each call is a single step.
 pub(crate) fn coverage(
     outcome: Outcome,
@@ -348,7 +348,7 @@ mod tests {
             outside: vec!["waited for a child process".into()],
             other_failures: vec![OtherFailure {
                 kind: Kind::Deadlock,
-                message: Some("no task can go on".into()),
+                message: Some("no task can continue".into()),
                 location: None,
                 preemptions: Some(2),
                 early: 0,

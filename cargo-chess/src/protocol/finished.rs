@@ -47,11 +47,12 @@ pub(crate) struct Finished {
     /// The work that they took, in units of the runtime's.
     #[serde(default)]
     pub work: u64,
-    /// Whether the search stopped where it was asked to pause: it is neither finished nor at
-    /// the end of its budget. There is no failure then, unless it went on after one.
+    /// Whether the search paused at a request: it is neither finished nor at the end of its
+    /// budget. A paused search has no failure, unless it continues after failures.
     #[serde(default)]
     pub paused: bool,
-    /// Whether its state is in the shared file then. If not, it has to begin anew.
+    /// Whether the state of a paused search is in the shared file. If not, the search must begin
+    /// again.
     #[serde(default = "yes")]
     pub resumable: bool,
     /// All runs of the test's body.
@@ -115,11 +116,11 @@ pub(crate) struct Finished {
     /// The lines whose accesses to plain memory were scheduling points of it.
     #[serde(default)]
     pub points: Vec<String>,
-    /// Where tasks panic in the very first schedule, and no join receives it: in no schedule is
-    /// that a failure.
+    /// The places of panics in the first schedule that no join receives. They are not failures in
+    /// any schedule.
     #[serde(default)]
     pub intended: Vec<String>,
-    /// Which of these sentences says that opaque packages were called.
+    /// The index in `outside` of the sentence about calls into opaque packages.
     #[serde(default)]
     pub opaque: Option<usize>,
     /// Whether the time of `--time` ended the search.
@@ -292,7 +293,7 @@ impl Finished {
         !self.deterministic
     }
 
-    /// Whether the end of its time is all that ended it: it found no failure.
+    /// Whether the test found no failure and ended only because its time was used up.
     pub(crate) fn was_out_of_time(&self) -> bool {
         match self.outcome {
             Outcome::Passed | Outcome::Timeout => self.time_ended,
@@ -300,7 +301,8 @@ impl Finished {
         }
     }
 
-    /// Says of a test without a verdict that it had too little time, if nothing else is said.
+    /// Gives a test without a verdict and without a message the message that it had too little
+    /// time.
     pub(crate) fn explain_timeout(&mut self) {
         if self.outcome == Outcome::Timeout && self.message.is_none() {
             self.message = Some(TIME_ENDED_AT_ONCE.to_owned());
@@ -308,7 +310,7 @@ impl Finished {
         }
     }
 
-    /// Takes it for a search that has paused, though its time ended.
+    /// Treats the search as paused, although its time has ended.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
         self.time_ended = false;
@@ -447,7 +449,7 @@ impl Spin {
         let (whose, remedy) = match package {
             Some(package) => (
                 format!(" of {package}"),
-                "tell its authors, or set spins = \"allow\" for the package in Chess.toml",
+                "report this to the authors of the package, or set spins = \"allow\" for the package in Chess.toml",
             ),
             None => (
                 String::new(),
@@ -463,7 +465,7 @@ impl Spin {
     }
 }
 
-/// A failure besides the one that the verdict describes.
+/// A failure other than the one that the verdict describes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Other {
     /// The kind of the failure.
@@ -519,7 +521,7 @@ mod tests {
         };
         insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"src/lib.rs:12: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition variable or a channel");
         let file = "/home/u/.cargo/registry/src/index-0123456789abcdef/flags-0.2.3/src/lib.rs";
-        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @r#"flags-0.2.3/src/lib.rs:12 of flags 0.2.3: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; tell its authors, or set spins = "allow" for the package in Chess.toml"#);
+        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @r#"flags-0.2.3/src/lib.rs:12 of flags 0.2.3: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; report this to the authors of the package, or set spins = "allow" for the package in Chess.toml"#);
     }
 
     #[test]

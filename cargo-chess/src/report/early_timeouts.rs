@@ -1,4 +1,4 @@
-//! Sentences about time that passed while tasks were enabled.
+//! Sentences about early timeouts: timeouts and sleeps that ended while other tasks were enabled.
 
 use super::abbreviate::place;
 use super::names::{Names, called};
@@ -12,21 +12,23 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     let needs = need(&first, &|task| names.of(task));
     let more = match finished.early.len() {
         1 => String::new(),
-        count => format!(", and {} more", plural(count as u64 - 1, "timeout")),
+        count => format!(", and {}", plural(count as u64 - 1, "more early timeout")),
     };
     let is_undefined = finished.kind.is_some_and(Kind::is_undefined_behaviour);
     let what = match finished.outcome {
-        Outcome::Timing => "`--timing deny` makes that a failure, `allow` leaves it out.",
+        Outcome::Timing => {
+            "`--timing deny` makes this a failure of the run, `--timing allow` excludes such schedules."
+        }
         _ if is_undefined => {
             "It is undefined behaviour nevertheless: a duration orders no accesses to memory. \
-             `--timers last` lets time pass only when nothing else can run."
+             `--timers last` excludes early timeouts."
         }
-        _ => "`--timers last` lets time pass only when nothing else can run.",
+        _ => "`--timers last` excludes early timeouts.",
     };
     Some(format!("This execution {needs}{more}. {what}"))
 }
 
-/// The timeouts and sleeps that have to end early for the reported failure.
+/// The early timeouts that the reported failure needs.
 pub(super) fn needs(test: &TestFinished) -> Vec<String> {
     let early = test.early.iter();
     early.map(|early| need(early, &called)).collect()
@@ -35,12 +37,13 @@ pub(super) fn needs(test: &TestFinished) -> Vec<String> {
 /// The sentence about all tests of a run.
 pub(super) fn summary(timing: usize, ran: usize) -> String {
     format!(
-        "{timing} of {ran} need time to pass early: no failure without that was found. \
-         `--timing deny` makes that a failure, `allow` leaves it out"
+        "the failures of {timing} of {ran} tests need early timeouts. `--timing deny` makes this a \
+         failure of the run, `--timing allow` excludes such schedules"
     )
 }
 
-/// ``needs `recv_timeout` at src/lib.rs:12 (30 s) to end before `send` at src/worker.rs:7``
+/// ``needs an early timeout: `recv_timeout` at src/lib.rs:12 (30 s) ends before task 1 performs
+/// `send` at src/worker.rs:7``
 fn need(early: &EarlyTimeout, name: &dyn Fn(u32) -> String) -> String {
     let EarlyTimeout {
         wait,
@@ -49,14 +52,14 @@ fn need(early: &EarlyTimeout, name: &dyn Fn(u32) -> String) -> String {
     } = early;
     let (task, before_at) = (name(before.task), operation(before));
     let before = if before.waits {
-        format!("{task} went on from {before_at}")
+        format!("{task} continues after {before_at}")
     } else if before.begins {
-        format!("{task} began")
+        format!("{task} starts")
     } else {
-        format!("{before_at} by {task} happened")
+        format!("{task} performs {before_at}")
     };
     format!(
-        "needs {} ({}) to end before {before}",
+        "needs an early timeout: {} ({}) ends before {before}",
         operation(wait),
         length(*length_ns)
     )

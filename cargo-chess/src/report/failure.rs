@@ -69,7 +69,7 @@ pub(super) fn failure(
     }
     for run in &test.regressions {
         if run.outcome == RegressionOutcome::Saved && style.saved {
-            let what = "to be committed: it runs first from now on";
+            let what = "commit this file: later runs begin with it";
             report += &status(NOTE, "Kept", format!("{} ({what})", run.schedule));
         }
     }
@@ -164,7 +164,7 @@ fn others(test: &TestFinished, style: Style) -> String {
         return String::new();
     }
     let count = plural(test.other_failures.len() as u64, "other failure");
-    let heading = styled(BOLD, format!("Found besides ({count}):"));
+    let heading = styled(BOLD, format!("{count} of this test:"));
     let each = test.other_failures.iter();
     let each: String = each.map(|failure| other(failure, style)).collect();
     format!("\n  {heading}\n{each}")

@@ -349,7 +349,7 @@ fn buy(shop: &Shop) {
         assert_eq!(
             finished.message.as_deref(),
             Some(
-                "no task can go on: task 1 waits in Mutex::lock for slots[i] at lib.rs:6, held by main"
+                "no task can continue: task 1 waits in Mutex::lock for slots[i] at lib.rs:6, held by main"
             )
         );
     }

@@ -276,7 +276,7 @@ pub(crate) fn many_tasks() -> Finished {
 pub(crate) fn crash() -> Finished {
     Finished {
         kind: Some(Kind::Crash),
-        message: Some("the test process was killed by SIGKILL (by another process, or by the system for lack of memory) before it had a verdict".into()),
+        message: Some("the test process was killed by SIGKILL (by another process, or by the system because memory ran out) before it had a verdict: check the memory limit, or use fewer --jobs".into()),
         warnings: vec!["1 of the test process's lines were not understood; the first: `hello`".into()],
         ..Finished::new(Outcome::Failed)
     }

@@ -6,7 +6,7 @@ use super::abbreviate::place;
 use super::names::Names;
 use crate::protocol::{Finished, Step};
 
-/// Of the first wait or weak exchange of that kind, and how to leave such schedules out.
+/// A sentence about the first spurious event, with the option that excludes such schedules.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     let what = |event: &Step| match event.note?.kind()? {
         NoteKind::WokeSpuriously => Some(("wait", "ends")),
@@ -18,8 +18,8 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     let at = event.location();
     let at = at.map_or_else(String::new, |at| format!(" at {}", place(&at)));
     Some(format!(
-        "In this execution the {what} of {}{at} {does} for no reason, which its documentation \
-         allows. `--spurious never` leaves such schedules out.",
+        "In this execution the {what} of {}{at} {does} spuriously, as its documentation permits. \
+         `--spurious never` excludes such schedules.",
         names.of(event.task)
     ))
 }

@@ -46,55 +46,55 @@ impl Reach {
                                (sequentially consistent; plain memory accesses are not scheduling \
                                points)"
                 .to_owned(),
-            Self::OneThread => "one thread, and all that may happen to it was explored \
-                                (timeouts, random draws and what fails or wakes up for no reason)"
-                .to_owned(),
+            Self::OneThread => {
+                "one thread; all outcomes of its timeouts, random draws and spurious \
+                                events were explored"
+                    .to_owned()
+            }
             Self::Nothing(words) => words.clone(),
             Self::Bound(Reverse(bound)) => format!(
-                "any remaining bug needs {} or more, weakly ordered memory or a data race",
+                "every remaining bug needs at least {}, or a weak memory order, or a data race",
                 plural(u64::from(*bound) + 1, "preemption")
             ),
             Self::Delays(Reverse(delays)) => format!(
-                "any remaining bug needs {} or more (a delay lets a task run out of turn), weakly \
-                 ordered memory or a data race",
+                "every remaining bug needs at least {} (a delay skips the next task), or a weak \
+                 memory order, or a data race",
                 plural(u64::from(*delays) + 1, "delay")
             ),
             Self::Part => "a part of the interleavings was explored; `cargo chess merge` \
-                           says what all parts guarantee"
+                           prints the guarantee of all parts"
                 .to_owned(),
             Self::Sampled => "sampled, nothing is guaranteed".to_owned(),
             Self::NotDeterministic => "not deterministic, nothing is guaranteed".to_owned(),
         }
     }
 
-    /// The words for the schedules in which time passes last. `all` is the result for all schedules.
+    /// The words for the schedules without early timeouts. `all` is the result for all schedules.
     fn words_of_last(&self, all: &Self) -> String {
         let early = match all {
             Self::Bound(Reverse(bound)) => format!(
-                "time that passes early was explored up to {}",
+                "early timeouts were explored up to {}",
                 plural(u64::from(*bound), "preemption")
             ),
             Self::Delays(Reverse(delays)) => format!(
-                "time that passes early was explored up to {}",
+                "early timeouts were explored up to {}",
                 plural(u64::from(*delays), "delay")
             ),
-            _ => "of time that passes early nothing is guaranteed".to_owned(),
+            _ => "nothing is guaranteed for early timeouts".to_owned(),
         };
         match self {
             Self::Complete => format!(
-                "every interleaving in which time passes only when nothing else can run was \
-                 explored (sequentially consistent; plain memory accesses are not scheduling \
-                 points); {early}"
+                "every interleaving without early timeouts was explored (sequentially consistent; \
+                 plain memory accesses are not scheduling points); {early}"
             ),
             Self::Bound(Reverse(bound)) => format!(
-                "any remaining bug needs {} or more, time that passes while something else can \
-                 run, weakly ordered memory or a data race; {early}",
+                "every remaining bug needs at least {}, or an early timeout, or a weak memory \
+                 order, or a data race; {early}",
                 plural(u64::from(*bound) + 1, "preemption")
             ),
             Self::Delays(Reverse(delays)) => format!(
-                "any remaining bug needs {} or more (a delay lets a task run out of turn), time \
-                 that passes while something else can run, weakly ordered memory or a data race; \
-                 {early}",
+                "every remaining bug needs at least {} (a delay skips the next task), or an early \
+                 timeout, or a weak memory order, or a data race; {early}",
                 plural(u64::from(*delays) + 1, "delay")
             ),
             _ => self.words(),

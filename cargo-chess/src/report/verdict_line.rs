@@ -54,7 +54,7 @@ pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
 
 /// The words for a verdict of an earlier run.
 fn earlier(test: &TestFinished) -> &'static str {
-    if test.cached { ", unchanged since" } else { "" }
+    if test.cached { ", stored verdict" } else { "" }
 }
 
 /// The statistics of `-v`: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks,
@@ -76,7 +76,7 @@ pub(super) fn statistics(test: &TestFinished) -> String {
     }
 }
 
-/// How a failure was found; of a search that went on, how far it came.
+/// The failing schedule or, if the search continues after failures, the explored part.
 fn found(test: &TestFinished, detail: &Detail) -> String {
     if detail.exploration.keep_going {
         return reached(test, detail);

@@ -15,7 +15,8 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     let opaque = opaque_by_policy(plan);
     if !opaque.is_empty() {
         warnings.push(format!(
-            "compiled as they are, only their blocking is under control: {}",
+            "these packages are compiled unchanged (policy `opaque`), so only their blocking \
+             operations are under control: {}. To explore them, give them another policy in Chess.toml",
             opaque.join(", ")
         ));
     }

@@ -214,12 +214,12 @@ fn words(
         RegressionOutcome::Searched => {
             format!("none of the {schedules} fails now, so it may be removed")
         }
-        RegressionOutcome::Refound => "its failure was found again: --save-regressions keeps \
-             the new schedule, in whose place this one may be removed"
+        RegressionOutcome::Refound => "another schedule has the same failure: save that schedule \
+             with --save-regressions, then remove this one"
             .to_owned(),
         RegressionOutcome::Unknown => format!(
-            "whether it is mended is not known, since not all {schedules} were explored: \
-             give more --schedules"
+            "it is unknown whether the failure is fixed, because not all {schedules} were \
+             explored: use more --work or --schedules"
         ),
         RegressionOutcome::Failed
         | RegressionOutcome::Passed
@@ -229,7 +229,7 @@ fn words(
         }
     };
     let place = stale.map_or_else(
-        || "leads the changed program elsewhere".to_owned(),
+        || "does not fail in the changed program".to_owned(),
         |place| format!("no longer fits the program ({place})"),
     );
     Some(format!("the regression {path} {place}; {what}"))
@@ -276,8 +276,8 @@ mod tests {
         ];
         insta::assert_snapshot!(all.map(Option::unwrap_or_default).join("\n"), @r"
         the regression k.chess no longer fits the program (decision 3); none of the schedules with up to 1 preemption fails now, so it may be removed
-        the regression k.chess leads the changed program elsewhere; its failure was found again: --save-regressions keeps the new schedule, in whose place this one may be removed
-        the regression k.chess leads the changed program elsewhere; whether it is mended is not known, since not all schedules with up to 1 preemption were explored: give more --schedules
+        the regression k.chess does not fail in the changed program; another schedule has the same failure: save that schedule with --save-regressions, then remove this one
+        the regression k.chess does not fail in the changed program; it is unknown whether the failure is fixed, because not all schedules with up to 1 preemption were explored: use more --work or --schedules
         ");
         assert_eq!(said(None, RegressionOutcome::Failed), None);
     }

@@ -420,7 +420,7 @@ fn taken(verdicts: usize, searches: usize) -> String {
 /// The reason why an entry stored for `then` is not valid for `now`.
 fn difference(then: &Key, now: &Key) -> String {
     if then.tool != now.tool {
-        return format!("cargo chess {} had run them", then.tool);
+        return format!("cargo chess {} ran them", then.tool);
     }
     if then.binary != now.binary {
         return "their binary has changed".to_owned();
@@ -457,13 +457,13 @@ fn changed_options(then: &str, now: &str) -> String {
         }
     }
     if changed.is_empty() {
-        "the treatment of packages, or arguments for the binary".to_owned()
+        "policies of packages, or arguments of the binary".to_owned()
     } else {
         changed
     }
 }
 
-/// `not resumed but run anew, since their binary has changed: a, b, c`
+/// `these tests run again from the start, because their binary has changed: a, b, c`
 fn anew(why: &str, tests: &[&TestId]) -> String {
     let shown = tests.iter().take(NAMED);
     let shown: Vec<String> = shown.map(|test| format!("`{test}`")).collect();
@@ -471,7 +471,7 @@ fn anew(why: &str, tests: &[&TestId]) -> String {
     if let Some(more) = tests.len().checked_sub(NAMED).filter(|more| *more > 0) {
         let _ = write!(names, " and {more} more");
     }
-    format!("not resumed but run anew, since {why}: {names}")
+    format!("these tests run again from the start, because {why}: {names}")
 }
 
 #[cfg(test)]
@@ -522,7 +522,7 @@ mod tests {
         preemptions: 2 then, 1 now, seed: 0 then, 7 now
         seed: 0 then, none now
         more: none then, yes now
-        the treatment of packages, or arguments for the binary
+        policies of packages, or arguments of the binary
         ");
     }
 }

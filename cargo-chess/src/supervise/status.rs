@@ -26,11 +26,19 @@ pub(super) fn signal(status: ExitStatus) -> Option<i32> {
     }
 }
 
+/// The remedy for an end of this kind, as the rest of a sentence.
+pub(super) fn remedy(status: ExitStatus) -> &'static str {
+    match signal(status) {
+        Some(9) => ": check the memory limit, or use fewer --jobs",
+        _ => "",
+    }
+}
+
 /// Only numbers that are the same on every Unix have names here.
 fn signal_in_words(signal: i32) -> String {
     let (name, meaning) = match signal {
         2 => ("SIGINT", "interrupted"),
-        3 => ("SIGQUIT", "told to quit"),
+        3 => ("SIGQUIT", "quit request"),
         4 => ("SIGILL", "illegal instruction"),
         5 => (
             "SIGTRAP",
@@ -40,11 +48,11 @@ fn signal_in_words(signal: i32) -> String {
         8 => ("SIGFPE", "arithmetic error"),
         9 => (
             "SIGKILL",
-            "by another process, or by the system for lack of memory",
+            "by another process, or by the system because memory ran out",
         ),
         11 => ("SIGSEGV", "invalid memory access, or stack overflow"),
         13 => ("SIGPIPE", "a write to a closed pipe"),
-        15 => ("SIGTERM", "told to end"),
+        15 => ("SIGTERM", "termination request"),
         other => return format!("signal {other}"),
     };
     format!("{name} ({meaning})")
@@ -66,15 +74,15 @@ mod tests {
         let names = [2, 3, 4, 5, 6, 8, 9, 11, 13, 15].map(signal_in_words);
         insta::assert_snapshot!(names.join("\n"), @r"
         SIGINT (interrupted)
-        SIGQUIT (told to quit)
+        SIGQUIT (quit request)
         SIGILL (illegal instruction)
         SIGTRAP (a breakpoint, or an overflow that the compiler traps)
         SIGABRT (it aborted)
         SIGFPE (arithmetic error)
-        SIGKILL (by another process, or by the system for lack of memory)
+        SIGKILL (by another process, or by the system because memory ran out)
         SIGSEGV (invalid memory access, or stack overflow)
         SIGPIPE (a write to a closed pipe)
-        SIGTERM (told to end)
+        SIGTERM (termination request)
         ");
         assert_eq!(words(42), "was killed by signal 42");
         // The status of a stopped process, which a wait never returns here.

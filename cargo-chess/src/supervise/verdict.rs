@@ -114,8 +114,8 @@ pub(crate) trait States {
     /// Stores a later state.
     fn keep(&self, state: &mut dyn Read);
 
-    /// Stores the pause of the search with the verdict so far, and the state that the search left,
-    /// if it left one.
+    /// Stores the verdict so far at a pause of the search, and the state of the search, if there is
+    /// one.
     fn pause(&self, so_far: &Verdict, state: Option<&mut dyn Read>);
 }
 
@@ -303,7 +303,7 @@ impl Job<'_> {
                 Outcome::Timeout,
                 None,
                 format!(
-                    "nothing was heard of the test process for {} s, though its watchdog ends a task that hangs after {} s; it was killed",
+                    "the test process reported nothing for {} s and was killed. Its watchdog ({} s) should have ended it earlier: if this happens again, please report it",
                     patience(self.exploration).as_secs_f64(),
                     self.exploration.watchdog.as_secs_f64()
                 ),
@@ -319,8 +319,9 @@ impl Job<'_> {
                 Outcome::Failed,
                 Some(Kind::Crash),
                 format!(
-                    "the test process {} before it had a verdict",
-                    status::in_words(*status)
+                    "the test process {} before it had a verdict{}",
+                    status::in_words(*status),
+                    status::remedy(*status)
                 ),
             ),
         };

@@ -51,7 +51,7 @@ impl Toolchain {
             .ok_or_else(|| {
                 Error::Unsupported(format!(
                     "{} is no Rust compiler: it does not answer `-vV` with its version and host.\n\
-                     It is what {OF_RUSTC} names, or else the one in PATH.",
+                     The program is set by {OF_RUSTC}, or else found in PATH.",
                     rustc.display()
                 ))
             })?;

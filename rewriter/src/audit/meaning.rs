@@ -199,7 +199,7 @@ const RULES: &[Rule] = &[
         ],
         Some((
             Treatment::Redirected,
-            "the engine is told of the memory that is accessed",
+            "the shims announce the accessed memory to the engine",
         )),
     ),
     (

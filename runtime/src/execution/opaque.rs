@@ -331,7 +331,7 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
 }
 
 /// The sentence on a test that called into opaque packages. The tool adds their names.
-pub(crate) const ENTERED_OPAQUE: &str = "called into packages that are compiled as they are";
+pub(crate) const ENTERED_OPAQUE: &str = "called into packages that are compiled unchanged";
 
 /// Records a call of a function of a package that is compiled unchanged.
 ///

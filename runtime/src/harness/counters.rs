@@ -131,9 +131,9 @@ fn bound_completed(exploration: &Exploration) -> Option<u32> {
 fn endless(exploration: &Exploration) -> Option<String> {
     (exploration.endless > 0).then(|| {
         format!(
-            "in {} of {} schedules a task computed on and reached no scheduling point ({}): the \
-             others went on without it, and it was cut off once the test's body had returned, as by \
-             the end of the process; what it would do later is not part of the verdict",
+            "in {} of {} schedules, a task computed without reaching a scheduling point ({}). The \
+             other tasks continued, and this task was ended after the test's body had returned. The \
+             verdict does not cover its later operations: call std::thread::yield_now in its loop",
             exploration.endless,
             exploration.schedules,
             String::from_utf8_lossy(&exploration.first_endless)
@@ -145,9 +145,8 @@ fn endless(exploration: &Exploration) -> Option<String> {
 fn intended(places: &[Place]) -> impl Iterator<Item = String> {
     places.iter().map(|place| {
         format!(
-            "a thread that is never joined panics at {} in the first schedule: `cargo test` lets \
-             the test pass, so that is taken for what the test is meant to do; join the thread if \
-             it is not",
+            "an unjoined thread panics at {} in the first schedule. `cargo test` ignores this \
+             panic, so it is assumed to be intended: join the thread if it is not",
             line_of_place(place)
         )
     })
@@ -166,45 +165,44 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
         ));
     } else if !exploration.difference.is_empty() {
         all.push(format!(
-            "two runs of one schedule came apart ({}): the test depends on more than its \
+            "two runs of one schedule differed ({}): the test depends on more than its \
              schedule; {CULPRITS}",
             String::from_utf8_lossy(&exploration.difference)
         ));
     }
     if exploration.diverged > 0 {
         all.push(format!(
-            "{} of {} schedules could not be repeated as they were planned, and what lies \
-             beyond them was not explored: the test depends on more than its schedule; {CULPRITS}",
+            "{} of {} schedules could not be repeated, and the schedules after them were not \
+             explored: the test depends on more than its schedule; {CULPRITS}",
             exploration.diverged, exploration.schedules
         ));
     }
     if exploration.long > 0 && exploration.failure.is_none() {
         all.push(format!(
-            "{} of {} schedules took more than --max-steps steps: what lies beyond was run, but \
-             not explored",
+            "{} of {} schedules took more than --max-steps steps: their later steps were run \
+             without choices",
             exploration.long, exploration.schedules
         ));
     }
     if exploration.too_long > 0 {
         all.push(format!(
-            "{} of {} schedules were given up after many times as many steps: they have no verdict; a test of \
-             fewer turns, or a larger --max-steps, gets one",
+            "{} of {} schedules ran far beyond --max-steps and were abandoned without a verdict: \
+             use fewer iterations in the test, or a larger --max-steps",
             exploration.too_long, exploration.schedules
         ));
     }
     all.extend(endless(exploration));
     if exploration.many_tasks > 0 {
         all.push(format!(
-            "{} of {} schedules had more than {MOST_TASKS} tasks that had ended unjoined: data \
-             races after that were not detected; join threads, or start fewer",
+            "{} of {} schedules had more than {MOST_TASKS} tasks that had ended unjoined, and \
+             later data races were not detected: join the threads, or start fewer",
             exploration.many_tasks, exploration.schedules
         ));
     }
     if exploration.much_memory > 0 {
         all.push(format!(
-            "{} of {} schedules accessed more plain memory than the {} MiB whose history \
-             is kept: data races after that were not detected; a test that accesses less is checked \
-             to its end",
+            "{} of {} schedules accessed more plain memory than the {} MiB with a stored history, \
+             and later data races were not detected: use less memory in the test",
             exploration.much_memory,
             exploration.schedules,
             MOST_MEMORY >> 20
@@ -212,14 +210,14 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     }
     if exploration.many_releases > 0 {
         all.push(format!(
-            "in {} of {} schedules tasks synchronized more than {MOST_EPOCHS} times: data races \
-             after that were not detected; a shorter test is checked to its end",
+            "in {} of {} schedules, tasks synchronized more than {MOST_EPOCHS} times, and later \
+             data races were not detected: use fewer iterations in the test",
             exploration.many_releases, exploration.schedules
         ));
     }
     if exploration.foreign_heap {
         all.push(
-            "the program has a global allocator of its own, which cannot be put back: each \
+            "the program has a global allocator of its own, which cannot be restored: each \
              execution ran in a process of its own (--isolate fork)"
                 .to_owned(),
         );
@@ -271,21 +269,24 @@ mod tests {
             ("1 of 9 schedules could not be repeated", CULPRITS),
             (
                 "2 of 9 schedules took more than --max-steps",
-                "not explored",
+                "without choices",
             ),
-            ("3 of 9 schedules were given up", "gets one"),
             (
-                "in 3 of 9 schedules a task computed on and reached no scheduling point (task 1 after start)",
-                "not part of the verdict",
+                "3 of 9 schedules ran far beyond --max-steps",
+                "a larger --max-steps",
+            ),
+            (
+                "in 3 of 9 schedules, a task computed without reaching a scheduling point (task 1 after start). ",
+                "in its loop",
             ),
             ("4 of 9 schedules had more than 1024 tasks", "start fewer"),
             (
                 "5 of 9 schedules accessed more plain memory than the 256 MiB",
-                "to its end",
+                "in the test",
             ),
             (
-                "in 6 of 9 schedules tasks synchronized more than",
-                "to its end",
+                "in 6 of 9 schedules, tasks synchronized more than",
+                "in the test",
             ),
             (
                 "the program has a global allocator of its own",
@@ -310,7 +311,7 @@ mod tests {
         let mut exploration = Exploration::new();
         exploration.difference = words("step 3");
         let told = warnings(&exploration).concat();
-        assert!(told.starts_with("two runs of one schedule came apart (step 3): "));
+        assert!(told.starts_with("two runs of one schedule differed (step 3): "));
         assert!(told.ends_with(CULPRITS));
         exploration.unstable = true;
         let told = warnings(&exploration).concat();

@@ -12,7 +12,7 @@ use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
 
 /// The option for a task that is only slow.
-const WATCHDOG: &str = " (--watchdog sets how long is too long)";
+const WATCHDOG: &str = ". A larger --watchdog permits this";
 
 /// The activity of a silent task according to the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,17 +42,16 @@ impl Activity {
         }
     }
 
-    /// The continuation of "task 1 never came back after load at src/lib.rs:9".
+    /// The continuation of "task 1 reached no scheduling point for 60 s after load at
+    /// src/lib.rs:9".
     fn in_words(self) -> String {
         match self {
-            Self::Computes => "; it computes".to_owned(),
+            Self::Computes => ": it computes".to_owned(),
             Self::Waits(number) => {
                 let name = name_of(number).unwrap_or("that has the number");
-                format!("; it is in the system call {name} ({number}), which is outside control")
+                format!(": it is in the system call {name} ({number}), which is outside control")
             }
-            Self::Unknown => {
-                "; it computes, or waits for something outside the scheduler's reach".to_owned()
-            }
+            Self::Unknown => ": it computes, or waits for an event outside control".to_owned(),
         }
     }
 }
@@ -133,15 +132,18 @@ fn only_child_of(thread: i32) -> Option<i32> {
 pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -> String {
     let execution = &engine.execution;
     let seconds = request.watchdog_ms as f64 / 1000.0;
-    let mut message = format!("no scheduling point for {seconds} s: ");
     if execution.descriptors.in_kernel.load(Ordering::Relaxed) {
-        describe_outside_waits(execution, &mut message);
-        return message;
+        return describe_outside_waits(execution, seconds);
     }
+    let mut message = String::new();
     match execution.live_tasks().nth(execution.current.0 as usize) {
         Some((id, task)) if task.state != State::Finished => {
-            let who = called(id);
-            let _ = write!(message, "{who} never came back after {}", task.op.name());
+            let _ = write!(
+                message,
+                "{} reached no scheduling point for {seconds} s after {}",
+                called(id),
+                task.op.name()
+            );
             if let Some(site) = task.site {
                 let _ = write!(message, " at {}", line_of(site));
             }
@@ -149,7 +151,10 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
             message.push_str(WATCHDOG);
         }
         _ => {
-            message.push_str("the test has not begun; something that comes before it may wait");
+            let _ = write!(
+                message,
+                "the test did not begin within {seconds} s: code that runs before it may block"
+            );
             message.push_str(WATCHDOG);
         }
     }
@@ -157,7 +162,8 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
 }
 
 /// Describes the waits that only events outside the process can end. All tasks wait.
-fn describe_outside_waits(execution: &Execution, message: &mut String) {
+fn describe_outside_waits(execution: &Execution, seconds: f64) -> String {
+    let mut message = format!("no task reached a scheduling point for {seconds} s: ");
     let waits = |state| {
         matches!(
             state,
@@ -167,11 +173,12 @@ fn describe_outside_waits(execution: &Execution, message: &mut String) {
     let waiting = execution.live_tasks().filter(|(_, task)| waits(task.state));
     for (at, (id, task)) in waiting.enumerate() {
         let separator = if at == 0 { "" } else { "; " };
-        let (who, op) = (called(id), task.op.name());
-        let _ = write!(message, "{separator}{who} is in {op}");
+        let (name, op) = (called(id), task.op.name());
+        let _ = write!(message, "{separator}{name} is in {op}");
     }
-    message.push_str(", and only something outside the process can end that");
+    message.push_str(". Only an event outside the process can end these waits");
     message.push_str(WATCHDOG);
+    message
 }
 
 /// The name of a system call (x86-64) in which a program may wait.
@@ -260,10 +267,10 @@ mod tests {
         assert_eq!(
             all.map(Activity::in_words),
             [
-                "; it computes",
-                "; it is in the system call poll (7), which is outside control",
-                "; it is in the system call that has the number (9999), which is outside control",
-                "; it computes, or waits for something outside the scheduler's reach",
+                ": it computes",
+                ": it is in the system call poll (7), which is outside control",
+                ": it is in the system call that has the number (9999), which is outside control",
+                ": it computes, or waits for an event outside control",
             ]
         );
     }
@@ -274,8 +281,8 @@ mod tests {
         let request = Request::parse("watchdog-ms=1500").expect("a request");
         assert_eq!(
             describe(&engine, &request, Activity::Unknown),
-            "no scheduling point for 1.5 s: the test has not begun; something that comes before it \
-             may wait (--watchdog sets how long is too long)"
+            "the test did not begin within 1.5 s: code that runs before it may block. A larger \
+             --watchdog permits this"
         );
     }
 }

@@ -17,19 +17,19 @@ pub struct Wait {
     pub place: Option<String>,
     /// The task that holds the object, or that is awaited.
     pub holder: Option<TaskId>,
-    /// The source line where the holder took the object.
+    /// The source line where the holder acquired the object.
     pub held_at: Option<String>,
 }
 
-/// A deadlock in one sentence: the tasks of the circle, or all waiting tasks if there is none.
-pub fn deadlock(waits: &[Wait], circle: &[TaskId]) -> String {
-    let mut text = match circle.len() {
-        0 => "no task can go on: ".to_owned(),
+/// A deadlock in one sentence: the tasks of the cycle, or all waiting tasks if there is none.
+pub fn deadlock(waits: &[Wait], cycle: &[TaskId]) -> String {
+    let mut text = match cycle.len() {
+        0 => "no task can continue: ".to_owned(),
         1 => "a task waits for itself: ".to_owned(),
         _ => "tasks wait for each other: ".to_owned(),
     };
-    let in_circle = |wait: &&Wait| circle.is_empty() || circle.contains(&wait.task);
-    for (at, wait) in waits.iter().filter(in_circle).enumerate() {
+    let in_cycle = |wait: &&Wait| cycle.is_empty() || cycle.contains(&wait.task);
+    for (at, wait) in waits.iter().filter(in_cycle).enumerate() {
         let separator = if at == 0 { "" } else { "; " };
         let _ = write!(text, "{separator}{} waits in {}", wait.task, wait.op);
         if let Some(name) = &wait.object {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_told_without_those_that_wait_for_it() {
+    fn a_cycle_is_told_without_those_that_wait_for_it() {
         let waits = [
             wait(0, "M1", Some(1)),
             wait(1, "M1", Some(2)),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_circle_all_are_told() {
+    fn without_a_cycle_all_are_told() {
         let join = Wait {
             op: Op::Join,
             object: Some("task 1".to_owned()),
@@ -117,7 +117,7 @@ mod tests {
         };
         assert_eq!(
             deadlock(&[join, opaque], &[]),
-            "no task can go on: main waits in join for task 1 at a-1.0.0/lib.rs:7 for task 1; \
+            "no task can continue: main waits in join for task 1 at a-1.0.0/lib.rs:7 for task 1; \
              task 1 waits in futex wait for F1 in opaque code after a-1.0.0/lib.rs:7"
         );
     }

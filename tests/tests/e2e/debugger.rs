@@ -169,7 +169,7 @@ fn a_deadlock_is_shown_with_what_each_task_waits_in() {
     let run = debug(&workspace, &id, "gdb", &commands);
     assert_reproduced(&run, "catalog::locks abba::buggy: deadlock");
     let parts = [
-        "no task can go on: a deadlock",
+        "no task can continue: a deadlock",
         "waits in Mutex::lock M1 at tests/locks/abba.rs:",
         "locks::abba::",
     ];

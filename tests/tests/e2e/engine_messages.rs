@@ -92,7 +92,7 @@ fn what_dies_and_what_leaves_control_is_told() {
         "{no_text}"
     );
     let nobody = verdict(&run, "leaves_a_panic_to_nobody")["warnings"].to_string();
-    let is_told = nobody.contains("a thread that is never joined panics at src/lib.rs:");
+    let is_told = nobody.contains("an unjoined thread panics at src/lib.rs:");
     assert!(is_told, "a hook of the program's own: {nobody}");
     let no_threads = verdict(&run, "gets_no_threads");
     assert_eq!(no_threads["outcome"], "timeout", "{no_threads}");

@@ -176,7 +176,7 @@ fn a_crash_ends_the_search_and_keeps_what_was_found() {
     let found = run(&workspace, &["--keep-going"]);
     let verdict = found.verdict();
     insta::assert_debug_snapshot!(failures(&verdict));
-    let warning = "the search ended early: a crash takes the explorer with it";
+    let warning = "the search ended early: a schedule crashed the test process";
     assert_eq!(verdict["warnings"], serde_json::json!([warning]));
     assert_eq!(verdict["bound_completed"], 1);
     assert_each_replays(&workspace, &verdict);

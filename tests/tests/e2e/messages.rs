@@ -138,7 +138,7 @@ fn values_that_options_cannot_have() {
         ],
     );
     let run = workspace.chess(&["test", "--time", "0s"]).run();
-    run.assert_says(1, &["expected a duration longer than nothing, found `0s`"]);
+    run.assert_says(1, &["expected a duration above 0, found `0s`"]);
     let run = workspace.chess(&["test", "--schedules", "0"]).run();
     run.assert_says(1, &["expected a whole number of at least 1, found `0`"]);
     let run = workspace.chess(&["test", "--shard", "3/2"]).run();
@@ -251,7 +251,7 @@ fn a_schedule_that_fails_in_another_way_by_now() {
         .next()
         .expect("one")
         .path();
-    let another = "this is another failure than the schedule was saved for";
+    let another = "this failure differs from the saved one, which was ";
     for (command, code) in [("replay", 100), ("explain", 0)] {
         let run = workspace.chess(&[command, &id.to_string_lossy()]).run();
         run.assert_says(code, &[another]);
@@ -272,11 +272,14 @@ fn a_schedule_that_passes_by_now() {
         "src/lib.rs",
         &LOSES_AN_UPDATE.replace("assert_eq!(", "let _ = ("),
     );
-    let gone = "passes under this schedule";
+    let gone = "now passes under this schedule";
     let run = workspace.chess(&["replay", &saved(&workspace)]).run();
     run.assert_says(0, &[gone, "other schedules may fail: cargo chess test"]);
     let run = workspace.chess(&["explain", &saved(&workspace)]).run();
-    run.assert_says(0, &[gone, "`cargo chess test` explores the others"]);
+    run.assert_says(
+        0,
+        &[gone, "`cargo chess test` explores the other schedules"],
+    );
 }
 
 #[test]
@@ -289,7 +292,7 @@ fn a_schedule_that_fails_in_the_same_way_by_other_steps() {
     run.assert_says(
         100,
         &[
-            "the same failure, though the schedule no longer fits in every step",
+            "the failure is the same, but some steps of the schedule no longer fit the program",
             "the sources have changed",
         ],
     );
@@ -435,7 +438,7 @@ fn packages_that_are_compiled_as_they_are_are_named() {
         .run();
     assert!(
         run.stderr
-            .contains("compiled as they are, only their blocking is under control: ledger"),
+            .contains("so only their blocking operations are under control: ledger"),
         "{run:?}"
     );
 }
@@ -509,7 +512,7 @@ fn what_to_do_next_is_said_at_the_end_of_a_run() {
     run.assert_says(
         100,
         &[
-            "to be committed: it runs first from now on",
+            "commit this file: later runs begin with it",
             "(shard 1/1; `cargo chess merge` joins the shards' JSON)",
             "--no-fail-fast also runs the tests after the first failure",
         ],

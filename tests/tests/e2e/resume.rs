@@ -244,7 +244,7 @@ fn what_has_other_options_is_run_anew() {
     let resumed = run(&workspace, &["--resume", "--preemptions", "1"]);
     assert_says(
         &resumed,
-        "warning: not resumed but run anew, since their options have changed \
+        "warning: these tests run again from the start, because their options have changed \
          (preemptions: 2 then, 1 now): `small a_short`, `small b_middle`, `small c_fails`",
     );
     let anew = run(&workspace, &["--preemptions", "1"]);

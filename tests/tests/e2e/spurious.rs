@@ -79,7 +79,7 @@ fn assert_told(test: &str, sentence: &str) {
     let verdict = never.verdict();
     let coverage = verdict["coverage"].as_str().unwrap_or_default();
     assert!(
-        coverage.ends_with(", where nothing wakes up or fails for no reason"),
+        coverage.ends_with(", without spurious events"),
         "{coverage}"
     );
 }
@@ -88,8 +88,8 @@ fn assert_told(test: &str, sentence: &str) {
 fn a_wait_that_ends_for_no_reason_is_told() {
     assert_told(
         "waits_once",
-        "the wait of main at src/lib.rs:17 ends for no reason, which its documentation allows. \
-         `--spurious never` leaves such schedules out.",
+        "the wait of main at src/lib.rs:17 ends spuriously, as its documentation permits. \
+         `--spurious never` excludes such schedules.",
     );
 }
 
@@ -97,7 +97,7 @@ fn a_wait_that_ends_for_no_reason_is_told() {
 fn a_park_that_ends_for_no_reason_is_told() {
     assert_told(
         "parks_once",
-        "the wait of main at src/lib.rs:32 ends for no reason",
+        "the wait of main at src/lib.rs:32 ends spuriously",
     );
 }
 
@@ -105,7 +105,7 @@ fn a_park_that_ends_for_no_reason_is_told() {
 fn an_exchange_that_fails_for_no_reason_is_told() {
     assert_told(
         "exchanges_once",
-        "the weak exchange of main at src/lib.rs:40 fails for no reason",
+        "the weak exchange of main at src/lib.rs:40 fails spuriously",
     );
 }
 
@@ -135,8 +135,7 @@ fn what_was_left_out_is_left_out_of_the_guarantee() {
     let run = workspace.chess(&NEVER).arg("waits_once").run();
     run.assert_code(0);
     assert!(
-        run.message()
-            .contains(", where nothing wakes up or fails for no reason"),
+        run.message().contains(", without spurious events"),
         "{}",
         run.message()
     );

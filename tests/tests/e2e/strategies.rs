@@ -25,7 +25,7 @@ fn verdicts(strategy: &str, args: &[&str]) -> Vec<Value> {
 fn assert_tells_bugs_from_twins(strategy: &str, args: &[&str]) {
     for verdict in verdicts(strategy, args) {
         let is_buggy = verdict["test"].as_str().unwrap().ends_with("::buggy");
-        // The failure may need time to pass early.
+        // The failure may need an early timeout.
         let expected: &[_] = if is_buggy {
             &["failed", "timing"]
         } else {
@@ -156,7 +156,10 @@ fn auto_bounds_delays_where_no_preemption_bound_can_be_finished() {
     assert_eq!(verdict["coverage"], "delays<=1", "{verdict}");
     call("human").run().assert_says(
         0,
-        &["up to 1 delay", "any remaining bug needs 2 delays or more"],
+        &[
+            "up to 1 delay",
+            "every remaining bug needs at least 2 delays",
+        ],
     );
 }
 

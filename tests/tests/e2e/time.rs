@@ -1,4 +1,4 @@
-//! The report of a failure that needs time to pass early says so, and names the option that
+//! The report of a failure that needs an early timeout says so, and names the option that
 //! excludes such schedules.
 
 use end_to_end::{Run, Workspace};
@@ -133,8 +133,14 @@ fn verdict(test: &str, options: &[&str], code: i32) -> Value {
 
 fn assert_told(test: &str, sentence: &str, note: &str) {
     for (options, tail) in [
-        (["--timing", "deny"], "`--timers last` lets time pass"),
-        (["--timers", "any"], "`--timers last` lets time pass"),
+        (
+            ["--timing", "deny"],
+            "`--timers last` excludes early timeouts",
+        ),
+        (
+            ["--timers", "any"],
+            "`--timers last` excludes early timeouts",
+        ),
     ] {
         let told = failure(test, &options);
         for part in [sentence, tail, note] {
@@ -146,7 +152,7 @@ fn assert_told(test: &str, sentence: &str, note: &str) {
         assert_eq!(passed["outcome"], "passed");
         assert_eq!(passed["options"]["timers"], "last");
         assert_eq!(passed["timers_last"], Value::Null);
-        let coverage = "complete, with timeouts that end only when nothing else can run";
+        let coverage = "complete, without early timeouts";
         assert_eq!(passed["coverage"], coverage);
     }
     let warned = verdict(test, &[], 0);
@@ -161,8 +167,8 @@ fn assert_told(test: &str, sentence: &str, note: &str) {
 fn a_sleep_that_ends_early_is_told() {
     assert_told(
         "sleeps_long_enough",
-        "This execution needs `sleep` at src/lib.rs:14 (1 s) to end before `store` at \
-         src/lib.rs:13 by task 1 happened.",
+        "This execution needs an early timeout: `sleep` at src/lib.rs:14 (1 s) ends before task 1 \
+         performs `store` at src/lib.rs:13.",
         "sleep src/lib.rs:14 ^ ended early (counts as a preemption)",
     );
 }
@@ -171,8 +177,8 @@ fn a_sleep_that_ends_early_is_told() {
 fn a_time_limit_that_ends_early_is_told() {
     assert_told(
         "waits_long_enough",
-        "This execution needs `recv_timeout` at src/lib.rs:23 (30 s) to end before `send` at \
-         src/lib.rs:22 by task 1 happened.",
+        "This execution needs an early timeout: `recv_timeout` at src/lib.rs:23 (30 s) ends before \
+         task 1 performs `send` at src/lib.rs:22.",
         "timed out early (counts as a preemption)",
     );
 }
@@ -184,7 +190,7 @@ fn a_race_that_needs_early_time_is_a_failure() {
     assert_eq!(race["kind"], "race");
     let report = failure("reads_after_the_time_limit", &[]);
     for part in [
-        "(30 s) to end before",
+        "(30 s) ends before",
         "It is undefined behaviour nevertheless: a duration orders no accesses to memory.",
     ] {
         assert!(report.contains(part), "{part}\n{report}");
@@ -225,14 +231,17 @@ fn a_run_tells_what_its_tests_have_in_common_and_their_schedules_replay() {
     let run = workspace.chess(&["test", "long_enough"]).run();
     run.assert_code(0);
     let told = words(&run);
-    assert!(told.contains("2 of 2 need time to pass early"), "{told}");
+    assert!(
+        told.contains("the failures of 2 of 2 tests need early timeouts"),
+        "{told}"
+    );
     assert!(told.contains("0 passed, 0 failed, 2 timing"), "{told}");
     let json = workspace.chess(&["test", "long_enough", "--message-format", "json"]);
     for verdict in json.run().verdicts() {
         let schedule = verdict["schedule"].as_str().expect("it is saved");
         let replay = workspace.chess(&["replay", schedule]).run();
         replay.assert_code(100);
-        assert!(words(&replay).contains("to end before"));
+        assert!(words(&replay).contains("needs an early timeout: "));
         let explain = workspace.chess(&["explain", schedule]).run();
         assert!(words(&explain).contains("early (counts as a preemption)"));
     }

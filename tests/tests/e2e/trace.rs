@@ -61,7 +61,8 @@ fn the_events_before_a_hang_are_printed() {
     let run = workspace.chess(&["replay", "--trace", &id[..4]]).run();
     insta::assert_snapshot!(trace(&run));
     assert!(
-        run.message().contains("no scheduling point for 1 s"),
+        run.message()
+            .contains("reached no scheduling point for 1 s"),
         "{run:?}"
     );
 }

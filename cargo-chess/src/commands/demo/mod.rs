@@ -267,7 +267,7 @@ fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error 
         return Error::Internal(sentence);
     }
     Error::Usage(format!(
-        "{sentence}.\nIt is made for the options as they are by default: unset {}.",
+        "{sentence}.\nThe demo needs the default options: unset {}.",
         options.join(", ")
     ))
 }
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(set.exit_code(), exit::USAGE);
         insta::assert_snapshot!(set, @r"
         the demo did not go as it should: the bug of the example was not found.
-        It is made for the options as they are by default: unset CHESS_EXPLORE_SCHEDULES, CHESS_EXPLORE_SEED.
+        The demo needs the default options: unset CHESS_EXPLORE_SCHEDULES, CHESS_EXPLORE_SEED.
         ");
     }
 

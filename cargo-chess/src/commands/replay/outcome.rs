@@ -64,7 +64,7 @@ impl ReplayReporter<'_> {
                 );
                 if verdict.finished.diverged.is_some() {
                     shell
-                        .warn("the same failure, though the schedule no longer fits in every step");
+                        .warn("the failure is the same, but some steps of the schedule no longer fit the program");
                 }
                 if replayed.sources_changed {
                     shell.warn(changed);
@@ -73,7 +73,7 @@ impl ReplayReporter<'_> {
             }
             ReplayResult::Different => {
                 shell.warn(format!(
-                    "this is another failure than the schedule was saved for, which was: {}: {}",
+                    "this failure differs from the saved one, which was {}: {}",
                     schedule.kind,
                     schedule.message.lines().next().unwrap_or_default()
                 ));
@@ -86,7 +86,7 @@ impl ReplayReporter<'_> {
                 shell.status(
                     "Gone",
                     format!(
-                        "{} passes under this schedule, which led to: {}",
+                        "{} now passes under this schedule, which was saved for a failure ({})",
                         schedule.test, schedule.kind
                     ),
                 );
@@ -94,7 +94,7 @@ impl ReplayReporter<'_> {
                     changed
                 } else {
                     "the instrumented sources are those that the schedule was saved with: a dependency, \
-                     the compiler or what the test reads has changed"
+                     the compiler or the input of the test has changed"
                 };
                 shell.status(
                     "Note",

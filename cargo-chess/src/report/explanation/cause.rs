@@ -123,8 +123,8 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
     paragraphs
 }
 
-/// Notifications that came before anybody waited for them, where a task waits for one at
-/// the end.
+/// Lost notifications: sentences about the last notification before the wait of each task that
+/// still waits at the end.
 fn missed(finished: &Finished, names: &Names) -> Vec<String> {
     let events = &finished.events;
     let is_wait = |op: Op| op.class() == Class::CondvarWait;
@@ -156,14 +156,14 @@ fn missed(finished: &Finished, names: &Names) -> Vec<String> {
 fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str {
     match test.kind {
         Some(Kind::Livelock | Kind::Spin) => {
-            "No task was preempted: they go round in the loop that the execution ends with."
+            "No task was preempted. The tasks repeat the loop at the end of the table."
         }
         _ if finished.decided.is_empty() => {
-            "There was nothing to choose: it fails however its tasks take turns."
+            "The execution has no choice between tasks, so every schedule fails in this way."
         }
         _ => {
-            "No task was preempted: it is the order in which tasks take turns where they begin, \
-             wait and end that makes it fail."
+            "No task was preempted. The failure depends on the order in which tasks run when \
+             another task starts, blocks or ends."
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Preemption<'a> {
     earlier: Option<usize>,
     /// Its next operation.
     after: Step,
-    /// Whether it came to do that.
+    /// Whether the task was resumed.
     resumed: bool,
     /// The events of the others meanwhile.
     pub(super) meanwhile: std::ops::Range<usize>,
@@ -88,7 +88,7 @@ impl Preemption<'_> {
         format!("{task} was switched out{here}, {between}{end}.")
     }
 
-    /// The event in which it had touched the same object, in a sentence.
+    /// A sentence about the earlier operation of the task on the same object.
     pub(super) fn looked(&self, finished: &Finished, names: &Names) -> Option<String> {
         let step = &finished.events[self.earlier?];
         let object = step.object.as_deref()?;
@@ -132,8 +132,9 @@ impl Preemption<'_> {
         let in_calls = before.atomic_call().is_some() || after.atomic_call().is_some();
         let same = same && !in_calls;
         if same && before.op.class() == Class::Unlock && after.op.takes_lock() {
-            let taken = location(before).map_or_else(String::new, |it| format!(" (taken at {it})"));
-            return format!("after it had let go of {object}{taken} and before it took it again");
+            let acquired =
+                location(before).map_or_else(String::new, |it| format!(" (acquired at {it})"));
+            return format!("between the release of {object}{acquired} and the next acquisition");
         }
         if same && is_atomic(before) && is_atomic(after) {
             let read = |step: &Step| step.effect == Some(Effect::Read);
@@ -274,7 +275,7 @@ impl Preemption<'_> {
                 location: step.shown_location()?,
                 text: if step.op.class() == Class::Unlock && step.atomic_call().is_none() {
                     let object = step.object.as_deref().unwrap_or("it");
-                    format!("{task} held {object} from here, and let go of it")
+                    format!("{task} acquired {object} here, and released it later")
                 } else {
                     format!("{task}: {}", doing(step))
                 },

@@ -84,7 +84,7 @@ pub(super) fn side_by_side(explanation: &Explanation, names: &Names, width: usiz
 /// The sentence for a failure without a schedule that passes.
 fn none(tried: usize, width: usize) -> String {
     let sentence = match tried {
-        0 => "No other schedule: there was nothing to choose.".to_owned(),
+        0 => "There is no other schedule, because the execution has no choice.".to_owned(),
         tried => format!(
             "No schedule that passes was found among the {} nearest ones: those that differ in \
              one decision and have no preemption after it.",
@@ -125,9 +125,15 @@ fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize
                 .iter()
                 .position(|it| Some(*it) == decided.task);
             if place >= Some(decided.free) {
-                format!("Then {instead} continues where {task} took its turn, and the test passes.")
+                format!(
+                    "Then {instead} continues, and the test passes. In the failing schedule, {task} \
+                     runs there."
+                )
             } else {
-                format!("Then {instead} runs where {task} took its turn, and the test passes.")
+                format!(
+                    "Then {instead} runs, and the test passes. In the failing schedule, {task} runs \
+                     there."
+                )
             }
         }
     };
@@ -160,7 +166,7 @@ mod tests {
     fn where_none_passes_it_is_said_how_many_were_tried() {
         assert_eq!(
             none(0, 200).trim(),
-            "No other schedule: there was nothing to choose."
+            "There is no other schedule, because the execution has no choice."
         );
         assert_eq!(
             none(1234, 200).trim(),

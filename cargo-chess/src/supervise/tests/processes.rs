@@ -88,7 +88,7 @@ fn a_silent_process_is_killed_and_is_a_timeout() {
         verdict
             .message
             .as_ref()
-            .is_some_and(|message| message.contains("nothing was heard"))
+            .is_some_and(|message| message.contains("reported nothing for"))
     );
     assert!(!runs(&fakes.root(), "pid"));
 }
@@ -283,16 +283,16 @@ fn our_own_messages_are_the_same_on_every_machine() {
     for (outcome, shown) in [
         (
             r#""timeout""#,
-            "never came back after load at lock-1.0.0/src/raw.rs:104",
+            "reached no scheduling point for 60 s after load at lock-1.0.0/src/raw.rs:104",
         ),
         // The message of a panic belongs to the program.
         (
             r#""failed","kind":"panic""#,
-            &*format!("never came back after load at {path}"),
+            &*format!("reached no scheduling point for 60 s after load at {path}"),
         ),
     ] {
         let line = format!(
-            r#"{{"type":"finished","outcome":{outcome},"message":"never came back after load at {path}"}}"#
+            r#"{{"type":"finished","outcome":{outcome},"message":"reached no scheduling point for 60 s after load at {path}"}}"#
         );
         let ran = one(&format!("echo '{line}'")).run();
         assert_eq!(ran.verdict().message.as_deref(), Some(shown));

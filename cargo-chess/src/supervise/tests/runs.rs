@@ -232,7 +232,7 @@ fn a_run_in_which_nothing_was_explored_is_an_error() {
     assert_eq!(error.exit_code(), exit::USAGE);
     insta::assert_snapshot!(error, @"
     no test of this run is under control, so nothing was explored:
-    `bank::bench main`: the binary has a test harness of its own; what is to be explored must be a `#[test]` of a target without `harness = false`.
+    `bank::bench main`: the binary has a test harness of its own; only `#[test]` functions of targets without `harness = false` can be explored: move the test code to such a function.
     --no-tests pass makes this a success.
     ");
 }

@@ -49,7 +49,7 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
         State::Runnable => format!("gives way before {before}"),
     };
     let early = if costs && !task.preempted {
-        ", whose time is over early"
+        " after an early timeout"
     } else {
         ""
     };
@@ -60,7 +60,7 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
 /// The text for a failure that ends the execution.
 pub(super) fn end(execution: &Execution) -> String {
     match execution.ending {
-        Ending::Spin(task) => format!("{} spins on", name(execution, task)),
+        Ending::Spin(task) => format!("{} spins", name(execution, task)),
         Ending::Stopped => {
             let task = name(execution, execution.current);
             let last = operation(execution, execution.current);
@@ -73,9 +73,9 @@ pub(super) fn end(execution: &Execution) -> String {
 /// The text for an end that concerns all tasks.
 fn end_of_all(ending: Ending) -> &'static str {
     match ending {
-        Ending::Deadlock => "no task can go on: a deadlock",
-        Ending::Livelock => "no end is in sight: a livelock",
-        Ending::TooLong => "the execution is given up: it is too long",
+        Ending::Deadlock => "no task can continue: a deadlock",
+        Ending::Livelock => "the execution does not end: a livelock",
+        Ending::TooLong => "the execution is abandoned: it is too long",
         _ => "the execution ends",
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn panic(execution: &Execution, panic: &Panic) -> String {
 /// The text for an invalid memory access.
 pub(super) fn fault(execution: &Execution, address: usize) -> String {
     let name = name(execution, execution.current);
-    format!("{name} crashes: it accesses memory at {address:#x}, which it may not")
+    format!("{name} crashes: invalid memory access at {address:#x}")
 }
 
 /// A line for each task, with its state and its place.

@@ -24,8 +24,8 @@ pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Fai
 /// The reason for the missing verdict if every execution was too long.
 pub(in crate::harness) fn given_up(execution: &Execution) -> String {
     format!(
-        "no execution ended within {} steps, and none was seen to go round in circles; a test of \
-         fewer turns, or a larger --max-steps, gets a verdict",
+        "no execution ended within {} steps, and none repeated a cycle: use fewer iterations in the \
+         test, or a larger --max-steps",
         execution.steps
     )
 }
@@ -44,12 +44,12 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
             describe_deadlock(execution)
         }
         (Kind::Livelock, _) | (Kind::Nondeterminism, Ending::Livelock) => format!(
-            "no end far beyond {limit} steps, though every task got its turns; a test that is \
-             merely long needs a larger --max-steps"
+            "the execution did not end far beyond {limit} steps, although every task ran \
+             repeatedly: if the test is only long, use a larger --max-steps"
         ),
         (Kind::Spin, Ending::Spin(task)) => format!(
-            "{} runs on without yielding, far beyond {limit} steps, while others could run; a \
-             loop that waits needs std::hint::spin_loop or std::thread::yield_now",
+            "{} ran for far more than {limit} steps without yielding, while other tasks could run: \
+             call std::hint::spin_loop or std::thread::yield_now in a loop that waits",
             called(task)
         ),
         _ => String::new(),

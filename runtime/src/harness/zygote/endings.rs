@@ -141,7 +141,7 @@ fn report_collected(
         Status::Ended(status) => {
             counters = counters.with_crash(&engine.execution);
             counters.add_executions(1);
-            counters.warn("the search ended early: a crash takes the explorer with it");
+            counters.warn("the search ended early: a schedule crashed the test process");
             Some(status)
         }
     };

@@ -41,10 +41,7 @@ impl Heap {
                 "freed again",
                 "a block of memory was freed twice".to_owned(),
             ),
-            Wrong::Free => (
-                "freed",
-                "memory was freed that was never allocated".to_owned(),
-            ),
+            Wrong::Free => ("freed", "the freed memory was never allocated".to_owned()),
         };
         let lines = [
             ("allocated", self.found(Role::Allocation)),

@@ -262,10 +262,10 @@ impl<'a> Session<'a> {
         interrupt.forget();
         if is_lost {
             return Err(Error::Unsupported(format!(
-                "{program} has ended before it was attached to the test's process; what it says \
-                 stands above.\n\
-                 If it may not attach: the system allows that with 0 or 1 in \
-                 /proc/sys/kernel/yama/ptrace_scope, a container with --cap-add SYS_PTRACE."
+                "{program} ended before it attached to the test process; its output above has the \
+                 reason.\n\
+                 If attaching is forbidden, write 0 or 1 to /proc/sys/kernel/yama/ptrace_scope, or \
+                 start the container with --cap-add SYS_PTRACE."
             )));
         }
         Ok(())
