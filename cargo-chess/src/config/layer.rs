@@ -48,7 +48,7 @@ pub(crate) struct Exploration {
     pub backend: Backend,
     /// The times at which timeouts fire.
     pub timers: Timers,
-    /// The outcome of a failure that exists only if a timeout or a sleep ends early.
+    /// The outcome of a failure that needs an early timeout.
     pub timing: Timing,
     /// Whether spurious wake-ups and failures are tried.
     pub spurious: Spurious,

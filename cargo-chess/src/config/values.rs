@@ -92,7 +92,7 @@ named! {
     Timers, "timers", {
         /// At any time. Early ones cost as much as a preemption.
         Any = "any",
-        /// Only when nothing else can run, in the order of their deadlines.
+        /// Only when no task can run, in the order of their deadlines.
         Last = "last",
         /// As `last`; then as `any`, with a part of the budget, if that adds schedules.
         LastThenAny = "last-then-any",
@@ -100,7 +100,7 @@ named! {
 }
 
 named! {
-    /// The outcome of a failure that exists only if a timeout or a sleep ends early.
+    /// The outcome of a failure that needs an early timeout.
     Timing, "timing", {
         /// Nothing: such schedules are not explored.
         Allow = "allow",

@@ -55,8 +55,8 @@ pub(crate) struct TestFinished {
     pub delays_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
     pub complete: bool,
-    /// The explored part of the schedules in which time passes only when nothing else can run, if
-    /// it differs from the fields above, which are about all schedules.
+    /// The explored part of the schedules without early timeouts, if it differs from the fields
+    /// above, which are about all schedules.
     #[serde(default)]
     pub timers_last: Option<Reach>,
     /// The timeouts and sleeps that end early in the reported schedule: while another task
@@ -288,7 +288,7 @@ pub(crate) struct TestOptions {
     pub strategy: Vec<String>,
     /// The times at which timeouts fire.
     pub timers: String,
-    /// The outcome of a failure that exists only if a timeout or a sleep ends early.
+    /// The outcome of a failure that needs an early timeout.
     #[serde(default = "warn")]
     pub timing: String,
     /// Whether spurious wake-ups and failures were tried.
@@ -346,7 +346,7 @@ pub(crate) struct OtherFailure {
     pub location: Option<Location>,
     /// Preemptions of its schedule: the lowest number that the search has found.
     pub preemptions: Option<u32>,
-    /// The number of timeouts and sleeps that end early in its schedule.
+    /// The number of early timeouts in its schedule.
     #[serde(default)]
     pub early: u32,
     /// Its saved schedule, relative to the workspace root.
@@ -401,8 +401,7 @@ impl TestFinished {
         words.to_owned()
     }
 
-    /// The result of [`Self::own_reach`] for the schedules in which time passes only when nothing
-    /// else can run, if it differs.
+    /// The result of [`Self::own_reach`] for the schedules without early timeouts, if it differs.
     pub(crate) fn own_reach_last(&self) -> Option<Reach> {
         let part = self.part.as_ref().and_then(|part| part.timers_last);
         let reach = self.timers_last?;

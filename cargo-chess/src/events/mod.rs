@@ -246,8 +246,8 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 }
 
 /// The explored part of the schedules, as the text of `coverage`. `timers_last` is the part of
-/// those schedules without early timeouts, if it is a larger one.
-/// `atomic` lists the packages into which each call is a single step.
+/// those without early timeouts, if it is a larger one. `atomic` lists the packages into which each
+/// call is a single step.
 pub(crate) fn coverage(
     outcome: Outcome,
     all: Reach,
@@ -267,7 +267,7 @@ pub(crate) fn coverage(
     if let Some(last) = timers_last.filter(|_| !all.complete) {
         let last = words(last);
         if last != explored {
-            explored = format!("{last} where time passes last, else {explored}");
+            explored = format!("{last} without early timeouts, else {explored}");
         }
     }
     if atomic.is_empty() {

@@ -91,8 +91,8 @@ pub(crate) struct Finished {
     /// Whether every schedule was explored without a bound.
     #[serde(default)]
     pub complete: bool,
-    /// The coverage of the schedules in which time passes only when nothing else can run, if it
-    /// differs from that of all schedules.
+    /// The coverage of the schedules without early timeouts, if it differs from that of all
+    /// schedules.
     #[serde(default)]
     pub timers_last: Option<TimersLast>,
     /// When timeouts fire in the failing schedule: `any` or `last`.
@@ -400,7 +400,7 @@ impl Finished {
     }
 }
 
-/// How far the schedules were explored in which time passes last.
+/// The explored part of the schedules without early timeouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct TimersLast {
     /// Whether all were, the largest bound that was finished, and the largest number of delays.

@@ -110,7 +110,7 @@ fn reach_of_bound(test: &TestFinished) -> events::Reach {
 /// The explored parts of the tests without a failure.
 #[derive(Default)]
 pub(super) struct Guarantee {
-    /// Numbers of tests by their reach, by that of the schedules in which time passes last where
+    /// Numbers of tests by their reach, by that of the schedules without early timeouts where
     /// that is another one, and by the packages into which calls were single steps.
     groups: BTreeMap<(Reach, Option<Reach>, Vec<String>), u64>,
     /// Tests that stopped before their bound was finished, in words.
@@ -289,7 +289,7 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     let last = test.own_reach_last().map(words);
     let how_far = match last.filter(|last| *last != all) {
         _ if detail.finished.is_unstable() => "not deterministic".to_owned(),
-        Some(last) => format!("{last} where time passes last, else {all}"),
+        Some(last) => format!("{last} without early timeouts, else {all}"),
         None => all,
     };
     format!("{schedules}, {how_far}")

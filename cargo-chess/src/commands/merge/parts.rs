@@ -127,7 +127,7 @@ fn delays_completed(all: &[TestFinished]) -> Option<u32> {
     all.iter().filter_map(|test| test.delays_completed).max()
 }
 
-/// The explored part of the schedules in which time passes last, if it is larger in a part than
+/// The explored part of the schedules without early timeouts, if it is larger in a part than
 /// that of all schedules.
 fn timers_last(all: &[TestFinished]) -> Option<Reach> {
     all.iter().find_map(|test| test.timers_last)?;
