@@ -77,7 +77,7 @@ fn number(event: &Step) -> Option<Id> {
     (!has_own).then(|| object.id())
 }
 
-/// When objects that are numbered are met, by a certain task or by any.
+/// The first uses of numbered objects, by a certain task or by any.
 fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, Id)> {
     let mut times = HashMap::new();
     let moments = events.iter().map(move |event| {

@@ -34,7 +34,7 @@ pub(crate) struct Explanation {
     pub(crate) detail: Detail,
     /// The nearest schedule that passes, if one was found.
     pub(crate) passing: Option<Passing>,
-    /// How many schedules were run to find it.
+    /// The number of schedules that were run to find it.
     pub(crate) tried: usize,
     /// Whether the sources are not those that the schedule was saved with.
     pub(crate) sources_changed: bool,

@@ -35,7 +35,7 @@ pub(crate) enum Line<'a> {
         why: String,
         /// Whether an overlay changes it.
         overlay: bool,
-        /// The parts that are outside control, a sentence each.
+        /// The parts that are outside control, with one sentence for each.
         outside: &'a [String],
         /// The coverage of its memory accesses, if they are reported.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -89,7 +89,7 @@ pub(crate) struct TestFinished {
     /// synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
-    /// The events outside the scheduler's control, a sentence each.
+    /// The events outside the scheduler's control, with one sentence for each.
     #[serde(default)]
     pub outside: Vec<String>,
     /// The other failures, with `--keep-going`.

@@ -1,4 +1,4 @@
-//! The events of a run, as `--message-format json` prints them: one object a line.
+//! The events of a run, as `--message-format json` prints them: one object on each line.
 //!
 //! Their fields are part of the contract with scripts and CI: fields may be added, but never
 //! changed. Every field is always printed. A field that does not apply is `null`.

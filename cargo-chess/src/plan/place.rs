@@ -54,11 +54,11 @@ impl fmt::Display for Place {
 /// The marked lines of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Marked {
-    /// None.
+    /// No line.
     Nowhere,
-    /// All.
+    /// All lines.
     Everywhere,
-    /// These.
+    /// These lines.
     Lines(Vec<RangeInclusive<usize>>),
 }
 

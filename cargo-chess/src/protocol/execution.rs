@@ -71,7 +71,7 @@ pub(crate) struct Step {
 /// A statement of the user's code whose call of other code was in progress.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Caller {
-    /// Where it is.
+    /// The place of the statement.
     pub location: Location,
     /// The called function: `DashMap::insert`.
     pub function: Option<String>,
@@ -129,7 +129,7 @@ pub(crate) struct Blocked {
     /// The task that holds the object.
     #[serde(default)]
     pub holder: Option<u32>,
-    /// Where the holder took it.
+    /// The place at which the holder acquired it.
     #[serde(default)]
     pub held_at: Option<Location>,
     /// Whether the task was switched out by a preemption before it came to wait.

@@ -85,7 +85,7 @@ pub(crate) struct Finished {
     /// The largest number of delays with which every schedule was run.
     #[serde(default)]
     pub delays_completed: Option<u32>,
-    /// How far the search was after each 10,000 schedules.
+    /// The progress of the search after each 10,000 schedules.
     #[serde(default)]
     pub milestones: Vec<Milestone>,
     /// Whether every schedule was explored without a bound.
@@ -138,7 +138,7 @@ pub(crate) struct Finished {
     /// Source files of code under the policy `atomic` that synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
-    /// The effects outside the scheduler's control, a sentence each.
+    /// The effects outside the scheduler's control, with one sentence for each.
     #[serde(default)]
     pub outside: Vec<String>,
     /// The paths outside its own directory for temporary files that the test created, wrote,
@@ -437,7 +437,7 @@ impl TimersLast {
 pub(crate) struct Spin {
     /// The operation that it repeats.
     pub operation: String,
-    /// Where that is.
+    /// The place of the operation.
     pub location: Location,
 }
 
@@ -481,10 +481,10 @@ pub(crate) struct Other {
     /// The lines whose accesses to plain memory were scheduling points of it.
     #[serde(default)]
     pub points: Vec<String>,
-    /// When timeouts fire in it.
+    /// The rule for timeouts in the schedule.
     #[serde(default)]
     pub timers: Option<String>,
-    /// How many of them fire early.
+    /// The number of early timeouts.
     #[serde(default)]
     pub early: u32,
     /// The races were already reported, and are not failures.

@@ -16,7 +16,7 @@ pub(crate) use execution::{Blocked, Call, Caller, Decided, Divergence, Fate, Pan
 pub(crate) use finished::{Finished, Other};
 pub(crate) use object::Object;
 
-/// How far a search was after a number of schedules.
+/// The progress of a search after a number of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Milestone {
     /// The preemption bound of the last schedule.
@@ -37,7 +37,7 @@ pub(crate) enum Line {
         schedules: u64,
         /// The preemption bound being explored.
         bound: Option<u32>,
-        /// How far the search was after each 10,000 schedules.
+        /// The progress of the search after each 10,000 schedules.
         #[serde(default)]
         milestones: Vec<Milestone>,
     },
@@ -68,7 +68,7 @@ pub(crate) enum Line {
     Debugging,
     /// The request could not be served.
     Error {
-        /// Why, in a sentence.
+        /// The reason, in a sentence.
         message: String,
     },
     /// The verdict; nothing follows.

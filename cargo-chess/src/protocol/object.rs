@@ -15,7 +15,7 @@ pub(crate) struct Object {
     /// Its kind.
     #[serde(with = "token")]
     pub kind: ObjectKind,
-    /// Which one of its kind it is, in the order of first use; of a task its number.
+    /// The index among the objects of its kind, in the order of first use; for a task, its number.
     pub number: u32,
     /// The name that reports show: of its kind and number, until the sources give a better one.
     pub name: String,

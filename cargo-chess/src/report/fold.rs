@@ -24,7 +24,7 @@ const LONGEST_DULL: usize = 256;
 /// More rows than this are cut in the middle.
 const MOST_ROWS: usize = 120;
 
-/// How many of them come before the cut.
+/// The number of rows before the cut.
 const ROWS_BEFORE_CUT: usize = 40;
 
 /// A row, or several in one.
@@ -36,14 +36,14 @@ pub(super) enum Row {
     Run {
         /// The first event.
         first: usize,
-        /// How many.
+        /// The number of events.
         count: usize,
     },
     /// Events of one call of the user's code into `atomic` code.
     Call {
         /// The first event.
         first: usize,
-        /// How many.
+        /// The number of events.
         count: usize,
     },
     /// The `period` events before `first`, over and over.
@@ -52,14 +52,14 @@ pub(super) enum Row {
         first: usize,
         /// Events in a cycle.
         period: usize,
-        /// How many more times.
+        /// The number of further repetitions.
         times: usize,
     },
     /// Events of several tasks, cut since there are too many.
     Cut {
         /// The first event.
         first: usize,
-        /// How many.
+        /// The number of events.
         count: usize,
     },
 }
@@ -165,7 +165,7 @@ fn fold_cycles(events: &[Step]) -> Vec<Row> {
     rows
 }
 
-/// How often the `period` events at `at` follow one another.
+/// The number of times that the `period` events at `at` follow one another.
 fn repeats(events: &[Step], at: usize, period: usize) -> usize {
     let same = events[at..]
         .iter()

@@ -139,7 +139,7 @@ impl<W: Write> Reporter for GitHub<W> {
     }
 }
 
-/// How often `wanted` comes at most in a row in `text`.
+/// The length of the longest run of `wanted` in `text`.
 fn longest_run(text: &str, wanted: char) -> usize {
     let runs = text.split(|c| c != wanted).map(str::len);
     runs.max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The reporter for programs: each event as one JSON object a line.
+//! The reporter for programs: each event as one JSON object on a line.
 
 use std::io::{self, Write};
 

@@ -31,7 +31,7 @@ pub(super) struct Line {
     pub(super) note: Option<Note>,
     /// The source line, or nothing.
     pub(super) place: String,
-    /// How the operation is written.
+    /// The style of the operation.
     pub(super) style: Option<Style>,
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::events::TestId;
 
-/// Which tests run now, and how far they are.
+/// The running tests and their progress.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Live {
     /// Tests selected.
@@ -13,11 +13,11 @@ pub(crate) struct Live {
     pub ended: usize,
     /// Tests that run, the one begun first in front.
     pub running: Vec<Running>,
-    /// When the run began.
+    /// The start of the run.
     start: Instant,
     /// The number of the round, from 0.
     round: usize,
-    /// How long the run may last, if there is a limit.
+    /// The longest duration of the run, if there is a limit.
     time_total: Option<Duration>,
     /// Of each test that had a turn, its schedules so far.
     schedules: Vec<u64>,
@@ -36,7 +36,7 @@ pub(crate) struct Running {
     /// The explored share in millionths, by the last estimate: of the current bound if there is
     /// one, else of all schedules.
     pub explored: Option<u64>,
-    /// When its turn began.
+    /// The start of its turn.
     since: Instant,
 }
 
@@ -64,7 +64,7 @@ impl Live {
         self.round + 1
     }
 
-    /// How long the run has lasted.
+    /// The duration of the run so far.
     pub(super) fn elapsed(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.start)
     }
@@ -126,7 +126,7 @@ impl Running {
         (self.index, self.since)
     }
 
-    /// How long its turn has lasted.
+    /// The duration of its turn so far.
     pub(super) fn elapsed(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.since)
     }

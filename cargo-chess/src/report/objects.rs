@@ -23,7 +23,7 @@ pub(crate) struct Objects {
     subjects: HashMap<(String, u32, u32), Option<String>>,
     /// The name of each object.
     names: BTreeMap<Id, String>,
-    /// How many objects have an expression.
+    /// The number of objects that have each expression.
     uses: HashMap<String, usize>,
 }
 
@@ -193,7 +193,7 @@ impl Evidence {
     }
 }
 
-/// How much an expression says: a static more than a field, a field more than a variable.
+/// The information in an expression: a static more than a field, a field more than a variable.
 fn rank(expression: &str) -> u8 {
     let last = expression.rsplit("::").next().unwrap_or_default();
     let is_static = last

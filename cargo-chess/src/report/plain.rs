@@ -41,7 +41,7 @@ impl Plain {
     }
 }
 
-/// Where each task was switched out, a sentence each.
+/// The preemptions, with one sentence for each.
 pub(super) fn preemptions(finished: &Finished) -> Vec<String> {
     let names = Names::new(&finished.tasks);
     let sentence = |task, op: &str, object: Option<&str>, file: Option<&str>, line| {

@@ -8,7 +8,7 @@ use crate::events::{self, Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
 use crate::text::{plural, thousands, units};
 
-/// How far a test was explored.
+/// The explored part of a test.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Complete,
@@ -102,7 +102,7 @@ impl Reach {
     }
 }
 
-/// How far the bounds were finished that the option `preemptions` is about.
+/// The reach of the bounded search, to which the option `preemptions` applies.
 fn reach_of_bound(test: &TestFinished) -> events::Reach {
     test.own_reach_last().unwrap_or_else(|| test.own_reach())
 }
@@ -205,7 +205,7 @@ pub(super) fn single_steps(atomic: &[String]) -> String {
     format!("calls into {} as single steps", atomic.join(", "))
 }
 
-/// Why a test had one thread, where that is known.
+/// The reason for the single thread of a test, if it is known.
 fn why_one_thread(test: &TestFinished) -> &'static str {
     match test.one_thread_runtime.as_deref() {
         Some("tokio") => {
@@ -260,7 +260,7 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     format!("{}: {ended} ({done})", test.id())
 }
 
-/// How far a test was explored, for its line.
+/// The reach of a test, for its line.
 pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     if test.nothing_to_explore {
         return test.of_one_thread();

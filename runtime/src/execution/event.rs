@@ -54,7 +54,7 @@ pub(crate) struct Early {
     pub(crate) event: u32,
     /// A task that could have run instead, with its operation and the line.
     pub(crate) other: (TaskId, Op, Option<Site>),
-    /// That operation was a wait with an earlier deadline.
+    /// Whether the operation of `other` was a wait with an earlier deadline.
     pub(crate) other_waits: bool,
 }
 

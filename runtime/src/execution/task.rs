@@ -81,9 +81,9 @@ pub(crate) struct Task {
     pub(crate) awaits: Option<Wait>,
     /// Its place among the waiting tasks: the task that has waited longest has the lowest.
     pub(crate) queue: u64,
-    /// When a blocked task times out, in virtual nanoseconds.
+    /// The deadline of a blocked task, in virtual nanoseconds.
     pub(crate) deadline: Option<u64>,
-    /// When that wait began.
+    /// The start of that wait.
     pub(super) waits_since: u64,
     pub(crate) wake: Wake,
     /// The note of its next event.
@@ -234,7 +234,7 @@ impl Task {
     }
 }
 
-/// How people call a task.
+/// The name of a task for people.
 pub(crate) fn called(task: TaskId) -> String {
     task.to_string()
 }

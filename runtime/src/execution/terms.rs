@@ -7,7 +7,7 @@ use core::panic::Location;
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;
 
-/// How a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// By one task alone.

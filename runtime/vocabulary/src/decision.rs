@@ -18,7 +18,7 @@ pub enum Decision {
 pub struct Decisions {
     /// The decision.
     pub decision: Decision,
-    /// How many times; at least once.
+    /// The number of times, at least 1.
     pub times: u64,
 }
 

@@ -131,7 +131,7 @@ impl ObjectKind {
 pub struct Object {
     /// Its kind.
     pub kind: ObjectKind,
-    /// Which one of its kind it is; of a task its number.
+    /// The index among the objects of its kind; for a task, its number.
     pub number: u32,
 }
 

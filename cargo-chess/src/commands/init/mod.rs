@@ -14,7 +14,7 @@ use crate::toolchain::Toolchain;
 const CHESS_TOML: &str = include_str!("Chess.toml");
 
 impl Service {
-    /// Where its job goes, and the job.
+    /// The path of the file with the job, and its text.
     const fn job(self) -> (&'static str, &'static str) {
         match self {
             Self::Github => (".github/workflows/chess.yml", include_str!("github.yml")),

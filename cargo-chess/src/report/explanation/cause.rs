@@ -29,8 +29,8 @@ pub(super) fn explaining(finished: &Finished) -> BTreeSet<usize> {
     all.take(MOST_EXPLAINING).collect()
 }
 
-/// Those of them that are within calls into `atomic` code: a report shows where the user's
-/// statements use the object at which a task is switched out.
+/// The explaining events that are within calls into `atomic` code: a report shows the user's
+/// statements that use the object at which a task is switched out.
 pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.filter(super::preemption::Preemption::is_at_call);

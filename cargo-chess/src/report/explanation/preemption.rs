@@ -248,7 +248,7 @@ impl Preemption<'_> {
         Some(format!("Meanwhile {task}{more} ran {count}."))
     }
 
-    /// Where its source lines are marked.
+    /// The marks at its source lines.
     pub(super) fn marks(&self, finished: &Finished, names: &Names) -> Vec<Mark> {
         let task = names.of(self.task);
         let interference = self.interference(finished);

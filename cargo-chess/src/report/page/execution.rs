@@ -40,7 +40,7 @@ pub(super) struct Execution {
     /// The events of each call of the user's code into `atomic` code: the first one, their number,
     /// and the called function.
     calls: Vec<(usize, usize, String)>,
-    /// Where the user's statement is that led to an event in other code: file and line.
+    /// The user's statements that led to events in other code: file and line.
     callers: BTreeMap<usize, (i32, u32)>,
     /// For each event, the events of other tasks that happen directly before it.
     after: BTreeMap<usize, Vec<usize>>,

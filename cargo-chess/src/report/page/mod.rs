@@ -26,7 +26,7 @@ const SCRIPTS: [&str; 4] = [
 struct Data {
     title: String,
     message: String,
-    /// Why it fails, a sentence each.
+    /// The reasons of the failure, with one sentence for each.
     why: Vec<String>,
     files: Vec<execution::File>,
     runs: Vec<Execution>,
