@@ -187,7 +187,7 @@ fn a_crash_is_shown_where_it_happens() {
     assert_reproduced(&run, "hostile::crash segfault_in_some_schedules: crash");
     let parts = [
         "is preempted before",
-        "crashes: it accesses memory at ",
+        "crashes: invalid memory access at ",
         "at tests/crash.rs:18\n",
     ];
     assert_in_order(&run.stdout, &parts);
@@ -383,7 +383,7 @@ fn ctrl_c_is_the_debuggers() {
     // The tool continued until the debugger had ended.
     run.assert_code(1);
     assert!(
-        run.message().contains("/bin/gdb has ended before"),
+        run.message().contains("/bin/gdb ended before"),
         "{run:?}"
     );
 }

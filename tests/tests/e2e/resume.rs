@@ -258,7 +258,7 @@ fn what_has_another_binary_is_run_anew() {
     let resumed = run(&workspace, &["--resume", "--no-fail-fast"]);
     assert_says(
         &resumed,
-        "since their binary has changed: `small a_short`, ",
+        "because their binary has changed: `small a_short`, ",
     );
     assert_says(&resumed, "Resuming with no verdict");
     let anew = run(&workspace, &["--no-fail-fast"]);
@@ -287,7 +287,7 @@ fn a_damaged_journal_is_neither_trusted_nor_fatal() {
     let resumed = run(&workspace, &["--resume", "--no-fail-fast"]);
     assert_says(
         &resumed,
-        "since their files in the journal are damaged: `small a_short`, ",
+        "because their files in the journal are damaged: `small a_short`, ",
     );
     assert_says(
         &resumed,
