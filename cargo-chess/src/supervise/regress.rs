@@ -214,8 +214,8 @@ fn words(
         RegressionOutcome::Searched => {
             format!("none of the {schedules} fails now, so it may be removed")
         }
-        RegressionOutcome::Refound => "another schedule has the same failure: save that schedule \
-             with --save-regressions, then remove this one"
+        RegressionOutcome::Refound => "another schedule has the same failure: \
+             --save-regressions saves it, and then this regression can be removed"
             .to_owned(),
         RegressionOutcome::Unknown => format!(
             "it is unknown whether the failure is fixed, because not all {schedules} were \
@@ -276,7 +276,7 @@ mod tests {
         ];
         insta::assert_snapshot!(all.map(Option::unwrap_or_default).join("\n"), @r"
         the regression k.chess no longer fits the program (decision 3); none of the schedules with up to 1 preemption fails now, so it may be removed
-        the regression k.chess does not fail in the changed program; another schedule has the same failure: save that schedule with --save-regressions, then remove this one
+        the regression k.chess does not fail in the changed program; another schedule has the same failure: --save-regressions saves it, and then this regression can be removed
         the regression k.chess does not fail in the changed program; it is unknown whether the failure is fixed, because not all schedules with up to 1 preemption were explored: use more --work or --schedules
         ");
         assert_eq!(said(None, RegressionOutcome::Failed), None);

@@ -382,10 +382,7 @@ fn ctrl_c_is_the_debuggers() {
     let run = process.finish(PATIENCE);
     // The tool continued until the debugger had ended.
     run.assert_code(1);
-    assert!(
-        run.message().contains("/bin/gdb ended before"),
-        "{run:?}"
-    );
+    assert!(run.message().contains("/bin/gdb ended before"), "{run:?}");
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn what_is_not_looked_at_for_the_memory_that_is_accessed_is_said() {
     for verdict in run.verdicts() {
         let warnings = verdict["warnings"].to_string();
         let is_said = warnings.contains("accessed more plain memory than the 256 MiB")
-            && warnings.contains("a test that accesses less");
+            && warnings.contains("use less memory in the test");
         assert_eq!(is_said, verdict["test"] == "too_much", "{verdict}");
     }
 }

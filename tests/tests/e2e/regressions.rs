@@ -185,7 +185,10 @@ fn a_kept_failure_that_no_longer_fits_is_judged_by_the_search() {
     let verdict = test(&workspace, &["--schedules", "1"]).verdict();
     let (outcomes, warnings) = regressions(&verdict);
     assert_eq!(outcomes, ["unknown"]);
-    assert!(warnings.contains("give more --schedules"), "{warnings}");
+    assert!(
+        warnings.contains("use more --work or --schedules"),
+        "{warnings}"
+    );
 }
 
 #[test]
@@ -197,7 +200,10 @@ fn a_failure_that_is_found_again_takes_the_place_of_the_old_one() {
     let verdict = run.verdict();
     let (outcomes, warnings) = regressions(&verdict);
     assert_eq!(outcomes, ["refound", "saved"], "{verdict}");
-    assert!(warnings.contains("was found again"), "{warnings}");
+    assert!(
+        warnings.contains("another schedule has the same failure"),
+        "{warnings}"
+    );
     let kept = kept(&workspace);
     assert_eq!(kept.len(), 2, "nothing of the user's is removed: {kept:?}");
     assert!(kept.contains(&name));
