@@ -284,7 +284,7 @@ fn the_space_of_a_test_is_divided_where_there_are_more_shards_than_tests() {
                 "a part tells nothing of the others: {run:?}"
             );
             assert!(run.stderr.contains(" of the space"), "{run:?}");
-            assert!(run.stderr.contains("`cargo chess merge` says"), "{run:?}");
+            assert!(run.stderr.contains("`cargo chess merge` prints"), "{run:?}");
         }
         let joined = merge(&workspace, &files);
         assert_eq!(without_work(&joined), without_work(&whole));
