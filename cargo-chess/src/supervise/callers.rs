@@ -5,6 +5,7 @@
 //! reports name no callers.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 use addr2line::Loader;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -19,6 +20,20 @@ use crate::protocol::{Call, Caller, Finished};
 pub(crate) struct Callers {
     workspace_root: Utf8PathBuf,
     packages: Vec<Package>,
+    /// The debug information of the last binaries, the newest one last. Reading it takes longer
+    /// than the exploration of a small test.
+    binaries: Mutex<Vec<DebugInfo>>,
+}
+
+/// The maximum number of binaries whose debug information is kept.
+const MOST_BINARIES: usize = 4;
+
+/// The debug information of a binary, and the parts of it that were looked up.
+struct DebugInfo {
+    binary: Utf8PathBuf,
+    loader: Loader,
+    /// The frames at each return address.
+    frames: HashMap<u64, Vec<Frame>>,
 }
 
 struct Package {
@@ -50,7 +65,31 @@ impl Callers {
         Self {
             workspace_root: plan.workspace_root.clone(),
             packages: plan.packages.iter().map(package).collect(),
+            binaries: Mutex::default(),
         }
+    }
+
+    /// Takes the debug information of `binary` out of those that are kept, or reads it.
+    fn debug_info(&self, binary: &Utf8Path) -> Option<DebugInfo> {
+        let mut kept = self.binaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = kept.iter().position(|it| it.binary == binary) {
+            return Some(kept.remove(at));
+        }
+        drop(kept);
+        Some(DebugInfo {
+            binary: binary.to_owned(),
+            loader: Loader::new(binary).ok()?,
+            frames: HashMap::new(),
+        })
+    }
+
+    /// Keeps debug information for the next execution of its binary.
+    fn keep(&self, info: DebugInfo) {
+        let mut kept = self.binaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == MOST_BINARIES {
+            kept.remove(0);
+        }
+        kept.push(info);
     }
 
     /// Finds the callers of the events of `finished`, an execution of `binary`.
@@ -59,14 +98,13 @@ impl Callers {
         if calls.is_empty() {
             return;
         }
-        let Ok(loader) = Loader::new(binary) else {
+        let Some(info) = self.debug_info(binary) else {
             return;
         };
         let mut stack = Stack {
-            loader,
+            info,
             root: &self.workspace_root,
             calls,
-            frames: HashMap::new(),
         };
         // The calls in progress at the previous event of each task.
         let mut last: HashMap<u32, HashSet<u32>> = HashMap::new();
@@ -89,6 +127,7 @@ impl Callers {
         for task in &mut finished.blocked {
             task.caller = find(task.task, &mut task.call, task.file.as_ref());
         }
+        self.keep(stack.info);
     }
 
     /// Returns the innermost frame of the user's code, with the name of the function that it
@@ -150,13 +189,12 @@ impl Package {
     }
 }
 
-/// The calls of an execution, and the frames that the debug information of the binary gives for
+/// The calls of an execution, and the debug information of its binary, which gives the frames for
 /// their addresses.
 struct Stack<'a> {
-    loader: Loader,
+    info: DebugInfo,
     root: &'a Utf8Path,
     calls: Vec<Call>,
-    frames: HashMap<u64, Vec<Frame>>,
 }
 
 impl Stack<'_> {
@@ -168,11 +206,11 @@ impl Stack<'_> {
         while let Some(number) = next
             && let Some(&(within, address)) = self.calls.get(number as usize)
         {
-            if !self.frames.contains_key(&address) {
+            if !self.info.frames.contains_key(&address) {
                 let found = self.look_up(address);
-                self.frames.insert(address, found);
+                self.info.frames.insert(address, found);
             }
-            let found = self.frames[&address].iter();
+            let found = self.info.frames[&address].iter();
             frames.extend(found.map(|frame| (number, frame.clone())));
             // A call is made within a call of a lower number, so this loop ends.
             next = within.filter(|within| *within < number);
@@ -185,7 +223,7 @@ impl Stack<'_> {
     fn look_up(&self, address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
         // A return address belongs to the instruction after the call.
-        let Ok(mut frames) = self.loader.find_frames(address.saturating_sub(1)) else {
+        let Ok(mut frames) = self.info.loader.find_frames(address.saturating_sub(1)) else {
             return found;
         };
         while let Ok(Some(frame)) = frames.next() {
@@ -328,6 +366,7 @@ mod tests {
         };
         let callers = Callers {
             workspace_root: "/w".into(),
+            binaries: Mutex::default(),
             packages: vec![
                 package("", true, Policy::Preempt),
                 package("crates/queue/", true, Policy::Atomic),
