@@ -58,7 +58,7 @@ mod tests {
             .write(true)
             .open(lock_path(cache, "building"))
             .expect("it is there");
-        built.lock().expect("nobody else has it");
+        built.lock().expect("no other owner is left");
         remove(cache, now + LONG / 2);
         assert!(cache.join("unused").exists());
         for key in ["unused", "building", "foreign"] {

@@ -6,7 +6,7 @@ use crate::events::{Kind, Location, TestFinished};
 use crate::text::source_path;
 
 /// The highest number of groups of failures that are printed.
-const TOLD: usize = 3;
+const MOST_SHOWN: usize = 3;
 
 /// Failures of one kind, at one line.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -31,21 +31,22 @@ pub(super) fn sentences<'a>(failures: impl Iterator<Item = &'a TestFinished>) ->
     }
     let mut causes: Vec<_> = causes.into_iter().filter(|it| it.1.len() > 1).collect();
     causes.sort_by_key(|(_, tests)| std::cmp::Reverse(tests.len()));
-    let told = causes.iter().take(TOLD);
-    told.map(|(cause, tests)| {
-        let place = cause.place.as_ref();
-        let place = place.map_or_else(String::new, |place| format!(" at {place}"));
-        let first = tests.first().and_then(|test| message(test));
-        let is_same = tests.iter().all(|test| message(test) == first);
-        let said = first.filter(|_| is_same);
-        let said = said.map_or_else(String::new, |said| format!(": {said}"));
-        format!(
-            "{} of {all} failures: {}{place}{said}",
-            tests.len(),
-            cause.kind
-        )
-    })
-    .collect()
+    let shown = causes.iter().take(MOST_SHOWN);
+    shown
+        .map(|(cause, tests)| {
+            let place = cause.place.as_ref();
+            let place = place.map_or_else(String::new, |place| format!(" at {place}"));
+            let first = tests.first().and_then(|test| message(test));
+            let is_same = tests.iter().all(|test| message(test) == first);
+            let said = first.filter(|_| is_same);
+            let said = said.map_or_else(String::new, |said| format!(": {said}"));
+            format!(
+                "{} of {all} failures: {}{place}{said}",
+                tests.len(),
+                cause.kind
+            )
+        })
+        .collect()
 }
 
 /// None for a failure of which neither line nor message is known.
@@ -99,11 +100,11 @@ mod tests {
         let late = failed(Kind::Panic, Some(4), "late");
         let race = failed(Kind::Race, Some(4), "lost");
         let crash = failed(Kind::Crash, None, "killed");
-        let told = |tests: &[&TestFinished]| sentences(tests.iter().copied());
-        assert_eq!(told(&[]), [""; 0]);
-        assert_eq!(told(&[&lost, &gone, &race, &crash]), [""; 0]);
+        let shown = |tests: &[&TestFinished]| sentences(tests.iter().copied());
+        assert_eq!(shown(&[]), [""; 0]);
+        assert_eq!(shown(&[&lost, &gone, &race, &crash]), [""; 0]);
         assert_eq!(
-            told(&[&gone, &lost, &late, &lost, &lost, &crash, &race, &crash]),
+            shown(&[&gone, &lost, &late, &lost, &lost, &crash, &race, &crash]),
             [
                 "3 of 8 failures: panic at src/lib.rs:3: lost",
                 "2 of 8 failures: crash: killed",

@@ -71,8 +71,8 @@ fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option
             at_line.filter(move |mark| mark.is_before == before)
         };
         for mark in here(true) {
-            let told = cut(&format!("~~~ {} ~~~", mark.text), columns_left);
-            let _ = writeln!(text, "    {:gutter$} {bar} {}", "", styled(WARN, told));
+            let output = cut(&format!("~~~ {} ~~~", mark.text), columns_left);
+            let _ = writeln!(text, "    {:gutter$} {bar} {}", "", styled(WARN, output));
         }
         let shown = line.replace('\t', "    ");
         let number = styled(NOTE, format!("{number:gutter$}"));
@@ -83,10 +83,10 @@ fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option
             let before: String = line.chars().take(column.saturating_sub(1)).collect();
             let indent = columns(&before.replace('\t', "    "));
             // A text without room after the mark of its column stands as far right as possible.
-            let told = format!("^ {}", mark.text);
-            let indent = indent.min(columns_left.saturating_sub(columns(&told)));
-            let told = styled(NOTE, cut(&told, columns_left - indent));
-            let _ = writeln!(text, "    {:gutter$} {bar} {:indent$}{told}", "", "");
+            let output = format!("^ {}", mark.text);
+            let indent = indent.min(columns_left.saturating_sub(columns(&output)));
+            let output = styled(NOTE, cut(&output, columns_left - indent));
+            let _ = writeln!(text, "    {:gutter$} {bar} {:indent$}{output}", "", "");
         }
     }
     Some(text)

@@ -120,12 +120,12 @@ pub(super) fn heading(
         .map(|sentence| wrap(sentence, "    ", width))
         .collect();
     // Of a deadlock our own sentences say all, and with the tasks' names.
-    let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
+    let is_reported = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
     let source = test
         .location
         .as_ref()
         .map_or_else(String::new, |location| snippet(root, location));
-    let paragraphs = if is_told {
+    let paragraphs = if is_reported {
         [waiting, source, panics, avoidable, String::new()]
     } else {
         [message, source, panics, waiting, avoidable]

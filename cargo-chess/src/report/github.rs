@@ -88,20 +88,20 @@ impl<W: Write> GitHub<W> {
 
         let shown = at.map_or_else(String::new, |(path, at)| format!("`{path}:{}`", at.line));
         let preemptions = test.preemptions.map_or_else(String::new, |n| n.to_string());
-        let told = writeln!(
+        let printed = writeln!(
             self.rows,
             "| `{id}` | {kind} | {shown} | {preemptions} | {} |",
             test.schedules
         );
-        told.expect("memory takes every byte");
+        printed.expect("memory takes every byte");
         let report = self.plain.failure(test, detail);
         // A fence longer than any in the report.
         let fence = "`".repeat(longest_run(&report, '`').max(2) + 1);
-        let told = write!(
+        let printed = write!(
             self.reports,
             "\n<details><summary>{kind}: {id}</summary>\n\n{fence}text\n{report}{fence}\n\n</details>\n"
         );
-        told.expect("memory takes every byte");
+        printed.expect("memory takes every byte");
         Ok(())
     }
 

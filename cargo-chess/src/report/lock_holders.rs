@@ -9,7 +9,7 @@ pub(super) struct LockHolders<'a> {
     locks: Locks<'a>,
     names: &'a Names,
     /// The waiting tasks that were reported.
-    told: Vec<Waiting>,
+    printed: Vec<Waiting>,
 }
 
 impl<'a> LockHolders<'a> {
@@ -18,7 +18,7 @@ impl<'a> LockHolders<'a> {
         Self {
             locks: Locks::new(finished),
             names,
-            told: Vec::new(),
+            printed: Vec::new(),
         }
     }
 
@@ -26,9 +26,9 @@ impl<'a> LockHolders<'a> {
     pub(super) fn after(&mut self, count: usize) -> Vec<String> {
         self.locks.advance_to(count);
         let waiting = self.locks.waiting();
-        let new = waiting.iter().filter(|it| !self.told.contains(it));
+        let new = waiting.iter().filter(|it| !self.printed.contains(it));
         let sentences = new.filter_map(|it| self.sentence(it)).collect();
-        self.told = waiting;
+        self.printed = waiting;
         sentences
     }
 

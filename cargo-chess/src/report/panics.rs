@@ -14,9 +14,9 @@ fn beside(finished: &Finished) -> Vec<&Panic> {
     // Panics that are caught say something where the failure itself is of another kind.
     let matters = |panic: &Panic| panic.fate.is_some() || own.is_none();
     let last = passed_on(finished);
-    let is_told = |panic: &&Panic| is_own(panic, own) || is_own(panic, last);
+    let is_reported = |panic: &&Panic| is_own(panic, own) || is_own(panic, last);
     let panics = finished.panics.iter();
-    let others = panics.filter(|panic| !is_told(panic) && matters(panic));
+    let others = panics.filter(|panic| !is_reported(panic) && matters(panic));
     others.take(MOST).chain(last).collect()
 }
 
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    fn told(kind: Kind, failure: Option<usize>, panics: &[Panic]) -> String {
+    fn printed(kind: Kind, failure: Option<usize>, panics: &[Panic]) -> String {
         let failure = failure.map(|index| &panics[index]);
         let finished = Finished {
             kind: Some(kind),
@@ -130,12 +130,12 @@ mod tests {
 
     #[test]
     fn a_panic_that_nobody_joined_is_called_so() {
-        let told = told(
+        let printed = printed(
             Kind::Panic,
             Some(0),
             &[panic(1, "boom", Some(Fate::Unseen))],
         );
-        insta::assert_snapshot!(told, @"task 1 ended with this panic, and no task joined it: `cargo test` lets the test pass, and so does `cargo chess test --allow-unjoined-panics`.");
+        insta::assert_snapshot!(printed, @"task 1 ended with this panic, and no task joined it: `cargo test` lets the test pass, and so does `cargo chess test --allow-unjoined-panics`.");
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
                 Some(Fate::Failed),
             ),
         ];
-        insta::assert_snapshot!(told(Kind::Panic, Some(0), &panics), @"With that, main panicked at src/lib.rs:10: called `Result::unwrap()` on an `Err` value: Any { .. }");
+        insta::assert_snapshot!(printed(Kind::Panic, Some(0), &panics), @"With that, main panicked at src/lib.rs:10: called `Result::unwrap()` on an `Err` value: Any { .. }");
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
             panic(1, "caught", None),
             panic(0, "2 is not 1", Some(Fate::Failed)),
         ];
-        assert_eq!(told(Kind::Panic, Some(1), &panics), "");
+        assert_eq!(printed(Kind::Panic, Some(1), &panics), "");
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
             panic(1, "index out of bounds\nmore", Some(Fate::Unseen)),
             panic(2, "caught", None),
         ];
-        insta::assert_snapshot!(told(Kind::Livelock, None, &panics), @r"
+        insta::assert_snapshot!(printed(Kind::Livelock, None, &panics), @r"
         Before that, task 1 panicked at src/lib.rs:11 (no task joined it): index out of bounds
         Before that, task 2 panicked at src/lib.rs:12: caught
         ");

@@ -43,8 +43,8 @@ impl Sarif {
     }
 
     fn add(&mut self, test: &TestFinished, detail: Option<&Detail>) {
-        let is_told = matches!(test.outcome, Outcome::Failed | Outcome::Timing);
-        let Some(kind) = test.kind.filter(|_| is_told) else {
+        let is_reported = matches!(test.outcome, Outcome::Failed | Outcome::Timing);
+        let Some(kind) = test.kind.filter(|_| is_reported) else {
             return;
         };
         let finished = detail.map(|detail| &detail.finished);

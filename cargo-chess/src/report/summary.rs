@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::protocol::Finished;
 
-    fn told(tests: &[(&str, crate::protocol::Finished)]) -> String {
+    fn printed(tests: &[(&str, crate::protocol::Finished)]) -> String {
         let mut guarantee = Guarantee::default();
         for (name, finished) in tests {
             let (event, detail) = samples::test(name, finished.clone(), "");
@@ -364,7 +364,7 @@ mod tests {
         };
         let mut sampled = samples::passed(None, false);
         sampled.strategy = Some("random".into());
-        insta::assert_snapshot!(told(&[
+        insta::assert_snapshot!(printed(&[
             ("small", samples::passed(None, true)),
             ("one_thread", one_thread.clone()),
             ("drawing", drawing),
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn a_run_without_a_passed_test_guarantees_nothing() {
         assert_eq!(
-            told(&[("fails", samples::panic()), ("skipped", samples::skipped())]),
+            printed(&[("fails", samples::panic()), ("skipped", samples::skipped())]),
             ""
         );
     }

@@ -510,14 +510,14 @@ mod tests {
     fn what_has_changed_is_named() {
         let then = "mode=explore\npreemptions=2\nseed=0\npolicy=src=preempt\n";
         let other = |from, to| changed_options(then, &then.replace(from, to));
-        let told = [
+        let printed = [
             other("=2", "=3"),
             other("=2\nseed=0", "=1\nseed=7"),
             other("seed=0\n", ""),
             other("mode=", "more=yes\nmode="),
             other("=preempt", "=atomic"),
         ];
-        insta::assert_snapshot!(told.join("\n"), @r"
+        insta::assert_snapshot!(printed.join("\n"), @r"
         preemptions: 2 then, 3 now
         preemptions: 2 then, 1 now, seed: 0 then, 7 now
         seed: 0 then, none now

@@ -41,11 +41,11 @@ impl Toolchain {
         let cargo = env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from);
         let rustc = find_rustc(&config)?;
         let identity = identity(&rustc);
-        let told = match recall(&rustc, &identity) {
-            Some(told) => told,
+        let printed = match recall(&rustc, &identity) {
+            Some(printed) => printed,
             None => ask(&rustc)?,
         };
-        let parts = told.split_once('\n');
+        let parts = printed.split_once('\n');
         let (sysroot, verbose_version) = parts
             .filter(|(_, version)| version.contains("\nhost: "))
             .ok_or_else(|| {
@@ -55,7 +55,7 @@ impl Toolchain {
                     rustc.display()
                 ))
             })?;
-        remember(&rustc, &identity, &told);
+        remember(&rustc, &identity, &printed);
         let sysroot = Utf8PathBuf::from(sysroot);
         // The file of the compiler itself, whether it is called through a proxy or directly.
         let itself = sysroot.join("bin/rustc");
@@ -208,15 +208,15 @@ fn memory_of(rustc: &Path, identity: &str) -> Option<Utf8PathBuf> {
 }
 
 fn recall(rustc: &Path, identity: &str) -> Option<String> {
-    let told = std::fs::read_to_string(memory_of(rustc, identity)?).ok()?;
+    let printed = std::fs::read_to_string(memory_of(rustc, identity)?).ok()?;
     // The last line of `-vV`. Without it, the file was not written to its end.
-    told.contains("\nLLVM version:").then_some(told)
+    printed.contains("\nLLVM version:").then_some(printed)
 }
 
 /// Caches the answer for the next start. A failure is ignored, because the cache only saves time.
-fn remember(rustc: &Path, identity: &str, told: &str) {
+fn remember(rustc: &Path, identity: &str, printed: &str) {
     if let Some(file) = memory_of(rustc, identity).filter(|file| !file.exists()) {
         let _ = std::fs::create_dir_all(file.parent().unwrap_or(&file));
-        let _ = std::fs::write(file, told);
+        let _ = std::fs::write(file, printed);
     }
 }

@@ -71,9 +71,9 @@ impl Finder<'_> {
             && let Ok(arguments) =
                 invoked.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated)
         {
-            let is_told = is(&["assert", "debug_assert"]) && arguments.len() == 1;
+            let is_reported = is(&["assert", "debug_assert"]) && arguments.len() == 1;
             return self.apart(|finder| match arguments.first() {
-                Some(condition) if is_told => finder.condition(condition),
+                Some(condition) if is_reported => finder.condition(condition),
                 _ => arguments.iter().for_each(|it| finder.argument(it)),
             });
         }

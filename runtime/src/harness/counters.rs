@@ -299,10 +299,13 @@ mod tests {
             ("data race: ", "a race"),
             ("there are more than", "to see the others"),
         ];
-        let told = warnings(&exploration);
-        assert_eq!(told.len(), begins_and_ends.len(), "{told:#?}");
-        for (told, (begin, end)) in told.iter().zip(begins_and_ends) {
-            assert!(told.starts_with(begin) && told.ends_with(end), "{told}");
+        let printed = warnings(&exploration);
+        assert_eq!(printed.len(), begins_and_ends.len(), "{printed:#?}");
+        for (printed, (begin, end)) in printed.iter().zip(begins_and_ends) {
+            assert!(
+                printed.starts_with(begin) && printed.ends_with(end),
+                "{printed}"
+            );
         }
     }
 
@@ -310,13 +313,15 @@ mod tests {
     fn what_depends_on_more_than_its_schedule_is_told_with_the_culprits() {
         let mut exploration = Exploration::new();
         exploration.difference = words("step 3");
-        let told = warnings(&exploration).concat();
-        assert!(told.starts_with("two runs of one schedule differed (step 3): "));
-        assert!(told.ends_with(CULPRITS));
+        let printed = warnings(&exploration).concat();
+        assert!(printed.starts_with("two runs of one schedule differed (step 3): "));
+        assert!(printed.ends_with(CULPRITS));
         exploration.unstable = true;
-        let told = warnings(&exploration).concat();
-        assert!(told.starts_with("the first schedule ran differently the second time (step 3): "));
-        assert!(told.ends_with(CULPRITS));
+        let printed = warnings(&exploration).concat();
+        assert!(
+            printed.starts_with("the first schedule ran differently the second time (step 3): ")
+        );
+        assert!(printed.ends_with(CULPRITS));
     }
 
     fn words(text: &str) -> EngineVec<u8> {

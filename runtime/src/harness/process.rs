@@ -267,17 +267,17 @@ mod tests {
 
     /// Whether a child that has left its parent continues, which should end with `next`.
     fn goes_on(next: u32) -> bool {
-        let (mut heard, told) = std::io::pipe().expect("a pipe");
+        let (mut heard, printed) = std::io::pipe().expect("a pipe");
         let middle = sys::fork_bare();
         if middle == 0 {
             let middle = std::process::id();
             if sys::fork_bare() == 0 {
                 leave_parent(middle, next);
-                let _ = (&told).write_all(&[1]);
+                let _ = (&printed).write_all(&[1]);
             }
             sys::exit_now(0);
         }
-        drop(told);
+        drop(printed);
         reap(middle as i32);
         let mut said = Vec::new();
         heard.read_to_end(&mut said).expect("a pipe that ends");

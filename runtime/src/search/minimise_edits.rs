@@ -360,7 +360,7 @@ mod tests {
             let mut asked = 0;
             minimise(found, &mut |plan| {
                 asked += 1;
-                assert!(asked <= 3, "it was told to stop");
+                assert!(asked <= 3, "it was asked to stop");
                 let (found, other) = follow(&program, Source::Plan(plan.clone()));
                 match asked {
                     3 => Answer::Stop,

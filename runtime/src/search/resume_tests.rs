@@ -9,13 +9,13 @@ use super::{Delay, Dpor, HashSet, Icb, Part, Pct, Portfolio, Pos, Random, Strate
 
 /// Runs at most `most` schedules. Returns their executions, and the progress of the strategy.
 fn run(program: &Program, search: &mut dyn Strategy, most: usize) -> Vec<String> {
-    let mut told = Vec::new();
-    while told.len() < most && search.begin() {
+    let mut printed = Vec::new();
+    while printed.len() < most && search.begin() {
         let outcome = testing::execute(program, search);
         let progress = search.progress();
-        told.push(format!("{:?} {progress:?}", outcome.graph));
+        printed.push(format!("{:?} {progress:?}", outcome.graph));
     }
-    told
+    printed
 }
 
 fn portfolio() -> Portfolio {

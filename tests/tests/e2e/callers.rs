@@ -3,7 +3,7 @@
 use end_to_end::Workspace;
 
 /// Returns the report of `chess test` or `chess explain` about the lost sale.
-fn told(command: &[&str]) -> String {
+fn printed(command: &[&str]) -> String {
     let workspace = Workspace::shared("calls");
     workspace
         .chess(&["test", "tests::buggy"])
@@ -17,12 +17,12 @@ fn told(command: &[&str]) -> String {
 
 #[test]
 fn a_switch_in_a_dependency_is_told_by_the_statement_that_made_the_call() {
-    insta::assert_snapshot!(told(&["test", "tests::buggy"]));
+    insta::assert_snapshot!(printed(&["test", "tests::buggy"]));
 }
 
 #[test]
 fn the_explanation_marks_the_two_statements() {
-    insta::assert_snapshot!(told(&["explain", "--last"]));
+    insta::assert_snapshot!(printed(&["explain", "--last"]));
 }
 
 #[test]

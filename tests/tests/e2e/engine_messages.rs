@@ -91,9 +91,9 @@ fn what_dies_and_what_leaves_control_is_told() {
         no_text.contains("a panic whose payload is no text"),
         "{no_text}"
     );
-    let nobody = verdict(&run, "leaves_a_panic_to_nobody")["warnings"].to_string();
-    let is_told = nobody.contains("an unjoined thread panics at src/lib.rs:");
-    assert!(is_told, "a hook of the program's own: {nobody}");
+    let warnings = verdict(&run, "leaves_a_panic_to_nobody")["warnings"].to_string();
+    let is_reported = warnings.contains("an unjoined thread panics at src/lib.rs:");
+    assert!(is_reported, "a hook of the program's own: {warnings}");
     let no_threads = verdict(&run, "gets_no_threads");
     assert_eq!(no_threads["outcome"], "timeout", "{no_threads}");
     insta::assert_snapshot!(message("gets_no_threads"), @r#""the system gave no thread for another task (error 11): is their number or memory limited (`ulimit -u`, `ulimit -v`, a container's limits)?""#);

@@ -69,7 +69,7 @@ fn lost() {
     assert_eq!(count.load(SeqCst), 2);
 }
 
-// Which of the addresses is which is told by names.
+// Names distinguish the addresses.
 #[test]
 fn fixed_order() {
     let (mut one, mut other) = (1_u64, 2_u64);

@@ -27,9 +27,9 @@ fn what_does_not_compile_redirected_or_marked_is_told_in_each_run() {
         assert_eq!(verdict["preemptions"], 1, "{verdict}");
         let test = verdict["test"].as_str().expect("a name");
         let package = test.rsplit('_').next().expect("a package");
-        let is_told = verdict["outside"].to_string().contains(package);
+        let is_reported = verdict["outside"].to_string().contains(package);
         assert_eq!(
-            is_told,
+            is_reported,
             ["relies", "member"].contains(&package),
             "{verdict}"
         );

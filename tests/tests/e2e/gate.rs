@@ -116,11 +116,11 @@ fn gate(workspace: &Workspace, args: &[&str]) -> Run {
 /// Returns the explored tests, each with whether its verdict is that of an earlier run.
 fn explored(run: &Run) -> Vec<(String, bool)> {
     let verdicts = run.verdicts();
-    let told = verdicts.iter().map(|test| {
+    let printed = verdicts.iter().map(|test| {
         let name = test["test"].as_str().expect("a name").to_owned();
         (name, test["cached"] == true)
     });
-    told.collect()
+    printed.collect()
 }
 
 fn assert_says(run: &Run, words: &str) {

@@ -38,16 +38,16 @@ fn each_package_of_the_graph_is_redirected() {
 fn a_call_into_each_dependency_is_told_with_its_version() {
     let workspace = Workspace::shared("graph");
     let run = workspace.chess(&ARGS).run();
-    let told = |test: &str| {
+    let printed = |test: &str| {
         let verdict = run.verdicts().into_iter().find(|it| it["test"] == test);
         verdict.expect("a verdict")["atomic"].to_string()
     };
-    assert_eq!(told("version_1"), r#"["near 1.0.0"]"#);
-    assert_eq!(told("version_2"), r#"["near 2.0.0"]"#);
-    assert_eq!(told("without_std"), r#"["bare 0.2.0"]"#);
+    assert_eq!(printed("version_1"), r#"["near 1.0.0"]"#);
+    assert_eq!(printed("version_2"), r#"["near 2.0.0"]"#);
+    assert_eq!(printed("without_std"), r#"["bare 0.2.0"]"#);
     // The code that the build script of a member generates belongs to the member.
-    assert_eq!(told("build_script"), "[]");
-    assert_eq!(told("derive"), "[]");
+    assert_eq!(printed("build_script"), "[]");
+    assert_eq!(printed("derive"), "[]");
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn a_git_dependency_is_treated_as_chess_toml_says() {
     assert_eq!(run.verdict()["preemptions"], 1, "{run:?}");
     let run = explore("opaque");
     run.assert_code(0);
-    let told = run.verdict()["outside"].to_string();
-    assert!(told.contains("counter 3.1.0"), "{told}");
+    let printed = run.verdict()["outside"].to_string();
+    assert!(printed.contains("counter 3.1.0"), "{printed}");
     explore("preempt").assert_code(100);
     let now = fs::read(place.root().join("user/Cargo.lock")).expect("cargo made it");
     assert_eq!(lock, now, "the lock file");

@@ -100,8 +100,8 @@ fn the_smallest_schedule_stays_as_it_is() {
     let minimised: Value = run.verdict()["minimised"].clone();
     assert_eq!(minimised["from"], minimised["to"]);
     assert_eq!(minimised["fewest_preemptions"], true);
-    let told = workspace.chess(&["test", "--strategy", "icb"]).run();
-    assert!(!told.stderr.contains("Shrunk"), "{}", told.stderr);
+    let printed = workspace.chess(&["test", "--strategy", "icb"]).run();
+    assert!(!printed.stderr.contains("Shrunk"), "{}", printed.stderr);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn its_environment_is_the_users() {
 "#;
 
 /// The arguments and the environment that `cargo chess nextest` passes to cargo nextest.
-struct Told {
+struct NextestCall {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     binary: String,
@@ -63,11 +63,11 @@ struct Told {
 }
 
 /// Calls the tool with `args`, and a cargo nextest that only records its call.
-fn told(args: &[&str]) -> Told {
-    told_in(Workspace::with_library(TESTS), args)
+fn call(args: &[&str]) -> NextestCall {
+    call_in(Workspace::with_library(TESTS), args)
 }
 
-fn told_in(workspace: Workspace, args: &[&str]) -> Told {
+fn call_in(workspace: Workspace, args: &[&str]) -> NextestCall {
     let (tools, path) = nextest_as(NOTES);
     let run = workspace
         .chess(&[&["nextest"], args].concat())
@@ -78,7 +78,7 @@ fn told_in(workspace: Workspace, args: &[&str]) -> Told {
     let note = |name| fs::read_to_string(tools.path().join(name)).expect("it was called");
     let environment = note("environment");
     let lines = environment.lines().filter_map(|line| line.split_once('='));
-    Told {
+    NextestCall {
         arguments: note("arguments").lines().map(str::to_owned).collect(),
         environment: lines
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -112,7 +112,7 @@ fn binary(workspace: &Workspace) -> String {
     path.as_str().expect("a path").to_owned()
 }
 
-impl Told {
+impl NextestCall {
     /// Starts the binary through the runner, as cargo nextest does.
     fn run(&self, args: &[&str]) -> Run {
         let at = self
@@ -143,29 +143,29 @@ impl Told {
 
 #[test]
 fn the_runner_lists_as_the_binary_does_and_explores_each_test() {
-    let told = told(&["--schedules", "500"]);
-    let list = told.run(&["--list", "--format", "terse"]);
+    let call = call(&["--schedules", "500"]);
+    let list = call.run(&["--list", "--format", "terse"]);
     list.assert_code(0);
     let expected = "buggy: test\nignored: test\nits_environment_is_the_users: test\nright: test\n";
     assert_eq!(list.stdout, expected);
-    let ignored = told.run(&["--list", "--format", "terse", "--ignored"]);
+    let ignored = call.run(&["--list", "--format", "terse", "--ignored"]);
     assert_eq!(ignored.stdout, "ignored: test\n");
-    let failed = told.run(&["--exact", "buggy", "--nocapture"]);
+    let failed = call.run(&["--exact", "buggy", "--nocapture"]);
     failed.assert_code(100);
     assert!(failed.stderr.contains("1 preemption"), "{failed:?}");
     assert!(failed.stderr.contains("500 schedules a test"), "{failed:?}");
-    let passed = told.run(&["--exact", "right", "--nocapture"]);
+    let passed = call.run(&["--exact", "right", "--nocapture"]);
     passed.assert_code(0);
     assert!(passed.stderr.contains("complete"), "{passed:?}");
-    told.run(&["--exact", "ignored", "--nocapture", "--ignored"])
+    call.run(&["--exact", "ignored", "--nocapture", "--ignored"])
         .assert_code(100);
-    told.run(&["--exact", "its_environment_is_the_users"])
+    call.run(&["--exact", "its_environment_is_the_users"])
         .assert_code(0);
     // The failures are available to all other commands.
-    let saved = fs::read_dir(told.workspace.root().join("target/chess/failures"));
+    let saved = fs::read_dir(call.workspace.root().join("target/chess/failures"));
     for schedule in saved.expect("failures").flatten() {
         let schedule = schedule.path().to_string_lossy().into_owned();
-        told.workspace
+        call.workspace
             .chess(&["replay", &schedule])
             .run()
             .assert_code(100);
@@ -174,7 +174,7 @@ fn the_runner_lists_as_the_binary_does_and_explores_each_test() {
 
 #[test]
 fn cargo_nextest_is_told_what_was_selected_and_never_to_retry() {
-    let told = told(&[
+    let call = call(&[
         "list",
         "--lib",
         "--release",
@@ -184,7 +184,7 @@ fn cargo_nextest_is_told_what_was_selected_and_never_to_retry() {
         "-E",
         "test(bank)",
     ]);
-    let words: Vec<_> = told.arguments.iter().map(String::as_str).collect();
+    let words: Vec<_> = call.arguments.iter().map(String::as_str).collect();
     assert_eq!(words[..4], ["nextest", "list", "--lib", "--release"]);
     assert_eq!(words[words.len() - 2..], ["-E", "test(bank)"]);
     assert!(
@@ -195,8 +195,8 @@ fn cargo_nextest_is_told_what_was_selected_and_never_to_retry() {
         !words.contains(&"--retries"),
         "it would refuse that: {words:?}"
     );
-    let told = told_in(told.workspace, &["-j", "2"]);
-    let words: Vec<_> = told.arguments.iter().map(String::as_str).collect();
+    let call = call_in(call.workspace, &["-j", "2"]);
+    let words: Vec<_> = call.arguments.iter().map(String::as_str).collect();
     assert!(
         words.windows(2).any(|it| it == ["--retries", "0"]),
         "{words:?}"
@@ -226,12 +226,12 @@ fn without_cargo_nextest_the_error_says_how_to_get_it() {
 
 #[test]
 fn options_of_the_runner_are_checked_as_others_are() {
-    let told = told(&[]);
-    let root = told.workspace.root().to_string_lossy().into_owned();
+    let call = call(&[]);
+    let root = call.workspace.root().to_string_lossy().into_owned();
     let call = |option: &str| {
         let directories = ["--workspace-root", &root, "--chess-dir", "target/chess"];
-        let test = ["--option", option, "--", &told.binary, "--exact", "right"];
-        let run = told
+        let test = ["--option", option, "--", &call.binary, "--exact", "right"];
+        let run = call
             .workspace
             .chess(&[&["nextest-runner"], &directories[..], &test].concat())
             .run();
@@ -244,15 +244,15 @@ fn options_of_the_runner_are_checked_as_others_are() {
 
 #[test]
 fn a_binary_of_which_nothing_is_known_is_no_silent_pass() {
-    let told = told(&[]);
-    let file = PathBuf::from(&told.binary);
-    let elsewhere = told.workspace.root().join("elsewhere");
+    let call = call(&[]);
+    let file = PathBuf::from(&call.binary);
+    let elsewhere = call.workspace.root().join("elsewhere");
     fs::copy(file, &elsewhere).expect("a copy");
-    let told = Told {
+    let call = NextestCall {
         binary: elsewhere.to_string_lossy().into_owned(),
-        ..told
+        ..call
     };
-    let run = told.run(&["--exact", "right", "--nocapture"]);
+    let run = call.run(&["--exact", "right", "--nocapture"]);
     run.assert_code(1);
     assert!(
         run.stderr.contains("cargo chess nextest archive"),

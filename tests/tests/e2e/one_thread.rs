@@ -31,7 +31,7 @@ fn a_test_of_one_thread_is_counted_apart_unless_something_may_happen_to_it() {
     let workspace = Workspace::with_library(LIBRARY);
     let run = workspace.chess(&["test", "--message-format=json"]).run();
     run.assert_code(0);
-    let told = |test: &str| {
+    let printed = |test: &str| {
         let verdicts = run.verdicts();
         let verdict = verdicts
             .iter()
@@ -43,13 +43,16 @@ fn a_test_of_one_thread_is_counted_apart_unless_something_may_happen_to_it() {
         fields.map(|field| verdict[field].clone())
     };
     let nothing = "one thread, nothing to explore";
-    assert_eq!(told("adds"), [json!(1), json!(true), json!(nothing)]);
+    assert_eq!(printed("adds"), [json!(1), json!(true), json!(nothing)]);
     let complete = json!("complete");
     assert_eq!(
-        told("exchanges_weakly"),
+        printed("exchanges_weakly"),
         [json!(1), json!(false), complete.clone()]
     );
-    assert_eq!(told("starts_another"), [json!(2), json!(false), complete]);
+    assert_eq!(
+        printed("starts_another"),
+        [json!(2), json!(false), complete]
+    );
     let last = run.events().pop().expect("a run ends");
     assert_eq!(
         (&last["passed"], &last["nothing_to_explore"]),
@@ -80,7 +83,7 @@ fn a_test_on_tokios_current_thread_runtime_is_told_why_it_has_one() {
     ];
     let run = workspace.chess(&args).arg("--no-fail-fast").run();
     let verdicts = run.verdicts();
-    let told = |test: &str| {
+    let printed = |test: &str| {
         let verdict = verdicts
             .iter()
             .find(|it| it["test"] == test)
@@ -88,10 +91,10 @@ fn a_test_on_tokios_current_thread_runtime_is_told_why_it_has_one() {
         ["nothing_to_explore", "one_thread_runtime"].map(|field| verdict[field].clone())
     };
     assert_eq!(
-        told("lost_update::on_one_thread"),
+        printed("lost_update::on_one_thread"),
         [json!(true), json!("tokio")]
     );
-    assert_eq!(told("lost_update::fixed"), [json!(false), json!(null)]);
+    assert_eq!(printed("lost_update::fixed"), [json!(false), json!(null)]);
     let run = workspace
         .chess(&["test", "--test=tokio", "on_one_thread"])
         .run();

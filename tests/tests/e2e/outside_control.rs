@@ -28,9 +28,12 @@ fn a_child_process_is_waited_for_and_told() {
 fn pipes_of_a_child_are_read_and_told() {
     let run = explore(&["--exact", "piped_both_ways"]);
     run.assert_code(0);
-    let told = run.verdict()["outside"].to_string();
-    assert!(told.contains("a pipe whose other end is outside"), "{told}");
-    assert!(told.contains("waited for a child process"), "{told}");
+    let printed = run.verdict()["outside"].to_string();
+    assert!(
+        printed.contains("a pipe whose other end is outside"),
+        "{printed}"
+    );
+    assert!(printed.contains("waited for a child process"), "{printed}");
 }
 
 #[test]

@@ -101,18 +101,18 @@ fn detached() {
 "#;
 
 /// Returns the lines about each failure before its execution, and the lines in which a task panics.
-fn told(report: &str) -> String {
-    let mut told = String::new();
+fn printed(report: &str) -> String {
+    let mut printed = String::new();
     let mut in_heading = false;
     for line in report.lines() {
         let begins = line.starts_with("panic: ") || line.starts_with("livelock: ");
         in_heading = (in_heading || begins) && !line.contains("The failing execution");
         if in_heading || line.contains("panics at") {
-            told += line;
-            told.push('\n');
+            printed += line;
+            printed.push('\n');
         }
     }
-    told
+    printed
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn the_panic_that_made_the_test_fail_is_reported_and_what_led_to_it_or_followed(
     let workspace = Workspace::with_library(PANICS);
     let run = workspace.chess(&["test", "--no-fail-fast"]).run();
     run.assert_code(100);
-    insta::assert_snapshot!(told(&run.message()));
+    insta::assert_snapshot!(printed(&run.message()));
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_search_that_goes_on_after_a_failure_begins_anew_after_a_pause() {
     let workspace = workspace();
     let request = "strategy=random\nschedules=500\nkeep-going=true\npause=00000000000000010000";
     let (finished, has_state) = explore(&workspace, "fails", request, false);
-    let told = ["outcome", "paused", "resumable"].map(|key| finished[key].to_string());
-    assert_eq!(told, ["\"failed\"", "true", "false"]);
+    let printed = ["outcome", "paused", "resumable"].map(|key| finished[key].to_string());
+    assert_eq!(printed, ["\"failed\"", "true", "false"]);
     assert!(!has_state);
 }

@@ -87,8 +87,8 @@ fn each_pair_of_lines_is_told_once() {
     let verdict = workspace.chess(&args).run().verdict();
     let others = verdict["other_failures"].as_array().expect("a list");
     let races = others.iter().filter(|other| other["kind"] == "race");
-    let told: Vec<_> = races.map(|race| race["message"].to_string()).collect();
-    assert!(told.len() <= 2, "three pairs of lines race: {told:?}");
+    let printed: Vec<_> = races.map(|race| race["message"].to_string()).collect();
+    assert!(printed.len() <= 2, "three pairs of lines race: {printed:?}");
     // The behaviour after the race was explored, too.
     assert!(others.iter().any(|it| it["kind"] == "panic"), "{verdict}");
 }

@@ -39,7 +39,7 @@ fn names(run: &Run) -> BTreeSet<String> {
         .map(|verdict| format!("{} {}", verdict["binary"], verdict["test"]));
     let all: Vec<String> = names.collect();
     let set: BTreeSet<String> = all.iter().cloned().collect();
-    assert_eq!(all.len(), set.len(), "a test was told of twice");
+    assert_eq!(all.len(), set.len(), "a test was reported twice");
     set
 }
 
@@ -47,8 +47,8 @@ fn names(run: &Run) -> BTreeSet<String> {
 fn summary(run: &Run) -> Vec<String> {
     let message = run.message();
     let lines = message.lines().map(str::trim_start);
-    let told = ["Passed", "Failed", "Skipped", "Guarantee", "Unfinished"];
-    let lines = lines.filter(|line| told.iter().any(|word| line.starts_with(word)));
+    let printed = ["Passed", "Failed", "Skipped", "Guarantee", "Unfinished"];
+    let lines = lines.filter(|line| printed.iter().any(|word| line.starts_with(word)));
     let without_time = |line: &str| match line.rsplit_once(", ") {
         Some((line, time)) if time.ends_with("s)") => line.to_owned(),
         _ => line.to_owned(),
@@ -327,11 +327,11 @@ fn a_failure_is_found_by_the_part_that_has_it() {
     assert!((1..3).contains(&failing), "{failing} parts found it");
     let joined = merge(&workspace, &files);
     joined.assert_code(100);
-    let told = |run: &Run| {
+    let printed = |run: &Run| {
         let verdict = run.verdict();
         ["kind", "message", "location", "preemptions", "seed"].map(|key| verdict[key].clone())
     };
-    assert_eq!(told(&joined), told(&whole));
+    assert_eq!(printed(&joined), printed(&whole));
     let schedule = joined.verdict()["schedule"].clone();
     let schedule = schedule.as_str().expect("a saved schedule");
     workspace

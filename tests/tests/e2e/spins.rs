@@ -229,8 +229,8 @@ fn lines() -> Vec<(String, usize)> {
 }
 
 /// Returns the tests and lines in the warnings.
-fn told(run: &Run) -> Vec<(String, usize)> {
-    let mut told = Vec::new();
+fn printed(run: &Run) -> Vec<(String, usize)> {
+    let mut printed = Vec::new();
     for verdict in run.verdicts() {
         for warning in verdict["warnings"].as_array().expect("a list") {
             let place = warning
@@ -238,11 +238,11 @@ fn told(run: &Run) -> Vec<(String, usize)> {
                 .and_then(|it| it.strip_prefix("src/lib.rs:"));
             let (line, _) = place.and_then(|it| it.split_once(':')).expect("a line");
             let name = verdict["test"].as_str().expect("a name").to_owned();
-            told.push((name, line.parse().expect("a number")));
+            printed.push((name, line.parse().expect("a number")));
         }
     }
-    told.sort();
-    told
+    printed.sort();
+    printed
 }
 
 const JSON: [&str; 3] = ["test", "--message-format", "json"];
@@ -262,7 +262,7 @@ fn each_loop_that_waits_without_yielding_is_told_once_and_no_other() {
     ] {
         let run = workspace.chess(&[&JSON, more].concat()).run();
         run.assert_code(0);
-        assert_eq!(told(&run), lines, "{more:?}");
+        assert_eq!(printed(&run), lines, "{more:?}");
         for verdict in run.verdicts() {
             let name = verdict["test"].as_str().unwrap_or_default();
             // Delays are bounded, but not in number.

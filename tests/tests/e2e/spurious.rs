@@ -68,8 +68,8 @@ fn assert_told(test: &str, sentence: &str) {
     let tried = workspace.chess(&["test", "--exact", test]).run();
     tried.assert_code(100);
     let message = tried.message();
-    let told: Vec<_> = message.split_whitespace().collect();
-    assert!(told.join(" ").contains(sentence), "{message}");
+    let printed: Vec<_> = message.split_whitespace().collect();
+    assert!(printed.join(" ").contains(sentence), "{message}");
     let never = workspace
         .chess(&NEVER)
         .arg(test)

@@ -142,9 +142,9 @@ fn assert_told(test: &str, sentence: &str, note: &str) {
             "`--timers last` excludes early timeouts",
         ),
     ] {
-        let told = failure(test, &options);
+        let printed = failure(test, &options);
         for part in [sentence, tail, note] {
-            assert!(told.contains(part), "{part}\n{told}");
+            assert!(printed.contains(part), "{part}\n{printed}");
         }
     }
     for options in [["--timers", "last"], ["--timing", "allow"]] {
@@ -212,9 +212,9 @@ fn a_wait_takes_longer_than_its_duration_as_it_does_natively() {
 
 #[test]
 fn a_time_limit_that_ends_when_nothing_else_can_go_on_is_not_early() {
-    let told = failure("nobody_sends", &[]);
-    assert!(told.contains("timed out"), "{told}");
-    assert!(!told.contains("early"), "{told}");
+    let printed = failure("nobody_sends", &[]);
+    assert!(printed.contains("timed out"), "{printed}");
+    assert!(!printed.contains("early"), "{printed}");
 }
 
 #[test]
@@ -230,12 +230,15 @@ fn a_run_tells_what_its_tests_have_in_common_and_their_schedules_replay() {
     let workspace = Workspace::with_library(TESTS);
     let run = workspace.chess(&["test", "long_enough"]).run();
     run.assert_code(0);
-    let told = words(&run);
+    let printed = words(&run);
     assert!(
-        told.contains("the failures of 2 of 2 tests need early timeouts"),
-        "{told}"
+        printed.contains("the failures of 2 of 2 tests need early timeouts"),
+        "{printed}"
     );
-    assert!(told.contains("0 passed, 0 failed, 2 timing"), "{told}");
+    assert!(
+        printed.contains("0 passed, 0 failed, 2 timing"),
+        "{printed}"
+    );
     let json = workspace.chess(&["test", "long_enough", "--message-format", "json"]);
     for verdict in json.run().verdicts() {
         let schedule = verdict["schedule"].as_str().expect("it is saved");

@@ -79,7 +79,7 @@ impl File {
         let Some(part) = started.shard.clone() else {
             return refused("is the output of a run without --shard: there is nothing to merge.");
         };
-        let mut told: Vec<TestEvents> = Vec::new();
+        let mut printed: Vec<TestEvents> = Vec::new();
         let mut finished = None;
         for event in events {
             let id = match &event {
@@ -92,7 +92,7 @@ impl File {
                     continue;
                 }
                 Event::TestStarted(id) => {
-                    told.push(TestEvents {
+                    printed.push(TestEvents {
                         id: id.clone(),
                         events: vec![event],
                     });
@@ -105,7 +105,7 @@ impl File {
                 },
                 Event::TestFinished(verdict) => verdict.id(),
             };
-            match told.last_mut().filter(|last| last.id == id) {
+            match printed.last_mut().filter(|last| last.id == id) {
                 Some(last) => last.events.push(event),
                 None => {
                     return not_whole(&format!(
@@ -121,15 +121,15 @@ impl File {
                 part.shard()
             ));
         };
-        if finished.ignored > told.len() {
+        if finished.ignored > printed.len() {
             return not_whole("counts more ignored tests than it has");
         }
-        let tests = told.split_off(finished.ignored);
+        let tests = printed.split_off(finished.ignored);
         Ok(Self {
             path: path.to_owned(),
             started,
             part,
-            ignored: told,
+            ignored: printed,
             tests,
             finished,
         })

@@ -42,18 +42,18 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
         ignored.extend(file.ignored);
         tests.extend(file.tests);
     }
-    for told in in_order(ignored)? {
+    for printed in in_order(ignored)? {
         tally.add_ignored();
-        events.extend(told.events);
+        events.extend(printed.events);
     }
-    for told in in_order(tests)? {
-        let verdict = told.verdict();
+    for printed in in_order(tests)? {
+        let verdict = printed.verdict();
         if let Some(test) = verdict {
             tally.add(test);
         }
         let is_bad = |outcome| matches!(outcome, Outcome::Failed | Outcome::Timeout);
         let ends = part.fail_fast && verdict.is_some_and(|test| is_bad(test.outcome));
-        events.extend(told.events);
+        events.extend(printed.events);
         if ends {
             // An undivided run would have ended here, for all results of other shards.
             break;
@@ -74,10 +74,10 @@ fn in_order(mut tests: Vec<TestEvents>) -> Result<Vec<TestEvents>> {
     tests.sort_by(|a, b| a.id.cmp(&b.id));
     let mut whole = Vec::new();
     let mut tests = tests.into_iter().peekable();
-    while let Some(told) = tests.next() {
-        let mut parts = vec![told];
-        while let Some(told) = tests.next_if(|told| told.id == parts[0].id) {
-            parts.push(told);
+    while let Some(printed) = tests.next() {
+        let mut parts = vec![printed];
+        while let Some(printed) = tests.next_if(|printed| printed.id == parts[0].id) {
+            parts.push(printed);
         }
         let mut verdicts = parts.iter().filter_map(TestEvents::verdict);
         if parts.len() == 1 {

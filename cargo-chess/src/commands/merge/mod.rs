@@ -33,7 +33,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let mut reporter = report::reporter(&options, Utf8Path::new("."))?;
     match report(&joined, &mut *reporter) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(joined.tally.exit_code()),
-        told => told.map_err(Error::io("write to", "standard output"))?,
+        shown => shown.map_err(Error::io("write to", "standard output"))?,
     }
     verdict(&joined)
 }

@@ -185,9 +185,9 @@ fn other_failures(test: &TestFinished, all: &[TestFinished]) -> Vec<OtherFailure
         first.into_iter().chain(part.other_failures.clone())
     };
     for other in all.iter().flat_map(of_part) {
-        let is_told = test.kind == Some(other.kind) && test.message == other.message;
+        let is_reported = test.kind == Some(other.kind) && test.message == other.message;
         let is_same = |it: &OtherFailure| it.kind == other.kind && it.message == other.message;
-        if !is_told && !others.iter().any(is_same) {
+        if !is_reported && !others.iter().any(is_same) {
             others.push(other);
         }
     }

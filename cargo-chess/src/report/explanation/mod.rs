@@ -20,8 +20,8 @@ pub(super) use self::cause::{explaining_calls, reasons};
 pub(super) use self::side_by_side::first_difference;
 
 /// The whole explanation.
-pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> String {
-    let Explanation { test, detail, .. } = told;
+pub(super) fn explanation(root: &Utf8Path, output: &Explanation, style: Style) -> String {
+    let Explanation { test, detail, .. } = output;
     let finished = &detail.finished;
     let names = Names::new(&finished.tasks);
     let failed = test.outcome != Outcome::Passed;
@@ -43,9 +43,9 @@ pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> 
     }
     text += &printed(detail);
     if failed {
-        text += &side_by_side::side_by_side(told, &names, style.width);
+        text += &side_by_side::side_by_side(output, &names, style.width);
     }
-    if told.sources_changed {
+    if output.sources_changed {
         text.push('\n');
         text += &status(
             NOTE,

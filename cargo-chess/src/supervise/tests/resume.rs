@@ -114,9 +114,9 @@ fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() 
     fs::write(&path, [head.as_bytes(), &rest].concat()).expect("writable");
     fakes.options.resume = true;
     let ran = fakes.run();
-    let told = "these tests run again from the start, because their files in the journal are not understood: ";
+    let printed = "these tests run again from the start, because their files in the journal are not understood: ";
     assert!(
-        ran.heard.warnings.iter().any(|it| it.starts_with(told)),
+        ran.heard.warnings.iter().any(|it| it.starts_with(printed)),
         "{:?}",
         ran.heard.warnings
     );

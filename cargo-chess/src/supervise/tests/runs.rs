@@ -77,17 +77,18 @@ fn progress_is_told_at_fixed_numbers_of_schedules() {
         r#""schedules":7"#,
         r#""schedules":31000,"milestones":[{"bound":1},{"bound":1},{"bound":1}]"#,
     );
-    let told = |lines: &[u64]| {
+    let printed = |lines: &[u64]| {
         let lines: Vec<String> = lines.iter().map(|n| progress(*n)).collect();
         let body = format!("{}\n{}", lines.join("\n"), says(&last));
         let events = Fakes::new().binary("t", &[("only", &body)]).run().json();
-        let told = events.iter().filter(|event| event["type"] == "progress");
-        told.map(|event| format!("{} in bound {}", event["schedules"], event["bound"]))
+        let printed = events.iter().filter(|event| event["type"] == "progress");
+        printed
+            .map(|event| format!("{} in bound {}", event["schedules"], event["bound"]))
             .collect::<Vec<_>>()
             .join("\n")
     };
-    let often = told(&[3, 9_000, 12_000, 15_000, 29_999]);
-    assert_eq!(often, told(&[25_000]));
+    let often = printed(&[3, 9_000, 12_000, 15_000, 29_999]);
+    assert_eq!(often, printed(&[25_000]));
     insta::assert_snapshot!(often, @r"
     10000 in bound 1
     20000 in bound 1

@@ -378,18 +378,18 @@ mod tests {
     fn where_a_schedule_no_longer_fits_is_told_with_what_it_has_there() {
         let mut exploration = Exploration::new();
         assert_eq!(divergence(&exploration), None);
-        let mut told = |index, expected| {
+        let mut printed = |index, expected| {
             exploration.decisions.clear();
             exploration.decisions.push(Decision::Task(TaskId(0)));
             exploration.divergence = Some(Divergence { index, expected });
             divergence(&exploration).expect("it does not fit")
         };
         assert_eq!(
-            told(0, Decision::Task(TaskId(3))),
+            printed(0, Decision::Task(TaskId(3))),
             r#"{"step":0,"task":3,"outcome":null,"ended":false}"#
         );
         assert_eq!(
-            told(1, Decision::Outcome(2)),
+            printed(1, Decision::Outcome(2)),
             r#"{"step":1,"task":null,"outcome":2,"ended":true}"#
         );
     }

@@ -19,7 +19,7 @@ use crate::platform::image::image;
 use crate::platform::stack_pool::pool;
 
 /// The maximum number of lost blocks that are described.
-const TOLD: usize = 8;
+const MOST_SHOWN: usize = 8;
 
 /// Finds leaks, if that is enabled.
 pub(crate) struct Leaks {
@@ -212,7 +212,7 @@ impl Monitor for Leaks {
             return false;
         }
         self.wanted.clear();
-        for at in 0..self.lost.len().min(TOLD) {
+        for at in 0..self.lost.len().min(MOST_SHOWN) {
             let number = self.number(self.lost[at]);
             self.wanted.push(number);
         }

@@ -143,11 +143,11 @@ pub(crate) fn clean(most: usize) {
 
 /// Begins an execution, and sets whether the allocations and frees of its tasks are announced.
 #[inline]
-pub(crate) fn begin(is_told: bool) {
+pub(crate) fn begin(is_reported: bool) {
     if is_arena() {
         // SAFETY: as `reset`.
         let lists = unsafe { &mut (*control()).lists };
-        lists.is_usual = !is_told && !lists.is_listed;
+        lists.is_usual = !is_reported && !lists.is_listed;
     }
 }
 
