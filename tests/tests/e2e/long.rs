@@ -133,8 +133,9 @@ fn past_the_step_limit_a_poll_takes_a_fortieth_of_the_limit() {
     assert!(steps.is_some_and(|steps| steps < 300_000), "{verdict}");
 }
 
-/// Two tasks poll until a third one has slept, which takes far longer than the executions of this
-/// test may: they are long, and no livelock. Where the third one never sleeps, they are one.
+/// Executions that are far longer than the executions of this test may be. Two tasks poll until a
+/// third one has slept, or a task creates many others: these may end. Two tasks that poll for
+/// nothing are a livelock.
 const POLLS_FOR_LONG: &str = "\
 use std::sync::Mutex;
 use std::thread;
@@ -159,24 +160,33 @@ fn sleeps() {
 }
 
 #[test]
+fn creates_tasks() {
+    for _ in 0..1_000_000 {
+        thread::spawn(thread::yield_now).join().unwrap();
+    }
+}
+
+#[test]
 fn does_not_end() {
     polls(|_| {});
 }
 ";
 
 #[test]
-fn tasks_that_wait_for_a_sleeping_one_are_no_livelock() {
+fn executions_that_may_end_are_no_livelock() {
     let workspace = Workspace::with_library(POLLS_FOR_LONG);
     let args = [
         "test",
         "--max-steps",
-        "200",
+        "50",
         "--no-fail-fast",
         "--message-format",
         "json",
     ];
     let run = workspace.chess(&args).run();
-    for verdict in run.verdicts() {
+    let verdicts = run.verdicts();
+    assert_eq!(verdicts.len(), 3);
+    for verdict in verdicts {
         let is_livelock = verdict["kind"] == "livelock";
         assert_eq!(is_livelock, verdict["test"] == "does_not_end", "{verdict}");
     }
