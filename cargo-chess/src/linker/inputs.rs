@@ -1,4 +1,4 @@
-//! The input files of a linker, read from its arguments.
+//! The files of a linker, read from its arguments.
 
 use std::ffi::OsString;
 use std::fs;
@@ -68,6 +68,12 @@ fn unescaped(line: &str) -> String {
         }
     }
     text
+}
+
+/// The program that is linked.
+pub(super) fn output(words: &[String]) -> Option<PathBuf> {
+    let at = words.iter().position(|word| word == "-o")?;
+    words.get(at + 1).map(PathBuf::from)
 }
 
 /// The objects, archives and shared libraries among the words, except those of the C compiler.

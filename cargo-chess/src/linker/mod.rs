@@ -8,8 +8,12 @@
 //! calls as well as for addresses that are taken. A stub changes no argument.
 
 mod archive;
+mod calls;
+mod dead_reads;
 mod elf;
 mod inputs;
+mod places;
+mod source_lines;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -25,6 +29,9 @@ use elf::Symbol;
 /// The variable with the linker that is called with the stubs. If it is set, this program is a
 /// linker.
 pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
+
+/// The variable that is set if the linked program gets a table of the places of its accesses.
+pub(crate) const PLACES_VARIABLE: &str = "CHESS_LINKER_PLACES";
 
 /// The variable with the file that is written if a program cannot be linked with the stubs.
 pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
@@ -57,8 +64,25 @@ pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
 fn link(linker: &OsStr, args: &[OsString]) -> io::Result<i32> {
     let words = inputs::words(args);
     let is_program = !words.iter().any(|word| matches!(&**word, "-shared" | "-r"));
+    let code = link_with_stubs(linker, args, &words, is_program)?;
+    if code == 0
+        && is_program
+        && env::var_os(PLACES_VARIABLE).is_some()
+        && let Some(program) = inputs::output(&words)
+    {
+        places::append(&program)?;
+    }
+    Ok(code)
+}
+
+fn link_with_stubs(
+    linker: &OsStr,
+    args: &[OsString],
+    words: &[String],
+    is_program: bool,
+) -> io::Result<i32> {
     let functions = if is_program {
-        foreign_functions(&words)?
+        foreign_functions(words)?
     } else {
         BTreeSet::new()
     };

@@ -11,7 +11,7 @@ use camino::Utf8PathBuf;
 
 use super::instructions::Instructions;
 use super::unit::Unit;
-use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE};
+use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE, PLACES_VARIABLE};
 
 /// Makes rustc, which is also given `args`, link the unit by this program, if the unit is a
 /// program.
@@ -40,6 +40,9 @@ pub(super) fn announce_foreign_calls(
         .arg(option)
         .env(LINKER_VARIABLE, linker)
         .env(FAILURE_VARIABLE, failure);
+    if instructions.instruments {
+        command.env(PLACES_VARIABLE, "1");
+    }
 }
 
 /// The warning about a program that could not be linked in this way.

@@ -13,6 +13,7 @@ mod kind;
 mod note;
 mod object;
 mod op;
+pub mod places;
 mod task;
 mod token;
 pub mod words;

@@ -1,0 +1,376 @@
+//! Finds the calls that announce a read which the machine code does not make.
+//!
+//! Without optimisations, rustc loads both halves of a pair of scalars, such as the discriminant of
+//! an `Option` and its payload, to look at one of them. LLVM announces both loads, and then leaves
+//! the unused one out.
+//!
+//! Such a call is recognised only in the shape that unoptimised code has. Two announcements follow
+//! each other in straight-line code, for two halves of a pair behind one pointer. One of them has
+//! its load, by a pointer in a register. After the other one, no instruction up to the next call or
+//! jump may load from its address. Unoptimised code has each load in the same straight-line code as
+//! its announcement, and uses no register that a callee preserves. So no load is elsewhere.
+//!
+//! The unused half of a copied pair has the same shape, and the program reads it. So the code after
+//! both must only compare something with a constant, as it does for a discriminant.
+
+use std::collections::{HashMap, HashSet};
+
+use iced_x86::{
+    FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess,
+    OpKind, Register, UsedMemory,
+};
+
+use super::calls::{Hook, Target};
+
+/// A call that announces a read which the code does not make. Both numbers are indices of
+/// instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DeadRead {
+    pub(super) call: usize,
+    /// The call that announces the read of the other half of the pair.
+    pub(super) other: usize,
+}
+
+/// Finds the dead reads of a function. `targets` has what each instruction calls.
+pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> Vec<DeadRead> {
+    let is_read = |it: &&Option<Target>| matches!(it, Some(Target::Hook(Hook::Read(_))));
+    if targets.iter().filter(is_read).count() < 2 || !is_unoptimised(instructions) {
+        return Vec::new();
+    }
+    let mut walk = Walk {
+        info: InstructionInfoFactory::new(),
+        labels: instructions.iter().filter_map(jump_target).collect(),
+        registers: HashMap::new(),
+        slots: HashMap::new(),
+        last_origin: 0,
+        blocks: vec![Vec::new()],
+        is_open: false,
+        after: After::default(),
+    };
+    for (at, target) in targets.iter().enumerate() {
+        walk.visit(at, &instructions[at], *target);
+    }
+    let pairs = walk.blocks.iter().flat_map(|block| block.windows(2));
+    let dead = pairs.filter_map(|pair| {
+        let (first, second) = (&pair[0], &pair[1]);
+        let (call, other) = match (first.load, second.load) {
+            _ if !are_halves(first, second) || !second.leads_to_decision => return None,
+            (Load::Found, Load::None) => (second.at, first.at),
+            (Load::None, Load::Found) => (first.at, second.at),
+            _ => return None,
+        };
+        Some(DeadRead { call, other })
+    });
+    dead.collect()
+}
+
+/// Whether no value is kept in a register across calls, which optimised code does if it needs a
+/// pointer before and after an announcement.
+fn is_unoptimised(instructions: &[Instruction]) -> bool {
+    use Register::{R12, R13, R14, R15, RBP, RBX};
+    let [push, frame, ..] = instructions else {
+        return false;
+    };
+    let has_frame = push.mnemonic() == Mnemonic::Push
+        && push.op0_register() == RBP
+        && frame.mnemonic() == Mnemonic::Mov
+        && frame.op0_register() == RBP;
+    let is_preserved = |it: Register| matches!(it.full_register(), RBX | R12 | R13 | R14 | R15);
+    let preserves = |it: &Instruction| {
+        let mut operands = (0..it.op_count()).filter(|at| it.op_kind(*at) == OpKind::Register);
+        operands.any(|at| is_preserved(it.op_register(at)))
+            || is_preserved(it.memory_base())
+            || is_preserved(it.memory_index())
+    };
+    has_frame && !instructions.iter().any(preserves)
+}
+
+fn jump_target(instruction: &Instruction) -> Option<u64> {
+    match instruction.flow_control() {
+        FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
+            Some(instruction.near_branch_target())
+        }
+        _ => None,
+    }
+}
+
+/// Whether two reads are those of a pair: the second one follows the first one, but for the padding
+/// that its alignment needs.
+fn are_halves(first: &Read, second: &Read) -> bool {
+    let distance = second.address.offset.wrapping_sub(first.address.offset);
+    first.address.origin == second.address.origin
+        && u64::try_from(distance) == Ok(first.size.next_multiple_of(second.size.max(1)))
+}
+
+/// An unknown number with a known one added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Value {
+    /// Which unknown number. It is the frame pointer's value if this is 0.
+    origin: u32,
+    offset: i64,
+}
+
+impl Value {
+    fn plus(self, offset: u64) -> Self {
+        Self {
+            offset: self.offset.wrapping_add(offset.cast_signed()),
+            ..self
+        }
+    }
+}
+
+/// An announced read.
+#[derive(Debug)]
+struct Read {
+    /// The index of the call.
+    at: usize,
+    address: Value,
+    size: u64,
+    load: Load,
+    /// Whether a comparison with a constant is all that follows in the straight-line code.
+    leads_to_decision: bool,
+}
+
+/// What the code after an announcement has of its load.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Load {
+    None,
+    /// There are loads that may be it.
+    Unclear,
+    Found,
+}
+
+/// What the code after an announcement has.
+#[derive(Clone, Copy, Default)]
+struct After {
+    has_comparison: bool,
+    /// Whether it uses memory that is not in the stack frame, except for the announced load.
+    uses_other_memory: bool,
+}
+
+/// A walk through the code of a function, with the values that are known in straight-line code.
+struct Walk {
+    info: InstructionInfoFactory,
+    labels: HashSet<u64>,
+    registers: HashMap<Register, Value>,
+    /// The words of the stack frame, by their distance from the frame pointer.
+    slots: HashMap<i64, Value>,
+    last_origin: u32,
+    /// The reads in each part that is straight-line code without other calls.
+    blocks: Vec<Vec<Read>>,
+    /// Whether the load of the last read may still come.
+    is_open: bool,
+    /// What follows the last read.
+    after: After,
+}
+
+impl Walk {
+    fn visit(&mut self, at: usize, instruction: &Instruction, target: Option<Target>) {
+        if self.labels.contains(&instruction.ip()) {
+            self.end_block();
+        }
+        let options = InstructionInfoOptions::NONE;
+        let info = self.info.info_options(instruction, options);
+        let memory: Vec<UsedMemory> = info.used_memory().to_vec();
+        let written = info.used_registers().iter();
+        let written = written.filter(|it| !matches!(it.access(), OpAccess::Read | OpAccess::None));
+        let written: Vec<_> = written.map(|it| it.register().full_register()).collect();
+
+        if self.is_open && !is_of_stack(instruction) {
+            for it in memory.iter().filter(|it| is_read(it)) {
+                self.load(it, target);
+            }
+        }
+        if let Some(Target::Hook(Hook::Read(size))) = target {
+            let address = self.value(Register::RDI);
+            let load = match address.origin {
+                0 => Load::Unclear,
+                _ => Load::None,
+            };
+            let read = Read {
+                at,
+                address,
+                size,
+                load,
+                leads_to_decision: false,
+            };
+            self.blocks.last_mut().expect("there is one").push(read);
+            self.registers.clear();
+            self.is_open = true;
+            self.after = After::default();
+        } else if instruction.flow_control() != FlowControl::Next {
+            let is_decision = match instruction.flow_control() {
+                FlowControl::ConditionalBranch => true,
+                FlowControl::UnconditionalBranch | FlowControl::Return => self.after.has_comparison,
+                _ => false,
+            } && !self.after.uses_other_memory;
+            if self.is_open
+                && let Some(read) = self.last_read()
+            {
+                read.leads_to_decision = is_decision;
+            }
+            self.end_block();
+            self.is_open = false;
+        } else {
+            self.after.has_comparison |= is_comparison(instruction);
+            let result = self.result(instruction);
+            for register in written {
+                self.registers.remove(&register);
+            }
+            if let Some(value) = result {
+                self.registers.insert(instruction.op0_register(), value);
+            }
+            if !is_of_stack(instruction) {
+                for it in memory.iter().filter(|it| is_written(it)) {
+                    self.store(instruction, it);
+                }
+            }
+        }
+    }
+
+    fn last_read(&mut self) -> Option<&mut Read> {
+        let mut blocks = self.blocks.iter_mut().rev();
+        blocks.find_map(|block| block.last_mut())
+    }
+
+    /// Forgets all values: the code after this may be reached from elsewhere.
+    fn end_block(&mut self) {
+        self.registers.clear();
+        self.slots.clear();
+        self.blocks.push(Vec::new());
+    }
+
+    fn unknown(&mut self) -> Value {
+        self.last_origin += 1;
+        Value {
+            origin: self.last_origin,
+            offset: 0,
+        }
+    }
+
+    fn value(&mut self, register: Register) -> Value {
+        if register == Register::RBP {
+            return Value {
+                origin: 0,
+                offset: 0,
+            };
+        }
+        let unknown = self.unknown();
+        *self.registers.entry(register).or_insert(unknown)
+    }
+
+    /// The value that an instruction puts into the register that is its first operand, if it is
+    /// made of known ones.
+    fn result(&mut self, instruction: &Instruction) -> Option<Value> {
+        let register = instruction.op0_register();
+        if instruction.op0_kind() != OpKind::Register || !register.is_gpr64() {
+            return None;
+        }
+        let is_plain = instruction.memory_index() == Register::None
+            && instruction.segment_prefix() == Register::None;
+        let base = instruction.memory_base();
+        let displacement = instruction.memory_displacement64();
+        match (instruction.mnemonic(), instruction.op1_kind()) {
+            (Mnemonic::Mov, OpKind::Register) => Some(self.value(instruction.op1_register())),
+            (Mnemonic::Mov, OpKind::Memory) if is_plain && base == Register::RBP => {
+                let unknown = self.unknown();
+                let slot = self.slots.entry(displacement.cast_signed());
+                Some(*slot.or_insert(unknown))
+            }
+            (Mnemonic::Lea, OpKind::Memory) if is_plain && base.is_gpr64() => {
+                Some(self.value(base).plus(displacement))
+            }
+            (Mnemonic::Add, OpKind::Immediate8to64 | OpKind::Immediate32to64) => {
+                Some(self.value(register).plus(instruction.immediate(1)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Compares a load with the last announced read.
+    fn load(&mut self, memory: &UsedMemory, target: Option<Target>) {
+        let is_plain = memory.index() == Register::None && memory.base().is_gpr64();
+        let is_frame = is_plain && memory.base() == Register::RBP;
+        // The address of a function that is called lies in a table of the linker.
+        let is_of_linker =
+            target.is_some() && memory.base() == Register::None && memory.index() == Register::None;
+        if is_frame || is_of_linker {
+            return;
+        }
+        let from = self.value(memory.base()).plus(memory.displacement());
+        let size = memory.memory_size().size() as u64;
+        let Some(read) = self.last_read() else {
+            return;
+        };
+        let is_same = is_plain && from.origin == read.address.origin;
+        let distance = from.offset.wrapping_sub(read.address.offset);
+        let is_apart = |distance: i64, size: u64| {
+            u64::try_from(distance).is_ok_and(|distance| size > 0 && distance >= size)
+        };
+        if is_same && distance == 0 && size == read.size {
+            read.load = Load::Found;
+            return;
+        }
+        let is_apart = is_apart(distance, read.size) || is_apart(distance.wrapping_neg(), size);
+        if read.load == Load::None && !(is_same && is_apart) {
+            read.load = Load::Unclear;
+        }
+        self.after.uses_other_memory = true;
+    }
+
+    /// Takes note of a store.
+    fn store(&mut self, instruction: &Instruction, memory: &UsedMemory) {
+        let size = memory.memory_size().size();
+        if memory.base() != Register::RBP || memory.index() != Register::None || size == 0 {
+            // The frame has variables to which a pointer may lead.
+            self.slots.clear();
+            self.after.uses_other_memory = true;
+            return;
+        }
+        let start = memory.displacement().cast_signed();
+        let end = start.saturating_add(i64::try_from(size).unwrap_or(i64::MAX));
+        self.slots
+            .retain(|slot, _| slot.saturating_add(8) <= start || end <= *slot);
+        let source = instruction.op1_register();
+        let is_word = instruction.mnemonic() == Mnemonic::Mov
+            && instruction.op1_kind() == OpKind::Register
+            && source.is_gpr64();
+        if is_word {
+            let value = self.value(source);
+            self.slots.insert(start, value);
+        }
+    }
+}
+
+/// Whether an instruction compares something with a constant.
+fn is_comparison(instruction: &Instruction) -> bool {
+    match instruction.mnemonic() {
+        Mnemonic::Test => true,
+        Mnemonic::Cmp => instruction.try_immediate(1).is_ok(),
+        _ => false,
+    }
+}
+
+/// Whether an instruction only moves the stack's end or the frame.
+fn is_of_stack(instruction: &Instruction) -> bool {
+    use Mnemonic::{Leave, Pop, Push, Ret};
+    let has_memory =
+        (0..instruction.op_count()).any(|at| instruction.op_kind(at) == OpKind::Memory);
+    matches!(instruction.mnemonic(), Push | Pop | Leave | Ret) && !has_memory
+}
+
+fn is_read(memory: &UsedMemory) -> bool {
+    use OpAccess::{CondRead, Read, ReadCondWrite, ReadWrite};
+    matches!(memory.access(), Read | CondRead | ReadWrite | ReadCondWrite)
+}
+
+fn is_written(memory: &UsedMemory) -> bool {
+    use OpAccess::{CondWrite, ReadCondWrite, ReadWrite, Write};
+    matches!(
+        memory.access(),
+        Write | CondWrite | ReadWrite | ReadCondWrite
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Tests with machine code that rustc 1.95 made, and with changes of it.
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl};
+
+use super::*;
+
+/// `push rbp; mov rbp, rsp; sub rsp, 16; mov [rbp-16], rdi`
+const ENTRY: &str = "55 4889e5 4883ec10 48897df0";
+const CALL: &str = "e8 00000000";
+/// `add rsp, 16; pop rbp; ret`
+const EXIT: &str = "4883c410 5d c3";
+
+/// `mov rdi, [rbp-16]; mov rax, [rdi]; mov [rbp-8], rax; add rdi, 8`
+const FIRST_IS_LOADED: &str = "488b7df0 488b07 488945f8 4883c708";
+/// `mov rdi, [rbp-16]; add rdi, 8`
+const FIRST_IS_NOT_LOADED: &str = "488b7df0 4883c708";
+/// `mov rax, [rbp-8]; cmp rax, 1; sete al; and al, 1`
+const COMPARISON: &str = "488b45f8 4883f801 0f94c0 2401";
+/// `mov rax, [rbp-16]; cmp qword ptr [rax+8], 1; sete al`
+const COMPARISON_WITH_SECOND: &str = "488b45f0 4883780801 0f94c0";
+
+const NONE: [usize; 0] = [];
+
+/// The calls that announce dead reads, by their positions among the calls. `calls` has the sizes of
+/// the reads that the calls announce. A call of size 0 is that of another function.
+fn dead(code: &[&str], calls: &[u64]) -> Vec<usize> {
+    let digits: Vec<u32> = code
+        .iter()
+        .flat_map(|part| part.chars())
+        .filter_map(|it| it.to_digit(16))
+        .collect();
+    let bytes: Vec<u8> = digits
+        .chunks(2)
+        .map(|byte| u8::try_from(byte[0] * 16 + byte[1]).expect("a byte"))
+        .collect();
+    let instructions: Vec<Instruction> = Decoder::with_ip(64, &bytes, 0x1000, DecoderOptions::NONE)
+        .into_iter()
+        .collect();
+    assert!(instructions.iter().all(|it| !it.is_invalid()));
+    let is_call = |it: &Instruction| {
+        matches!(
+            it.flow_control(),
+            FlowControl::Call | FlowControl::IndirectCall
+        )
+    };
+    let mut sizes = calls.iter();
+    let targets: Vec<_> = instructions
+        .iter()
+        .map(|it| {
+            let size = is_call(it).then(|| sizes.next().expect("the size of each call"))?;
+            Some(match size {
+                0 => Target::Unknown,
+                _ => Target::Hook(Hook::Read(*size)),
+            })
+        })
+        .collect();
+    assert_eq!(sizes.next(), None);
+    let position = |call: usize| instructions[..call].iter().filter(|it| is_call(it)).count();
+    let mut dead: Vec<_> = find(&instructions, &targets)
+        .into_iter()
+        .map(|it| position(it.call))
+        .collect();
+    dead.sort_unstable();
+    dead
+}
+
+#[test]
+fn a_payload_beside_a_discriminant_is_not_read() {
+    // `Option::<u64>::is_some`
+    let code = [ENTRY, CALL, FIRST_IS_LOADED, CALL, COMPARISON, EXIT];
+    assert_eq!(dead(&code, &[8, 8]), [1]);
+}
+
+#[test]
+fn a_payload_beside_a_niche_is_not_read_by_a_drop() {
+    // `drop_in_place::<Option<Node>>`, where a node has a `Box` and an `UnsafeCell<u32>`:
+    // `mov rdx, [rbp-8]; mov eax, 1; xor ecx, ecx; cmp rdx, 0; cmove rax, rcx; cmp rax, 0; jne`
+    let choice = "488b55f8 b801000000 31c9 4883fa00 480f44c1 4883f800 7506";
+    // `mov rdi, [rbp-16]`, the call of `drop_in_place::<Node>`, a jump to the exit
+    let drop = ["488b7df0", CALL, "ebef"].concat();
+    let code = [ENTRY, CALL, FIRST_IS_LOADED, CALL, choice, EXIT, &drop];
+    assert_eq!(dead(&code, &[8, 4, 0]), [1]);
+}
+
+#[test]
+fn halves_of_four_bytes_are_recognised() {
+    // `matches!(*p, Ok(_))` of a `Result<u32, u32>`:
+    // `mov rdi, [rbp-16]; mov eax, [rdi]; mov [rbp-8], eax; add rdi, 4`
+    let first = "488b7df0 8b07 8945f8 4883c704";
+    // `mov eax, [rbp-8]; mov eax, eax; test rax, 1; je`
+    let choice = "8b45f8 89c0 48a901000000 7406";
+    let code = [ENTRY, CALL, first, CALL, choice, "c645ff00 c645ff01", EXIT];
+    assert_eq!(dead(&code, &[4, 4]), [1]);
+}
+
+#[test]
+fn a_payload_before_a_discriminant_is_not_read() {
+    // `matches!(*p, Some(_))` of an `Option<(UnsafeCell<u8>, bool)>`, with a load in a comparison:
+    // `mov rdi, [rbp-16]; add rdi, 1`
+    let second = "488b7df0 4883c701";
+    // `mov rdi, [rbp-16]; mov eax, 1; xor ecx, ecx; cmp byte ptr [rdi+1], 2; cmove rax, rcx;
+    // cmp rax, 1; jne`
+    let choice = "488b7df0 b801000000 31c9 807f0102 480f44c1 4883f801 7506";
+    let code = [ENTRY, CALL, second, CALL, choice, "c645ff01", EXIT];
+    assert_eq!(dead(&code, &[1, 1]), [0]);
+}
+
+#[test]
+fn both_halves_may_be_read() {
+    // `mov rcx, [rbp-16]; mov rcx, [rcx+8]`
+    let second = "488b4df0 488b4908";
+    let code = [ENTRY, CALL, FIRST_IS_LOADED, CALL, second, COMPARISON, EXIT];
+    assert_eq!(dead(&code, &[8, 8]), NONE);
+    let folded = [
+        ENTRY,
+        CALL,
+        FIRST_IS_LOADED,
+        CALL,
+        COMPARISON_WITH_SECOND,
+        EXIT,
+    ];
+    assert_eq!(dead(&folded, &[8, 8]), NONE);
+}
+
+#[test]
+fn a_pair_of_which_nothing_is_loaded_is_read_by_the_program() {
+    let code = [ENTRY, CALL, FIRST_IS_NOT_LOADED, CALL, COMPARISON, EXIT];
+    assert_eq!(dead(&code, &[8, 8]), NONE);
+}
+
+#[test]
+fn a_copied_pair_is_read_by_the_program() {
+    // `let x = *p; x.0`: `mov rax, [rbp-8]`
+    let code = [ENTRY, CALL, FIRST_IS_LOADED, CALL, "488b45f8", EXIT];
+    assert_eq!(dead(&code, &[8, 8]), NONE);
+}
+
+#[test]
+fn a_load_in_the_next_call_counts() {
+    // `mov rax, [rbp-16]; mov rcx, [rbp-8]; test rcx, rcx; call [rax+8]`
+    let call = "488b45f0 488b4df8 4885c9 ff5008";
+    let code = [ENTRY, CALL, FIRST_IS_LOADED, CALL, call, EXIT];
+    assert_eq!(dead(&code, &[8, 8, 0]), NONE);
+}
+
+#[test]
+fn other_loads_make_it_unclear() {
+    for other in [
+        "488b02",             // mov rax, [rdx]
+        "488b04cf",           // mov rax, [rdi+rcx*8]
+        "488b0500000000",     // mov rax, [rip]
+        "64488b042500000000", // mov rax, fs:[0]
+        "488b442408",         // mov rax, [rsp+8]
+        "f348a5",             // rep movsq
+        "488b45f0 8b4008",    // mov rax, [rbp-16]; mov eax, [rax+8]
+        "488b45f0 488b4006",  // mov rax, [rbp-16]; mov rax, [rax+6]
+        "488b45f0 0f104008",  // mov rax, [rbp-16]; movups xmm0, [rax+8]
+    ] {
+        let code = [ENTRY, CALL, FIRST_IS_LOADED, CALL, other, COMPARISON, EXIT];
+        assert_eq!(dead(&code, &[8, 8]), NONE, "{other}");
+    }
+}
+
+#[test]
+fn two_reads_that_are_no_pair_are_those_of_the_program() {
+    // Other distances, or another pointer.
+    for between in [
+        "488b7df0 488b07 488945f8 4883c710",          // add rdi, 16
+        "488b7df0 488b07 488945f8 4883ef08",          // sub rdi, 8
+        "488b7df0 488b07 488945f8 488b7de8",          // mov rdi, [rbp-24]
+        "488b7df0 488b07 488945f8 488b38 4883c708",   // mov rdi, [rax]; add rdi, 8
+        "488b7df0 488b07 488945f0 488b7df0 4883c708", // the slot of the pointer is overwritten
+    ] {
+        let code = [ENTRY, CALL, between, CALL, COMPARISON, EXIT];
+        assert_eq!(dead(&code, &[8, 8]), NONE, "{between}");
+    }
+    // Another call, or a jump, is between them.
+    let call = [
+        ENTRY,
+        CALL,
+        FIRST_IS_LOADED,
+        CALL,
+        FIRST_IS_NOT_LOADED,
+        CALL,
+        COMPARISON,
+        EXIT,
+    ];
+    assert_eq!(dead(&call, &[8, 0, 8]), NONE);
+    let jump = [
+        ENTRY,
+        CALL,
+        "488b7df0 488b07 488945f8",
+        "eb00",
+        FIRST_IS_NOT_LOADED,
+        CALL,
+    ];
+    assert_eq!(
+        dead(&[&jump[..], &[COMPARISON, EXIT]].concat(), &[8, 8]),
+        NONE
+    );
+    // `je; mov rdi, [rbp-16]`, with a jump to the code between the calls, or to that after both.
+    for (jump, expected) in [("7414", &NONE[..]), ("7421", &[1])] {
+        let label = [
+            ENTRY,
+            jump,
+            "488b7df0",
+            CALL,
+            "488b7df0 488b07 488945f8",
+            FIRST_IS_NOT_LOADED,
+            CALL,
+            COMPARISON,
+            EXIT,
+        ];
+        assert_eq!(dead(&label, &[8, 8]), expected, "{jump}");
+    }
+}
+
+#[test]
+fn reads_of_the_stack_are_those_of_the_program() {
+    // `lea rdi, [rbp-16]` instead of `mov rdi, [rbp-16]`: the load may be `mov rax, [rbp-8]`.
+    let first = "488d7df0 488b07 4883c708";
+    let entry = "55 4889e5 4883ec10 488d7df0";
+    let code = [entry, CALL, first, CALL, COMPARISON, EXIT];
+    assert_eq!(dead(&code, &[8, 8]), NONE);
+}
+
+#[test]
+fn nothing_is_recognised_in_optimised_code() {
+    // `push rbp; mov rbp, rsp; push rbx; mov rbx, rdi`
+    let entry = "55 4889e5 53 4889fb";
+    // `mov rax, [rbx]; mov [rbp-8], rax; lea rdi, [rbx+8]`
+    let first = "488b03 488945f8 488d7b08";
+    let code = [entry, CALL, first, CALL, COMPARISON, "5b 5d c3"];
+    assert_eq!(dead(&code, &[8, 8]), NONE);
+    // Without a frame.
+    let entry = "4883ec10 48897df0";
+    let code = [entry, CALL, FIRST_IS_LOADED, CALL, COMPARISON, EXIT];
+    assert_eq!(dead(&code, &[8, 8]), NONE);
+}

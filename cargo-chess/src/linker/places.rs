@@ -1,0 +1,180 @@
+//! Appends the table of places to a linked program: the source lines of the calls that announce its
+//! accesses to memory, and of those that lead to such calls in the library.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use chess_vocabulary::places::{ALIGNMENT, Entry, Table, trailer_of};
+use iced_x86::Instruction;
+
+use super::calls::{Function, Program, Target};
+use super::dead_reads;
+use super::source_lines::{DebugInfo, SourceLines};
+
+/// Appends the table of places to `program`. A program without hooks, or without calls of them,
+/// stays as it is.
+pub(super) fn append(program: &Path) -> io::Result<()> {
+    let bytes = fs::read(program)?;
+    let Some(table) = table(&bytes)? else {
+        return Ok(());
+    };
+    let offset = bytes.len().next_multiple_of(ALIGNMENT);
+    let mut added = vec![0; offset - bytes.len()];
+    added.extend(&table);
+    added.extend(trailer_of(offset, table.len()));
+    File::options()
+        .append(true)
+        .open(program)?
+        .write_all(&added)
+}
+
+/// The bytes of the table of places of a program. Returns `None` if it calls no hooks.
+fn table(program: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let Some(program) = Program::parse(program)? else {
+        return Ok(None);
+    };
+    let info = DebugInfo::read(program.file())?;
+    let lines = SourceLines::new(&info)?;
+    let code = Code::read(&program, &lines);
+    let is_hook = |call: &Call| matches!(call.target, Target::Hook(_));
+    if !code.calls.iter().any(is_hook) {
+        return Ok(None);
+    }
+    Ok(Some(code.table(&program, &lines).into_bytes()))
+}
+
+/// What the code of the program's own functions does.
+struct Code {
+    calls: Vec<Call>,
+    /// The jumps out of the functions that have any, by the functions' addresses. A function to
+    /// which another one jumps returns to the caller of that one.
+    jumps: HashMap<u64, Vec<Target>>,
+}
+
+struct Call {
+    /// The start of the function that calls.
+    caller: u64,
+    /// The address of the instruction after it.
+    return_address: u64,
+    target: Target,
+    /// Whether it announces a read that the machine code does not make.
+    is_dead: bool,
+}
+
+impl Code {
+    fn read(program: &Program<'_>, lines: &SourceLines<'_>) -> Self {
+        let mut code = Self {
+            calls: Vec::new(),
+            jumps: HashMap::new(),
+        };
+        let mut instructions = Vec::new();
+        let functions = program.functions().iter();
+        for function in functions.filter(|it| lines.is_of_own_unit(it.address)) {
+            function.decode(&mut instructions);
+            code.add(program, lines, function, &instructions);
+        }
+        code
+    }
+
+    fn add(
+        &mut self,
+        program: &Program<'_>,
+        lines: &SourceLines<'_>,
+        function: &Function<'_>,
+        instructions: &[Instruction],
+    ) {
+        let targets: Vec<_> = instructions
+            .iter()
+            .map(|it| program.called_by(it))
+            .collect();
+        let mut dead = HashSet::new();
+        for it in dead_reads::find(instructions, &targets) {
+            // Both loads of a pair have one position in the sources.
+            let [line, other] =
+                [it.call, it.other].map(|at| lines.innermost(instructions[at].next_ip() - 1));
+            if line.is_some() && line == other {
+                dead.insert(it.call);
+            }
+        }
+        for (at, (instruction, target)) in instructions.iter().zip(targets).enumerate() {
+            if let Some(target) = target {
+                self.calls.push(Call {
+                    caller: function.address,
+                    return_address: instruction.next_ip(),
+                    target,
+                    is_dead: dead.contains(&at),
+                });
+            } else if let Some(target) = program.left_by(instruction, function) {
+                let jumps = self.jumps.entry(function.address);
+                jumps.or_default().push(target);
+            }
+        }
+    }
+
+    fn table(self, program: &Program<'_>, lines: &SourceLines<'_>) -> Table {
+        let mut own = OwnFunctions {
+            lines,
+            jumps: self.jumps,
+            known: HashMap::new(),
+        };
+        let mut table = Table::new();
+        for call in self.calls {
+            if own.contains(call.target) {
+                // The accesses in it have lines of their own.
+                continue;
+            }
+            // The return address may be that of another line, or of another function.
+            let line = lines.innermost_own(call.caller, call.return_address - 1);
+            let address = program.relative(call.return_address);
+            let (Some(line), Some(address)) = (line, address) else {
+                continue;
+            };
+            let is_hook = matches!(call.target, Target::Hook(_));
+            if line.is_of_library && !is_hook {
+                continue;
+            }
+            let mut entry = Entry::new(table.place(line.position));
+            if line.is_of_library {
+                entry = entry.of_library();
+            }
+            if call.is_dead {
+                entry = entry.dead();
+            }
+            table.add(address, entry);
+        }
+        table
+    }
+}
+
+/// Finds the functions whose accesses all have lines of the program's own functions, or are in a
+/// function that is called by such a line.
+struct OwnFunctions<'a, 'b> {
+    lines: &'a SourceLines<'b>,
+    jumps: HashMap<u64, Vec<Target>>,
+    known: HashMap<u64, bool>,
+}
+
+impl OwnFunctions<'_, '_> {
+    fn contains(&mut self, target: Target) -> bool {
+        let Target::Known(address) = target else {
+            return false;
+        };
+        if let Some(known) = self.known.get(&address) {
+            return *known;
+        }
+        let is_own = self.lines.is_of_own_unit(address) && self.lines.is_in_own_function(address);
+        // Functions may jump to one another in a circle.
+        self.known.insert(address, is_own);
+        if is_own && let Some(jumps) = self.jumps.remove(&address) {
+            let is_own = jumps.into_iter().all(|it| self.contains(it));
+            self.known.insert(address, is_own);
+            return is_own;
+        }
+        is_own
+    }
+}
+
+#[cfg(test)]
+mod tests;
