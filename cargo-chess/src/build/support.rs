@@ -52,7 +52,28 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
                 .to_owned(),
         ));
     }
+    if let Some(sanitizer) = sanitizer(&flags) {
+        return Err(Error::Unsupported(format!(
+            "the rustc flags (RUSTFLAGS, or `rustflags` in cargo's configuration) compile the tests \
+             for a sanitizer (`-Zsanitizer={sanitizer}`), whose runtime would stand in the place of \
+             cargo chess: remove this flag for this run"
+        )));
+    }
     Ok(())
+}
+
+/// The sanitizer for which `flags` compile.
+fn sanitizer(flags: &[String]) -> Option<&str> {
+    let is_separate = |flag: Option<&String>| flag.is_some_and(|flag| flag == "-Z");
+    flags.iter().enumerate().find_map(|(at, flag)| {
+        let before = at.checked_sub(1).and_then(|before| flags.get(before));
+        let option = match flag.strip_prefix("-Z") {
+            Some(option) => option,
+            None if is_separate(before) => flag,
+            None => return None,
+        };
+        option.strip_prefix("sanitizer=")
+    })
 }
 
 /// Whether the last occurrence of `crt-static` in `flags` turns it on.
@@ -70,7 +91,7 @@ fn links_statically(flags: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Toolchain, check, links_statically};
+    use super::{Toolchain, check, links_statically, sanitizer};
     use crate::cli::CargoArgs;
 
     fn flags(line: &str) -> Vec<String> {
@@ -94,6 +115,19 @@ mod tests {
             "-Ctarget-feature=+crt-static -Ctarget-feature=-crt-static"
         )));
         assert!(!links_statically(&flags("--cfg crt-static")));
+    }
+
+    #[test]
+    fn a_sanitizer_is_seen_in_each_spelling() {
+        assert_eq!(sanitizer(&flags("-Zsanitizer=thread")), Some("thread"));
+        assert_eq!(
+            sanitizer(&flags("-O -Z sanitizer=address")),
+            Some("address")
+        );
+        assert_eq!(
+            sanitizer(&flags("--cfg sanitizer=address -Zthreads=2")),
+            None
+        );
     }
 
     #[test]
