@@ -23,6 +23,7 @@ fn rewritten(text: &str, marks: bool) -> Rewrite {
         accesses: Some(Accesses {
             declarations: &declarations,
             without: &[],
+            only_borrows: false,
         }),
         ..Request::default()
     };

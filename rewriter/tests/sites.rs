@@ -15,6 +15,7 @@ fn find(text: &str, declarations: &Declarations, without: &[SiteId]) -> Rewrite 
         accesses: Some(Accesses {
             declarations,
             without,
+            only_borrows: false,
         }),
         ..Request::default()
     };
@@ -298,6 +299,7 @@ fn only_the_lines_that_are_asked_for_tell() {
         accesses: Some(Accesses {
             declarations: &none,
             without: &[],
+            only_borrows: false,
         }),
         ..Request::default()
     };

@@ -27,6 +27,7 @@
     pin_coerce_unsized_trait,
     rustc_attrs,
     rwlock_data_ptr,
+    sanitize,
     specialization,
     thread_local,
     thread_raw,
@@ -36,6 +37,8 @@
 )]
 // `shim::memory` asks for checks of the user's crate: compiling this crate must not fix the answer.
 #![rustc_preserve_ub_checks]
+// Its generics are compiled with the user's crates. They announce their accesses themselves.
+#![sanitize(thread = "off")]
 #![allow(
     incomplete_features,
     internal_features,

@@ -114,7 +114,7 @@ pub(crate) fn run(
     let target_dir = plan
         .chess_dir
         .join("build")
-        .join(directory_name(&runtime.key));
+        .join(directory_name(&runtime.key, plan.instruments));
     let products = Invocation {
         toolchain,
         runtime: &runtime,
@@ -149,11 +149,12 @@ fn generated(script: &BuildScript) -> Generated {
     }
 }
 
-/// A directory name for each runtime, compiler and wrapper: cargo does not know the additions of
-/// the wrapper, so it must not reuse the products of another one.
-fn directory_name(runtime_key: &str) -> String {
+/// A directory name for each runtime, compiler and wrapper, and for instrumented builds: cargo does
+/// not know the additions of the wrapper, so it must not reuse the products of another one.
+fn directory_name(runtime_key: &str, is_instrumented: bool) -> String {
     let wrapper = crate::digest::short(runtime::wrapper_digest().as_bytes(), 4);
-    format!("{runtime_key}-{wrapper}")
+    let suffix = if is_instrumented { "-instrumented" } else { "" };
+    format!("{runtime_key}-{wrapper}{suffix}")
 }
 
 fn test_binaries(

@@ -37,21 +37,26 @@ pub(super) fn instructions(
         // The names of all packages, because cargo queries the configuration once, and caches the
         // answer for other graphs.
         cfg: overlays.iter().flat_map(|it| it.cfg.clone()).collect(),
+        instruments: plan.instruments,
         packages: plan
             .packages
             .iter()
-            .map(|package| of_package(package, &overlays))
+            .map(|package| of_package(package, &overlays, plan.instruments))
             .filter(PackageInstructions::is_special)
             .collect(),
     })
 }
 
 /// The instructions for one package.
-pub(crate) fn treatment_of(package: &PlannedPackage) -> Result<PackageInstructions> {
-    Ok(of_package(package, &overlays::all()?))
+pub(crate) fn treatment_of(plan: &Plan, package: &PlannedPackage) -> Result<PackageInstructions> {
+    Ok(of_package(package, &overlays::all()?, plan.instruments))
 }
 
-fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstructions {
+fn of_package(
+    package: &PlannedPackage,
+    overlays: &[Overlay],
+    is_instrumented: bool,
+) -> PackageInstructions {
     let mut instructions = PackageInstructions {
         name: package.name.clone(),
         version: package.version.clone(),
@@ -75,6 +80,7 @@ fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstruct
         })
         .collect();
     instructions.tells = instructions.marks.iter().any(|(_, marked)| *marked);
+    instructions.only_borrows = is_instrumented;
     for overlay in overlays.iter().filter(|it| it.fits(package)) {
         instructions.replace.extend(overlay.replace.iter().cloned());
         instructions.entries.extend(overlay.entries.iter().cloned());

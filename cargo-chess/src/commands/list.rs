@@ -122,7 +122,7 @@ fn listed<'a>(plan: &'a Plan, build: &Build) -> Result<Vec<ListedPackage<'a>>> {
             let mut outside = plan.outside_control(package, build.compiled.of(&package.id));
             outside.extend(records.flat_map(FallbackRecord::sentences));
             let compiled = build.compiled.of(&package.id);
-            let coverage = Coverage::of(&treatment_of(package)?, &build.sources, compiled)
+            let coverage = Coverage::of(&treatment_of(plan, package)?, &build.sources, compiled)
                 .map_err(Error::io("read", &package.root))?;
             Ok(ListedPackage {
                 package,

@@ -82,6 +82,21 @@ impl Config {
             .resolve()
     }
 
+    /// Whether the flags, the environment or Chess.toml set the level of races of the whole build.
+    pub(crate) fn sets_races(&self) -> bool {
+        self.top.races.or(self.base.races).is_some()
+    }
+
+    /// Whether the accesses of any test to memory are watched.
+    pub(crate) fn watches_memory(&self) -> bool {
+        let watches = |layer: Layer| {
+            layer.under(&self.top).resolve().memory_accesses != MemoryAccesses::Ignore
+        };
+        let mut tests = self.file.tests.iter();
+        watches(self.base.clone())
+            || tests.any(|entry| watches(self.base.clone().under(&entry.explore)))
+    }
+
     /// A warning for each `[[test]]` whose filter matches none of `test_paths`.
     ///
     /// Pass all tests that were found, before the filters of the command line apply.

@@ -11,7 +11,7 @@ use iced_x86::Instruction;
 
 use super::calls::{Function, Program, Target};
 use super::dead_reads;
-use super::source_lines::{DebugInfo, SourceLines};
+use super::source_lines::{DebugInfo, Owner, SourceLines};
 
 /// Appends the table of places to `program`. A program without hooks, or without calls of them,
 /// stays as it is.
@@ -132,16 +132,17 @@ impl Code {
                 continue;
             };
             let is_hook = matches!(call.target, Target::Hook(_));
-            if line.is_of_library && !is_hook {
+            if line.owner == Owner::Std && !is_hook {
                 continue;
             }
-            let mut entry = Entry::new(table.place(line.position));
-            if line.is_of_library {
-                entry = entry.of_library();
-            }
-            if call.is_dead {
-                entry = entry.dead();
-            }
+            let entry = Entry::new(table.place(line.position));
+            let entry = match line.owner {
+                Owner::Program => entry,
+                Owner::Std => entry.of_library(),
+                // The runtime itself reports what the program accesses by it.
+                Owner::Runtime => entry.ignored(),
+            };
+            let entry = if call.is_dead { entry.ignored() } else { entry };
             table.add(address, entry);
         }
         table

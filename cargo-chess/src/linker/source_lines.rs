@@ -16,9 +16,11 @@ use object::{Object, ObjectSection};
 
 type Reader<'a> = EndianSlice<'a, LittleEndian>;
 
-/// The prefixes of the names of the library's files: those of std and of the crates that come with
-/// it, and those of the runtime.
-const LIBRARY: &[&str] = &["/rustc/", "/rust/deps/", "/cargo-chess/runtime/"];
+/// The prefixes of the names of std's files, and those of the crates that come with it.
+const STD: &[&str] = &["/rustc/", "/rust/deps/"];
+
+/// The prefix of the names of the runtime's files.
+const RUNTIME: &str = "/cargo-chess/runtime/";
 
 /// The directory of std's sources in a toolchain.
 const TOOLCHAIN: &str = "/lib/rustlib/src/rust/";
@@ -39,7 +41,18 @@ pub(super) struct SourceLines<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Line<'a> {
     pub(super) position: Position<'a>,
-    pub(super) is_of_library: bool,
+    pub(super) owner: Owner,
+}
+
+/// The owner of code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Owner {
+    /// The tested packages and their dependencies.
+    Program,
+    /// The standard library.
+    Std,
+    /// The runtime of this tool.
+    Runtime,
 }
 
 impl<'a> DebugInfo<'a> {
@@ -77,7 +90,7 @@ impl<'a> SourceLines<'a> {
         self.line(&self.context.find_location(address).ok()??)
     }
 
-    /// The innermost line at the address that is not of the library, or the innermost one. Some
+    /// The innermost line at the address that is not of std, or the innermost one. Some
     /// instructions have no line. They have that of an earlier one in the function, which starts at
     /// `start`.
     pub(super) fn innermost_own(&self, start: u64, address: u64) -> Option<Line<'_>> {
@@ -96,7 +109,7 @@ impl<'a> SourceLines<'a> {
             let Some(line) = frame.location.and_then(|it| self.line(&it)) else {
                 continue;
             };
-            if !line.is_of_library {
+            if line.owner != Owner::Std {
                 return Some(line);
             }
             innermost = innermost.or(Some(line));
@@ -113,7 +126,7 @@ impl<'a> SourceLines<'a> {
                 file = frame.location.and_then(|it| it.file);
             }
         }
-        file.is_some_and(|it| !is_of_library(it))
+        file.is_some_and(|it| owner(it) == Owner::Program)
     }
 
     fn line<'s>(&'s self, location: &addr2line::Location<'s>) -> Option<Line<'s>> {
@@ -124,13 +137,20 @@ impl<'a> SourceLines<'a> {
                 line: location.line?,
                 column: location.column.unwrap_or(1).max(1),
             },
-            is_of_library: is_of_library(file),
+            owner: owner(file),
         })
     }
 }
 
-fn is_of_library(file: &str) -> bool {
-    LIBRARY.iter().any(|prefix| file.starts_with(prefix)) || file.contains(TOOLCHAIN)
+/// The owner of the code in a file.
+fn owner(file: &str) -> Owner {
+    if STD.iter().any(|prefix| file.starts_with(prefix)) || file.contains(TOOLCHAIN) {
+        Owner::Std
+    } else if file.starts_with(RUNTIME) {
+        Owner::Runtime
+    } else {
+        Owner::Program
+    }
 }
 
 type OfUnits = (HashMap<String, String>, Vec<Range<u64>>);
@@ -146,7 +166,7 @@ fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
             continue;
         };
         let [name, directory] = [unit.name, unit.comp_dir].map(text);
-        if is_of_library(&join(&directory, &name)) {
+        if owner(&join(&directory, &name)) != Owner::Program {
             continue;
         }
         if let Ok(mut ranges) = dwarf.unit_ranges(&unit) {
@@ -232,21 +252,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn std_and_the_runtime_are_the_library() {
+    fn std_and_the_runtime_are_not_the_program() {
         for file in [
             "/rustc/59807616e1fa/library/core/src/option.rs",
             "/rust/deps/hashbrown-0.16.1/src/raw/mod.rs",
-            "/cargo-chess/runtime/src/shim/sync/arc/strong.rs",
             "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/cell.rs",
         ] {
-            assert!(is_of_library(file), "{file}");
+            assert_eq!(owner(file), Owner::Std, "{file}");
         }
+        let shim = "/cargo-chess/runtime/src/shim/sync/arc/strong.rs";
+        assert_eq!(owner(shim), Owner::Runtime);
         for file in [
             "src/lib.rs",
             "library/core/src/lib.rs",
             "/home/me/.cargo/registry/src/index/hashbrown-0.15.5/src/raw/mod.rs",
         ] {
-            assert!(!is_of_library(file), "{file}");
+            assert_eq!(owner(file), Owner::Program, "{file}");
         }
     }
 

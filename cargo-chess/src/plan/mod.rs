@@ -9,6 +9,7 @@ mod tests;
 mod uncontrolled_code;
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fmt;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -40,9 +41,14 @@ pub(crate) struct Plan {
     pub run_dir: Utf8PathBuf,
     /// The packages that are linked into test binaries; members first, then by name.
     pub packages: Vec<PlannedPackage>,
+    /// Whether the build is instrumented: each of its loads and stores is watched.
+    pub instruments: bool,
     /// Cargo's whole metadata of the workspace.
     pub(crate) metadata: Metadata,
 }
+
+/// The variable that turns the instrumentation on, which is experimental.
+const INSTRUMENT_VARIABLE: &str = "CHESS_INSTRUMENT";
 
 /// A workspace according to cargo, before its configuration is read.
 #[derive(Debug)]
@@ -146,10 +152,12 @@ impl fmt::Display for Why {
 impl Plan {
     /// Decides the treatment of each package of `workspace`.
     pub(crate) fn new(workspace: Workspace, config: &Config) -> Result<Self> {
+        let instruments = config.watches_memory() && env::var_os(INSTRUMENT_VARIABLE).is_some();
         Ok(Self {
             chess_dir: workspace.chess_dir(),
             run_dir: workspace.chess_dir(),
-            packages: packages::plan(&workspace.metadata, config)?,
+            packages: packages::plan(&workspace.metadata, config, instruments)?,
+            instruments,
             workspace_root: workspace.root,
             target_dir: workspace.target_dir,
             metadata: workspace.metadata,

@@ -6,11 +6,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 
 use super::{Place, PlannedPackage, Why};
-use crate::config::{Config, CrateEntry, Policy};
+use crate::config::{Config, CrateEntry, Policy, Races};
 use crate::error::Result;
 
 /// Plans every package that is linked into a test binary: members first, then by name.
-pub(super) fn plan(metadata: &Metadata, config: &Config) -> Result<Vec<PlannedPackage>> {
+pub(super) fn plan(
+    metadata: &Metadata,
+    config: &Config,
+    instruments: bool,
+) -> Result<Vec<PlannedPackage>> {
     config.check_crates(
         metadata
             .packages
@@ -22,7 +26,7 @@ pub(super) fn plan(metadata: &Metadata, config: &Config) -> Result<Vec<PlannedPa
         .packages
         .iter()
         .filter(|package| linked.contains(&package.id))
-        .map(|package| plan_one(metadata, config, package))
+        .map(|package| plan_one(metadata, config, package, instruments))
         .collect::<Result<Vec<_>>>()?;
     packages.sort_by(|a, b| {
         (!a.is_member, &a.name, &a.version).cmp(&(!b.is_member, &b.name, &b.version))
@@ -68,7 +72,12 @@ fn linked(metadata: &Metadata) -> BTreeSet<&PackageId> {
     linked
 }
 
-fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<PlannedPackage> {
+fn plan_one(
+    metadata: &Metadata,
+    config: &Config,
+    package: &Package,
+    instruments: bool,
+) -> Result<PlannedPackage> {
     let is_member = metadata.workspace_members.contains(&package.id);
     let entry = config.crate_entry(&package.name);
     let (policy, why) = match entry.map(|entry| (entry.policy, entry.scope.is_empty())) {
@@ -104,9 +113,18 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
         why,
         source_prefix: prefix,
         places,
-        races: entry.and_then(|entry| entry.races),
+        races: entry
+            .and_then(|entry| entry.races)
+            .or_else(|| races_of_dependency(config, is_member, policy).filter(|_| instruments)),
         spins: entry.and_then(|entry| entry.spins),
     })
+}
+
+/// The level for races in an instrumented package that has no level of its own, if it is not that of
+/// all others: users should know of a race in a dependency, but cannot mend it.
+fn races_of_dependency(config: &Config, is_member: bool, policy: Policy) -> Option<Races> {
+    let is_default = !is_member && policy == Policy::Atomic && !config.sets_races();
+    is_default.then_some(Races::Warn)
 }
 
 fn package_root(package: &Package) -> Utf8PathBuf {

@@ -40,7 +40,7 @@ impl MarkedSources {
         let packages = plan.packages.iter().filter_map(|package| {
             let name = format!("{} {}", package.name, package.version);
             let treatment = if is_rewritten(&name) {
-                treatment_of(package).ok()?
+                treatment_of(plan, package).ok()?
             } else {
                 PackageInstructions::default()
             };

@@ -23,6 +23,8 @@ pub(crate) struct Instructions {
     pub records: Utf8PathBuf,
     /// Additional names of the target's configuration.
     pub cfg: Vec<String>,
+    /// Whether all units that are not compiled unchanged report their accesses to memory.
+    pub instruments: bool,
     /// The packages with a treatment other than the default redirection.
     pub packages: Vec<PackageInstructions>,
 }
@@ -42,6 +44,8 @@ pub(crate) struct PackageInstructions {
     pub marks: Vec<(Place, bool)>,
     /// Whether the marked code also reports its memory accesses.
     pub tells: bool,
+    /// Whether it reports only references, because its other accesses are instrumented.
+    pub only_borrows: bool,
     /// Files below `root`, and their replacements.
     pub replace: Vec<(Utf8PathBuf, String)>,
     /// Statements that are inserted at the start of functions.

@@ -14,6 +14,7 @@ mod dep_info;
 mod facade_args;
 mod fallback_reasons;
 mod instructions;
+mod instrument;
 mod link_tree;
 mod linking;
 mod outside_files;
@@ -238,6 +239,20 @@ impl Compiler<'_> {
         command.status().map(drop)
     }
 
+    /// The arguments that instrument a unit, if the build is instrumented.
+    fn instrumenting(&self) -> Vec<OsString> {
+        if self.instructions.instruments {
+            instrument::instrumenting(self.args)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The argument for a unit that is not instrumented, if others are.
+    fn mixed(&self) -> Option<&'static str> {
+        self.instructions.instruments.then_some(instrument::MIXED)
+    }
+
     /// The attempts for a unit, the best treatment first.
     fn attempts(
         &self,
@@ -253,12 +268,14 @@ impl Compiler<'_> {
             .args(self.args)
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
             .args(replace_with_facades(facades, self.args))
+            .args(self.instrumenting())
             .env("RUSTC_BOOTSTRAP", "1");
         linking::announce_foreign_calls(&mut swapped, self.args, unit, self.instructions);
         let mut opaque = self.command();
         opaque
             .args(self.args)
             .args(facade_args::opaque_args(facades))
+            .args(self.mixed())
             .env("RUSTC_BOOTSTRAP", "1");
         if is_opaque {
             return vec![(Fallback::Nothing, opaque), (Fallback::Swapped, swapped)];
@@ -294,6 +311,7 @@ impl Compiler<'_> {
         command
             .args(sources.args(self.args, unit))
             .args(facade_args::opaque_args(facades))
+            .args(self.mixed())
             .env("RUSTC_BOOTSTRAP", "1");
         Some((sources, command))
     }
@@ -313,6 +331,7 @@ impl Compiler<'_> {
             .args(&args)
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
             .args(replace_with_facades(facades, &args))
+            .args(self.instrumenting())
             .env("RUSTC_BOOTSTRAP", "1");
         if let Some(out_dir) = prepared.out_dir() {
             command.env("OUT_DIR", out_dir);

@@ -115,6 +115,7 @@ impl<'a> Rewriting<'a> {
             let accesses = Accesses {
                 declarations: &self.declarations,
                 without,
+                only_borrows: self.package.only_borrows,
             };
             let request = Request {
                 marks: self.marks && lines.is_some(),

@@ -34,6 +34,7 @@ pub(super) struct Finder<'s> {
     pub(super) declarations: &'s Declarations,
     pub(super) forms: Forms<'s>,
     pub(super) without: &'s [SiteId],
+    pub(super) only_borrows: bool,
     pub(super) lines: Option<&'s Lines>,
     pub(super) sites: Vec<Site>,
     /// The edits at the start of sites, with outer sites first.
@@ -59,7 +60,8 @@ impl Finder<'_> {
         inside: impl FnOnce(&mut Self),
     ) {
         let start = extent::start_of(self.source, whole);
-        if self.lines.is_some_and(|lines| !lines.contain(start)) {
+        let is_other = self.only_borrows && !id.kind.is_borrow();
+        if is_other || self.lines.is_some_and(|lines| !lines.contain(start)) {
             return inside(self);
         }
         let refused = self.without.contains(&id).then_some(Left::Refused);
@@ -88,7 +90,7 @@ impl Finder<'_> {
     /// Adds an access within tokens that are not known to be Rust.
     pub(super) fn unknown_site(&mut self, star: Span) {
         let start = self.source.start_of(star);
-        if self.lines.is_none_or(|lines| lines.contain(start)) {
+        if !self.only_borrows && self.lines.is_none_or(|lines| lines.contain(start)) {
             self.sites.push(Site {
                 id: self.id(star, Kind::Read),
                 start,

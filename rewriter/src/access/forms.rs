@@ -42,6 +42,8 @@ pub(super) struct Form {
 pub(super) struct Forms<'s> {
     pub(super) source: &'s Source<'s>,
     pub(super) declarations: &'s Declarations,
+    /// Whether reads of pointers on the way to a place are not reported.
+    pub(super) only_borrows: bool,
 }
 
 impl Forms<'_> {
@@ -187,6 +189,9 @@ impl Forms<'_> {
 
     /// Returns the number of pointers on the way to a place, and the text that reports them.
     fn pointers(&self, place: &Place) -> Result<(usize, String), Left> {
+        if self.only_borrows {
+            return Ok((0, String::new()));
+        }
         let pointers = place.pointers(self.declarations);
         let mut told = String::new();
         for pointer in &pointers {

@@ -45,8 +45,10 @@ pub(crate) fn find(
         forms: Forms {
             source,
             declarations: accesses.declarations,
+            only_borrows: accesses.only_borrows,
         },
         without: accesses.without,
+        only_borrows: accesses.only_borrows,
         lines,
         sites: Vec::new(),
         openings: Vec::new(),

@@ -37,6 +37,20 @@ pub enum Kind {
     DropThrough,
 }
 
+impl Kind {
+    /// Whether a reference is created, or a value is dropped as if by a unique one.
+    pub(super) fn is_borrow(self) -> bool {
+        matches!(
+            self,
+            Self::Borrow
+                | Self::BorrowMut
+                | Self::BorrowThrough
+                | Self::BorrowMutThrough
+                | Self::DropThrough
+        )
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -126,4 +140,7 @@ pub struct Accesses<'a> {
     pub declarations: &'a Declarations,
     /// The sites to leave unchanged.
     pub without: &'a [SiteId],
+    /// Whether only references are sites. The code of all other accesses shows them itself, where
+    /// the compiler instruments it; an unused reference has no code.
+    pub only_borrows: bool,
 }

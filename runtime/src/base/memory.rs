@@ -50,6 +50,12 @@ pub(crate) fn map() -> Result<(), &'static str> {
     Ok(())
 }
 
+/// Whether the address lies in the region.
+#[inline]
+pub(crate) fn contains(address: usize) -> bool {
+    address.wrapping_sub(BASE) < SIZES[0]
+}
+
 /// Replaces the region by a private copy in this process. Returns whether the kernel
 /// agreed. All other processes with the region must wait in the meantime.
 pub(crate) fn make_private() -> bool {

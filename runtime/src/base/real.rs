@@ -64,6 +64,7 @@ macro_rules! c_name {
 }
 
 real! {
+    memcmp(left: *const c_void, right: *const c_void, size: usize) -> c_int;
     pthread_create(
         thread: *mut pthread_t,
         attributes: *const pthread_attr_t,

@@ -341,6 +341,19 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     at.cast_unsigned() == base
 }
 
+/// Maps `size` bytes of an open file from `offset` on, privately and writable, at exactly `base`.
+/// Returns whether the kernel agreed.
+///
+/// # Safety
+/// Whatever is mapped there is not used any more.
+pub(crate) unsafe fn map_file(base: usize, size: usize, file: c_int, offset: usize) -> bool {
+    const MAP_FIXED: usize = 0x10;
+    let flags = MAP_PRIVATE | MAP_FIXED;
+    let arguments = [base, size, PROT_READ_WRITE, flags, file as usize, offset];
+    // SAFETY: the caller's promise.
+    unsafe { syscall(number::MMAP, arguments).cast_unsigned() == base }
+}
+
 /// Replaces the shared memory of `size` bytes at `base`, of which only the first `used`
 /// are not zero, by a private copy. Returns whether the kernel agreed.
 ///

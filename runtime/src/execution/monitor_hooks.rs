@@ -95,8 +95,8 @@ pub(crate) trait MonitorHooks {
     /// touch.
     fn counted(counter: usize, access: (How, Ordering), op: Op);
 
-    /// A new task, made by `parent`; the first one by none.
-    fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>);
+    /// A new task, made by `parent`; the first one by none. `stack` has the bounds of its stack.
+    fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>, stack: (usize, usize));
 
     /// The current task begins, on its own stack.
     fn task_begins();

@@ -167,7 +167,8 @@ impl Execution {
                 ..Task::new(entry, donor, flow)
             }),
         }
-        Hooks::task_added(parent, id, site);
+        let stack = pool.get(donor);
+        Hooks::task_added(parent, id, site, (stack.stack_low, stack.stack_top));
         if let Some(parent) = parent {
             self.files.spawned(parent, id);
         }

@@ -5,6 +5,7 @@
 //! continues to the kernel or to libc. So code that was not redirected is also under
 //! control and deterministic: a blocking call there parks the task, never the machine.
 
+mod accesses;
 mod alarm;
 mod allocator;
 mod buffers;

@@ -67,8 +67,8 @@ impl MonitorHooks for Monitors {
     }
 
     #[inline]
-    fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
-        race::added(parent, task, site);
+    fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>, stack: (usize, usize)) {
+        race::added(parent, task, site, stack);
     }
 
     #[inline]

@@ -9,6 +9,7 @@ pub(crate) mod heap;
 pub(crate) mod image;
 pub(crate) mod leftovers;
 pub(crate) mod observers;
+pub(crate) mod places;
 pub(crate) mod robust_list;
 pub(crate) mod socket;
 pub(crate) mod stack_pool;

@@ -7,6 +7,8 @@
 
 use core::arch::global_asm;
 
+use super::places;
+
 /// The kinds of observers in a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(
@@ -169,11 +171,13 @@ impl Observers {
                 &raw const __chess_finishes,
                 &raw const __stop_chess_finishes,
             ),
-            of_accesses: is_more(
-                &raw const __start_chess_accesses,
-                &raw const __chess_accesses,
-                &raw const __stop_chess_accesses,
-            ),
+            // The code of an instrumented program announces all of them.
+            of_accesses: places::are_loaded()
+                || is_more(
+                    &raw const __start_chess_accesses,
+                    &raw const __chess_accesses,
+                    &raw const __stop_chess_accesses,
+                ),
             of_pointers: is_more(
                 &raw const __start_chess_pointers,
                 &raw const __chess_pointers,

@@ -34,8 +34,8 @@ const HEADER: usize = 48;
 const CALL: usize = 8;
 
 const LIBRARY: u32 = 1 << 31;
-const DEAD: u32 = 1 << 30;
-const INDEX: u32 = DEAD - 1;
+const IGNORED: u32 = 1 << 30;
+const INDEX: u32 = IGNORED - 1;
 
 /// What the table says about a return address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,10 +53,11 @@ impl Entry {
         Self(self.0 | LIBRARY)
     }
 
-    /// This entry, for a read that the machine code does not make.
+    /// This entry, for a call whose accesses are not those of the program: the announcement of a read
+    /// that the machine code does not make, or code of the runtime.
     #[must_use]
-    pub fn dead(self) -> Self {
-        Self(self.0 | DEAD)
+    pub fn ignored(self) -> Self {
+        Self(self.0 | IGNORED)
     }
 
     /// The index of the place.
@@ -72,10 +73,10 @@ impl Entry {
         self.0 & LIBRARY != 0
     }
 
-    /// Whether the call announces a read that the machine code does not make.
+    /// Whether the accesses in the call are not those of the program.
     #[inline]
-    pub fn is_dead(self) -> bool {
-        self.0 & DEAD != 0
+    pub fn is_ignored(self) -> bool {
+        self.0 & IGNORED != 0
     }
 }
 
@@ -319,7 +320,7 @@ mod tests {
             ..USERS
         });
         assert_eq!(table.place(USERS), users);
-        table.add(0x30, Entry::new(users).dead());
+        table.add(0x30, Entry::new(users).ignored());
         table.add(0x10, Entry::new(users));
         table.add(0x20, Entry::new(of_core).of_library());
         table.into_bytes()
@@ -332,14 +333,14 @@ mod tests {
         let places = Places::new(&bytes).expect("a table");
         assert_eq!(places.count(), 2);
         let first = places.find(0x10).expect("an entry");
-        assert!(!first.is_of_library() && !first.is_dead());
+        assert!(!first.is_of_library() && !first.is_ignored());
         assert_eq!(places.position(first.place()), Some(USERS));
         let second = places.find(0x20).expect("an entry");
-        assert!(second.is_of_library() && !second.is_dead());
+        assert!(second.is_of_library() && !second.is_ignored());
         let position = places.position(second.place()).expect("a place");
         assert_eq!(position.file, "/rustc/0/library/core/src/option.rs");
         let third = places.find(0x30).expect("an entry");
-        assert!(!third.is_of_library() && third.is_dead());
+        assert!(!third.is_of_library() && third.is_ignored());
         assert_eq!(third.place(), first.place());
     }
 

@@ -85,6 +85,7 @@ fn source_text_is_rewritten_or_refused() {
             let accesses = Some(Accesses {
                 declarations: &declarations,
                 without: &[],
+                only_borrows: false,
             });
             let request = Request {
                 marks: true,

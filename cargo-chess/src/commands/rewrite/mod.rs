@@ -91,7 +91,7 @@ pub(crate) fn check(session: &Session, shell: Shell) -> Result<(String, Option<E
 fn review(session: &Session, shell: Shell) -> Result<Vec<Reviewed>> {
     let mut reviewed = Vec::new();
     for package in &session.plan.packages {
-        let treatment = build::treatment_of(package)?;
+        let treatment = build::treatment_of(&session.plan, package)?;
         let metadata = session.plan.metadata.packages.iter();
         let described = metadata.filter(|it| it.id.repr == package.id);
         let outside = described

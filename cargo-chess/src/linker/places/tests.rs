@@ -145,7 +145,7 @@ fn found(program: &Path) -> Found {
             library += 1;
         } else if position.file == "src/main.rs" {
             own.push(line);
-            if entry.is_dead() {
+            if entry.is_ignored() {
                 dead.push(line);
             }
         } else {

@@ -138,6 +138,7 @@ impl Fakes {
             run_dir: root.join("target/chess"),
             chess_dir: root.join("target/chess"),
             packages: Vec::new(),
+            instruments: false,
             metadata: no_metadata(&root),
         };
         let config = Config::load(&root, None, [], &self.flags).expect("flags alone");

@@ -167,6 +167,10 @@ impl Explorer<'_> {
         let mut failure = self.run_once(engine);
         debugger::set_enabled(false);
         live_trace::set_enabled(&mut engine.execution, false);
+        if failure.is_none() && engine.monitors.races.misses_accesses() {
+            strategy(engine).retry();
+            failure = self.run_once(engine);
+        }
         if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
             engine.monitors.races.show();
             strategy(engine).retry();

@@ -25,7 +25,7 @@ use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::handover::Backend;
 use crate::platform::observers::Observers;
 use crate::platform::stack_pool::{self, DEFAULT_STACK};
-use crate::platform::{heap, streams};
+use crate::platform::{heap, places, streams};
 use crate::search::{Ended, Part, Past, Progress};
 
 /// The initial number of donors; a test with more tasks makes the pool grow.
@@ -170,6 +170,10 @@ impl Explorer<'_> {
     fn choose_isolation(&mut self, mut engine: Root) {
         let block = Box::new(0u8);
         let ours = heap::is_arena() && heap::contains((&raw const *block).addr());
+        if !ours {
+            // The allocator gives memory to another task in an order that is not seen.
+            places::unload();
+        }
         if self.isolation == Isolation::Image && !ours {
             self.helpers.dismiss();
             engine.exploration.foreign_heap = true;
@@ -289,7 +293,9 @@ impl Explorer<'_> {
         if has_conflict {
             races.points.add_files();
         }
-        may_learn && races.learn() || keeps_stream || has_conflict
+        may_learn && races.learn(|site| execution.is_preempted_at(site))
+            || keeps_stream
+            || has_conflict
     }
 
     /// Runs one schedule, and repeats it if it leaves its prefix.
@@ -366,6 +372,11 @@ impl Explorer<'_> {
                 }
                 Ending::NeedsProcess(function) => {
                     self.give_processes(engine, function);
+                    continue;
+                }
+                // A debugger shows one execution.
+                _ if engine.monitors.races.misses_accesses() && !debugger::is_on() => {
+                    strategy(engine).retry();
                     continue;
                 }
                 _ => {}

@@ -6,9 +6,9 @@ use super::clock::{Epoch, Owner};
 use super::lines::mark_of;
 use super::order::Atomic;
 use super::record::Record;
-use super::shadow::{Cell, Extent, GRANULE, Word};
+use super::shadow::{Cell, EPOCH_AT, Extent, GRANULE, Word};
 use super::task_order::is_known;
-use super::{Earlier, GivenUp, Point, Races, What};
+use super::{Earlier, GivenUp, Races, What};
 use crate::base::memory::engine_vec;
 use crate::execution::{How, Op, Site, TaskId};
 
@@ -29,10 +29,11 @@ impl Races {
         self.inline_check.add_line(site)
     }
 
-    /// Records that the code of a line is explored, whatever its file is: it was rewritten.
+    /// Records that the code of a line is explored, whatever its file is: it was rewritten, or is
+    /// instrumented. Where accesses may be events, this is decided for each line.
     #[inline]
     pub(crate) fn explore(&mut self, site: Site) {
-        if self.inline_check.mark_of(site).is_none() && self.points.of(site) == Point::None {
+        if self.inline_check.mark_of(site).is_none() && !self.points.is_any() {
             self.inline_check.add_line(site);
         }
     }
@@ -47,6 +48,7 @@ impl Races {
         } = access;
         let extent = Extent::new(address, length);
         let is_write = how != How::Load;
+        self.note_page(address);
         let Some(record) = self.record_at(address) else {
             self.give_up(GivenUp::Memory);
             return;
@@ -112,6 +114,30 @@ impl Races {
             if !self.is_on {
                 return;
             }
+        }
+    }
+
+    /// Whether `task` made an access of this kind to these bytes in its current epoch, and no other
+    /// access has followed.
+    pub(super) fn is_repeated(
+        &self,
+        task: TaskId,
+        address: usize,
+        length: usize,
+        is_write: bool,
+    ) -> bool {
+        if !self.is_on {
+            return false;
+        }
+        let epoch = self.tasks.get(task).epoch;
+        if epoch == 0 {
+            return false;
+        }
+        let epoch = u64::from(epoch) << EPOCH_AT;
+        // SAFETY: as in `notes_first`.
+        unsafe {
+            self.inline_check
+                .is_repeated_in(epoch, address, length, is_write)
         }
     }
 
@@ -206,6 +232,7 @@ impl Races {
     /// The cell of a granule, even if it must be searched.
     #[inline(never)]
     fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
+        self.note_page(address);
         let cell = self.shadow.cell(address, self.epochs.first())?;
         self.inline_check.add_page(address, cell);
         Some(cell)

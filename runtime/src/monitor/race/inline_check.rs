@@ -10,6 +10,7 @@
 use super::clock::Epoch;
 use super::lines::{mark_at, mark_of};
 use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
+use super::stacks::OwnStack;
 use crate::execution::Site;
 
 /// A power of two.
@@ -35,6 +36,7 @@ pub(super) struct InlineCheck {
     lines: [usize; LINES],
     /// Whether words have room for all lines. If not, no access is recorded here.
     pub(super) has_all_lines: bool,
+    pub(super) stack: OwnStack,
 }
 
 /// Empty tables: every access calls the monitor.
@@ -54,6 +56,7 @@ impl InlineCheck {
             cells: [core::ptr::null_mut(); PAGES],
             lines: [0; LINES],
             has_all_lines: false,
+            stack: OwnStack::NONE,
         }
     }
 
@@ -161,6 +164,38 @@ impl InlineCheck {
             cell.write = word;
         }
         true
+    }
+
+    /// Whether the running task made an access of this kind to these bytes in its current epoch, and
+    /// no other access has followed.
+    ///
+    /// # Safety
+    /// As [`Self::notes`].
+    #[inline]
+    pub(super) unsafe fn is_repeated(&self, address: usize, length: usize, is_write: bool) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.is_repeated_in(self.own, address, length, is_write) }
+    }
+
+    /// As [`Self::is_repeated`], in this `epoch`, which is in its position in a word.
+    ///
+    /// # Safety
+    /// As [`Self::notes`].
+    #[inline]
+    pub(super) unsafe fn is_repeated_in(
+        &self,
+        epoch: u64,
+        address: usize,
+        length: usize,
+        is_write: bool,
+    ) -> bool {
+        let Some((cell, extent)) = self.find(address, length) else {
+            return false;
+        };
+        // SAFETY: the caller's promise.
+        let cell = unsafe { &*cell };
+        let is_own = |word: Word| word.is_of(epoch | extent) && !word.is_borrow();
+        is_own(cell.last) && (!is_write || is_own(cell.write))
     }
 
     /// As [`Self::notes`], for bytes that were not accessed before in the execution with this

@@ -7,6 +7,7 @@ use core::panic::Location;
 use super::shadow::MARK_AT;
 use crate::base::sys;
 use crate::execution::Site;
+use crate::platform::places;
 
 /// The number of bits for the line in a word.
 pub(super) const MARK_BITS: u32 = 25;
@@ -54,7 +55,7 @@ pub(super) fn site_of(mark: u64) -> Option<Site> {
 }
 
 /// Whether words have room for all lines whose code may report accesses to this runtime: those of
-/// the executable, if the runtime is a part of it. A library with code of another crate would have
+/// the executable, if the runtime is a part of it, and those of its table of places. A library with code of another crate would have
 /// a runtime of its own.
 pub(super) fn are_all_near() -> bool {
     /// Stores the bounds of the first object.
@@ -80,7 +81,9 @@ pub(super) fn are_all_near() -> bool {
     // SAFETY: the visitor writes to `bounds` while the call lasts.
     unsafe { sys::dl_iterate_phdr(visit, (&raw mut bounds).cast()) };
     let (low, high) = bounds;
-    (low..high).contains(&origin()) && high - origin() <= FAR && origin() - low <= FAR
+    let (lowest, highest) = places::bounds().unwrap_or(bounds);
+    let (lowest, highest) = (low.min(lowest), high.max(highest));
+    (low..high).contains(&origin()) && highest - origin() <= FAR && origin() - lowest <= FAR
 }
 
 #[cfg(test)]

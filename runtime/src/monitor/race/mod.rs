@@ -28,6 +28,7 @@ mod race_report;
 mod reclaim;
 mod record;
 mod shadow;
+mod stacks;
 mod task_order;
 mod tasks;
 #[cfg(test)]
@@ -38,24 +39,27 @@ use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
     Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
-    fence, forget, go_on, is_noted, joined, leave, pause, receive, release, release_on, release_to,
-    report_access, resume_unseen, send, switched,
+    fence, forget, go_on, is_noted, is_private, is_repeated, joined, leave, pause, receive,
+    release, release_on, release_to, report_access, report_access_of_library, resume_unseen, send,
+    stack_end, switched, unwatched,
 };
 
 use super::levels::{Level, Levels};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
+use crate::platform::places;
 use allocations::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epochs};
 use inline_check::InlineCheck;
 use objects::Objects;
-pub(crate) use race_points::{Line, Point, RacePoints};
+pub(crate) use race_points::{Line, RacePoints};
 pub(crate) use race_report::RaceReport;
 pub(crate) use record::What;
 use record::{Earlier, Record};
 pub(crate) use shadow::MOST_MEMORY;
 use shadow::Shadow;
+use stacks::Stacks;
 pub(crate) use task_order::MOST_TASKS;
 use task_order::{Tasks, acquires, releases};
 
@@ -136,6 +140,7 @@ pub(crate) struct Races {
     /// The bounds of the memory that was freed in this execution.
     freed: EngineVec<(usize, usize)>,
     inline_check: InlineCheck,
+    stacks: Stacks,
     records: EngineVec<Record>,
     /// The number of `records` that belong to this execution.
     used: usize,
@@ -167,6 +172,7 @@ impl Races {
             allocations: Allocations::new(),
             freed: engine_vec(),
             inline_check: InlineCheck::new(),
+            stacks: Stacks::new(),
             records: engine_vec(),
             used: 0,
             messages: engine_vec(),
@@ -185,6 +191,7 @@ impl Races {
     pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_wanted = true;
         self.inline_check.has_all_lines = lines::are_all_near();
+        self.stacks.are_special = places::are_loaded();
         self.points.all = all_are_points;
     }
 
@@ -232,16 +239,17 @@ impl Races {
             .any(|found| !self.known.contains(&found.pair()))
     }
 
-    /// Records the lines that raced in the last execution, and makes them scheduling points.
-    /// Returns whether any was none before. These races are reported, and no longer cause a
-    /// failure.
-    pub(crate) fn learn(&mut self) -> bool {
+    /// Records the lines that raced in the last execution, and makes those that may be preempted
+    /// scheduling points. Returns whether any was none before. These races are reported, and no
+    /// longer cause a failure.
+    pub(crate) fn learn(&mut self, mut is_preempted: impl FnMut(Site) -> bool) -> bool {
         let before = self.points.count();
         for found in &self.found {
             if !self.known.contains(&found.pair()) {
                 self.known.push(found.pair());
             }
-            for site in found.sites().into_iter().flatten() {
+            let sites = found.sites().into_iter().flatten();
+            for site in sites.filter(|site| is_preempted(site)) {
                 self.points.add(site);
             }
         }
@@ -253,7 +261,7 @@ impl Races {
     /// no events unless they are scheduling points.
     pub(crate) fn show(&mut self) {
         let before = self.learnt();
-        self.learn();
+        self.learn(|_| true);
         self.recall(before);
         self.points.show_all();
     }
@@ -274,6 +282,7 @@ impl Races {
         self.objects.begin();
         self.used = 0;
         self.tasks.begin();
+        self.stacks.begin();
         self.received.clear();
         self.received.extend(0..self.messages.len() as u32);
         self.orders_all = false;

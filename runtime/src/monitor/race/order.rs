@@ -46,11 +46,30 @@ pub(crate) fn report_access(
     (is_write, is_borrow): (bool, bool),
     (site, is_explored): (Site, bool),
 ) {
-    if !is_watched() || length == 0 {
+    let code = if is_explored {
+        Code::Explored
+    } else {
+        Code::Any
+    };
+    report(address, length, (is_write, is_borrow), (site, code));
+}
+
+/// As [`report_access`], for an access of the library. `site` is the line of its caller.
+pub(crate) fn report_access_of_library(address: usize, length: usize, is_write: bool, site: Site) {
+    report(address, length, (is_write, false), (site, Code::Library));
+}
+
+fn report(
+    address: usize,
+    length: usize,
+    (is_write, is_borrow): (bool, bool),
+    (site, code): (Site, Code),
+) {
+    if !is_watched() || length == 0 || is_private(address) {
         return;
     }
     let monitors = monitors();
-    if is_explored {
+    if code == Code::Explored {
         // SAFETY: as below.
         unsafe { (*monitors).races.explore(site) };
     }
@@ -61,8 +80,54 @@ pub(crate) fn report_access(
             .notes_first((address, length), (is_write, is_borrow), site)
     };
     if !is_noted {
-        data_access(address, length, is_write, is_borrow, site);
+        data_access(address, length, (is_write, is_borrow), (site, code));
     }
+}
+
+/// The code that makes an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Code {
+    /// Code that may belong to a package that is not explored.
+    Any,
+    /// Code that is explored, because it was rewritten or is instrumented.
+    Explored,
+    /// Instrumented code of the library, on behalf of its caller. Only the first one of its equal
+    /// accesses in an epoch is recorded, so that the caller need not be found for the others.
+    Library,
+}
+
+/// Whether the running task made the same access in its current epoch, and no other access to the
+/// memory has followed. Then nothing must be recorded. The function may return false although this
+/// holds.
+#[inline]
+pub(crate) fn is_repeated(address: usize, length: usize, is_write: bool) -> bool {
+    // SAFETY: as in `is_noted`.
+    unsafe { (*INLINE_CHECK.get()).is_repeated(address, length, is_write) }
+}
+
+/// The end of the running task's stack.
+#[inline]
+pub(crate) fn stack_end() -> usize {
+    // SAFETY: as in `is_noted`.
+    unsafe { (*INLINE_CHECK.get()).stack.end() }
+}
+
+/// Whether the memory belongs to the stack of the running task, and no other task accesses its
+/// page.
+#[inline]
+pub(crate) fn is_private(address: usize) -> bool {
+    // SAFETY: as in `is_noted`.
+    unsafe { (*INLINE_CHECK.get()).stack.is_private(address) }
+}
+
+/// Calls `act`, whose accesses are not watched: the runtime itself reports the order of what it has
+/// in collections of std, whose code is compiled with the user's crates.
+#[inline]
+pub(crate) fn unwatched<R>(act: impl FnOnce() -> R) -> R {
+    let paused = pause();
+    let result = act();
+    go_on(&paused);
+    result
 }
 
 /// Stops watching the running thread, which is no task for a while, until [`go_on`] is called with
@@ -80,10 +145,20 @@ pub(crate) fn go_on(paused: &Paused) {
 pub(crate) struct Paused(*const InlineCheck);
 
 /// Adds a new task, created by `parent`; the first task has none.
-pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
-    with_if_on(|races| match parent {
-        None => _ = races.add_task(task, None),
-        Some(parent) => races.spawned(parent, task, site),
+/// `stack` has the bounds of its stack.
+pub(crate) fn added(
+    parent: Option<TaskId>,
+    task: TaskId,
+    site: Option<Site>,
+    stack: (usize, usize),
+) {
+    with_if_wanted(|races| {
+        races.add_stack(task, stack);
+        match parent {
+            _ if !races.is_on => {}
+            None => _ = races.add_task(task, None),
+            Some(parent) => races.spawned(parent, task, site),
+        }
     });
 }
 
@@ -105,7 +180,12 @@ pub(crate) fn leave() {
 /// Records that `next` runs after `task`.
 #[inline]
 pub(crate) fn switched(task: TaskId, next: TaskId) {
-    with_if_on(|races| races.switched(task, next));
+    with_if_wanted(|races| {
+        races.show_stack(next);
+        if races.is_on {
+            races.switched(task, next);
+        }
+    });
 }
 
 /// Records that the running task calls opaque code, within a call that is one step.
@@ -204,6 +284,17 @@ pub(crate) struct Message(Option<u32>);
 fn with(report: impl FnOnce(&mut Races, TaskId)) {
     if is_watched() && active() {
         with_if_on(|races| report(races, current()));
+    }
+}
+
+/// Calls the monitor, if executions are watched. It may have given up this one: the accesses are
+/// still reported to other monitors.
+#[inline]
+fn with_if_wanted(report: impl FnOnce(&mut Races)) {
+    // SAFETY: as in `with_if_on`.
+    let races = unsafe { &mut (*monitors()).races };
+    if races.is_wanted {
+        report(races);
     }
 }
 

@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use super::initialise::{self, Initialising, arrive, wait_until};
 use crate::execution::{self, Op};
+use crate::monitor::race;
 
 /// See [`std::sync::OnceLock`].
 #[repr(transparent)]
@@ -53,6 +54,8 @@ impl<T> OnceLock<T> {
             return Err(value);
         }
         let result = self.0.set(value);
+        // The value was written after the announced operation.
+        race::release(object, Op::OnceLockSet, Some(site));
         execution::wake_all(object);
         result
     }

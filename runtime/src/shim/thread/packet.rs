@@ -4,23 +4,25 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::io;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::abort;
-use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::thread::Result;
 
 use super::Thread;
 use super::scope_data::ScopeData;
 use crate::base::sys::EAGAIN;
-use crate::execution::{self, Site, TaskId};
+use crate::execution::{self, How, Op, Site, TaskId};
+use crate::monitor::race;
 
 /// A handle of a thread; `R` is the real handle of a thread that is not a task. It has the size of
 /// std's.
 pub(super) struct Joining<R, T> {
     thread: Thread,
-    shared: Rc<Shared<R, T>>,
+    shared: Owner<Shared<R, T>>,
     /// The field in which std has the pthread; the engine knows that of a task.
     _pthread: MaybeUninit<usize>,
 }
@@ -30,6 +32,53 @@ enum Shared<R, T> {
     /// Shared with the task.
     Task(Packet<T>),
     Real(R),
+}
+
+/// An owner of the data that a task and its handle share. Its drop orders tasks as that of an `Arc`
+/// does, which the race detector does not see inside std.
+struct Owner<S>(Arc<S>);
+
+impl<S> Owner<S> {
+    fn new(shared: S) -> Self {
+        Self(Arc::new(shared))
+    }
+
+    /// Another owner.
+    fn share(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+
+    /// The data, if there is no other owner.
+    fn get_mut(&mut self) -> Option<&mut S> {
+        Arc::get_mut(&mut self.0)
+    }
+
+    /// The data, if there is no other owner.
+    fn into_inner(self) -> Option<S> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is neither used again nor dropped.
+        Arc::into_inner(unsafe { std::ptr::read(&raw const this.0) })
+    }
+}
+
+impl<S> Deref for Owner<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.0
+    }
+}
+
+impl<S> Drop for Owner<S> {
+    fn drop(&mut self) {
+        if race::is_watched() {
+            let counter = Arc::as_ptr(&self.0).addr();
+            race::count(counter, (How::Exchange, Release), Op::Exit);
+            if Arc::strong_count(&self.0) == 1 {
+                race::count(counter, (How::Load, Acquire), Op::Exit);
+            }
+        }
+    }
 }
 
 /// A handle of std.
@@ -54,11 +103,10 @@ struct Panic {
 /// are dropped when the task ends.
 struct Start<F, R, T> {
     closure: F,
-    shared: Rc<Shared<R, T>>,
+    shared: Owner<Shared<R, T>>,
 }
 
-// SAFETY: one task runs at a time, so that a counter need not be atomic, and a real handle in it
-// has one owner. The task writes the outcome before it ends, and all others read it after that; and
+// SAFETY: a real handle has one owner. The task writes the outcome before it ends, and all others read it after that; and
 // `T` may be sent from the task to the others. A real handle is itself `Send` if `T` is.
 unsafe impl<R, T: Send> Send for Joining<R, T> {}
 // SAFETY: as above.
@@ -95,13 +143,13 @@ where
     if let Some(scope) = &scope {
         scope.begin_task();
     }
-    let shared = Rc::new(Shared::Task(Packet {
+    let shared = Owner::new(Shared::Task(Packet {
         scope,
         outcome: UnsafeCell::new(None),
     }));
     let start = Start {
         closure,
-        shared: shared.clone(),
+        shared: shared.share(),
     };
     let data = Box::into_raw(Box::new(start)).cast();
     // SAFETY: `run` takes back the box that it gets, once, and does not unwind; the closure may be
@@ -142,7 +190,7 @@ impl<R: RealHandle<T>, T> Joining<R, T> {
     pub(super) fn of_real(real: R) -> Self {
         Joining {
             thread: Thread::of_real(real.thread().clone()),
-            shared: Rc::new(Shared::Real(real)),
+            shared: Owner::new(Shared::Real(real)),
             _pthread: MaybeUninit::uninit(),
         }
     }
@@ -157,7 +205,7 @@ impl<R: RealHandle<T>, T> Joining<R, T> {
             return self.into_real().expect("it is no task").join();
         };
         execution::join(task, site);
-        let Some(Shared::Task(packet)) = Rc::get_mut(&mut self.shared) else {
+        let Some(Shared::Task(packet)) = self.shared.get_mut() else {
             panic!("threads should not terminate unexpectedly")
         };
         let outcome = packet
@@ -187,7 +235,7 @@ impl<R: RealHandle<T>, T> Joining<R, T> {
     }
 
     pub(super) fn into_real(self) -> Option<R> {
-        match Rc::into_inner(self.shared) {
+        match self.shared.into_inner() {
             Some(Shared::Real(real)) => Some(real),
             _ => None,
         }

@@ -153,6 +153,7 @@ impl Rewritten {
             accesses: Some(Accesses {
                 declarations: &self.declarations,
                 without: &without,
+                only_borrows: false,
             }),
             ..Request::default()
         };

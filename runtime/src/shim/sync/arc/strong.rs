@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use super::{Weak, counters, order};
 use crate::execution::How;
 use crate::execution::{self, Effect, Op};
+use crate::monitor::race;
 use crate::platform::observers::observes_counters;
 
 /// See [`std::sync::Arc`].
@@ -247,7 +248,8 @@ impl<T: ?Sized + CloneToUninit> Arc<T> {
             // As in the real one, but the original is dropped by the shim, with a scheduling point.
             *this = Arc(std::sync::Arc::clone_from_ref(&**this));
         }
-        std::sync::Arc::make_mut(&mut this.0)
+        // It may move the value, after the order was announced.
+        race::unwatched(|| std::sync::Arc::make_mut(&mut this.0))
     }
 }
 

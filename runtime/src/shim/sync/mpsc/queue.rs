@@ -27,35 +27,40 @@ impl<T> Queue<T> {
 
     /// Returns the value as an error if the queue is full.
     pub(super) fn push(&mut self, value: T, site: Site) -> Result<(), T> {
-        if self.bound.is_some_and(|bound| self.messages.len() >= bound) {
+        if race::unwatched(|| self.is_full()) {
             return Err(value);
         }
         if self.unused > 0 {
             self.unused -= 1;
-        } else if let Some(room) = self.rooms.pop_front() {
+        } else if let Some(room) = race::unwatched(|| self.rooms.pop_front()) {
             race::receive(room);
         }
         let message = race::send(Op::ChannelSend, Some(site));
-        self.messages.push_back((value, message));
+        race::unwatched(|| self.messages.push_back((value, message)));
         Ok(())
     }
 
     pub(super) fn pop(&mut self) -> Option<T> {
-        let (value, message) = self.messages.pop_front()?;
+        let (value, message) = race::unwatched(|| self.messages.pop_front())?;
         race::receive(message);
-        if self.bound.is_some() && race::is_watched() {
-            self.rooms.push_back(race::send(Op::ChannelRecv, None));
+        if race::unwatched(|| self.bound.is_some()) && race::is_watched() {
+            let room = race::send(Op::ChannelRecv, None);
+            race::unwatched(|| self.rooms.push_back(room));
         }
         Some(value)
     }
 
     /// Takes all remaining messages.
     pub(super) fn take(&mut self) -> VecDeque<T> {
-        let left = self.messages.drain(..);
-        left.map(|(value, message)| {
+        let mut values = VecDeque::new();
+        while let Some((value, message)) = race::unwatched(|| self.messages.pop_front()) {
             race::receive(message);
-            value
-        })
-        .collect()
+            race::unwatched(|| values.push_back(value));
+        }
+        values
+    }
+
+    fn is_full(&self) -> bool {
+        self.bound.is_some_and(|bound| self.messages.len() >= bound)
     }
 }

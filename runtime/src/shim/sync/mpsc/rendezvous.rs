@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use crate::monitor::race;
+
 /// The name of an offer for the sender that made it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
@@ -41,28 +43,29 @@ impl<T> Rendezvous<T> {
     pub(super) fn offer(&mut self, value: T) -> Ticket {
         let ticket = Ticket(self.issued);
         self.issued += 1;
-        self.offers.push_back((ticket, value));
+        race::unwatched(|| self.offers.push_back((ticket, value)));
         ticket
     }
 
     pub(super) fn is_taken(&self, ticket: Ticket) -> bool {
-        self.offers.iter().all(|(offered, _)| *offered != ticket)
+        race::unwatched(|| self.offers.iter().all(|(offered, _)| *offered != ticket))
     }
 
     /// The value of an offer that was not accepted.
     pub(super) fn take_back(&mut self, ticket: Ticket) -> T {
-        let position = self
-            .offers
-            .iter()
-            .position(|(offered, _)| *offered == ticket);
-        let offer = position.and_then(|position| self.offers.remove(position));
+        let offer = race::unwatched(|| {
+            let mut offers = self.offers.iter();
+            let position = offers.position(|(offered, _)| *offered == ticket);
+            position.and_then(|position| self.offers.remove(position))
+        });
         offer.expect("an offer stays until it is taken").1
     }
 
     pub(super) fn receive(&mut self) -> Option<T> {
-        self.handed
-            .take()
-            .or_else(|| Some(self.offers.pop_front()?.1))
+        race::unwatched(|| {
+            let handed = self.handed.take();
+            handed.or_else(|| Some(self.offers.pop_front()?.1))
+        })
     }
 
     pub(super) fn set_waiting(&mut self, waiting: bool) {

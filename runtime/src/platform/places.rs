@@ -1,0 +1,244 @@
+//! The source places of calls in the program, from the table that the linker has appended to the
+//! executable ([`chess_vocabulary::places`]).
+//!
+//! The table is mapped near the executable, so that the race detector can identify its places by
+//! few bits, as those that the compiler has put into the executable.
+
+use core::panic::Location;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use chess_vocabulary::places::{Entry, Places, RECORD, TRAILER, trailer};
+
+use crate::base::sys;
+
+/// The number of calls whose places are found at once. A power of two.
+const CACHED: usize = 1 << 12;
+/// The maximum number of callers that are visited from code of the library.
+const MOST_CALLERS: usize = 256;
+/// The distance of the table from the executable.
+const GAP: usize = 1 << 20;
+
+const _: () = assert!(size_of::<Record>() == size_of::<Location<'static>>());
+const _: () = assert!(size_of::<Record>() == RECORD);
+
+/// The address of the loaded table; 0 if there is none.
+static TABLE: AtomicUsize = AtomicUsize::new(0);
+
+/// The table in memory.
+struct Table {
+    places: Places<'static>,
+    /// The records of the places, which are [`Location`]s.
+    records: *const Location<'static>,
+    /// The bounds of its memory.
+    bounds: (usize, usize),
+    cache: [Cached; CACHED],
+}
+
+/// A call, relative to the executable's start, and its entry.
+#[derive(Clone, Copy)]
+struct Cached {
+    call: u32,
+    entry: Option<Entry>,
+}
+
+/// The layout of a [`Location`].
+#[repr(C)]
+struct Record {
+    file: &'static str,
+    line: u32,
+    column: u32,
+}
+
+/// The place of a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    entry: Entry,
+    records: *const Location<'static>,
+}
+
+impl Place {
+    /// Whether all code at the place belongs to the standard library.
+    #[inline]
+    pub(crate) fn is_of_library(self) -> bool {
+        self.entry.is_of_library()
+    }
+
+    /// Whether the accesses in the call are not those of the program.
+    #[inline]
+    pub(crate) fn is_ignored(self) -> bool {
+        self.entry.is_ignored()
+    }
+
+    /// The source line.
+    #[inline]
+    pub(crate) fn site(self) -> &'static Location<'static> {
+        // SAFETY: the index is that of a record, which `load` has made a `Location`.
+        unsafe { &*self.records.add(self.entry.place()) }
+    }
+}
+
+unsafe extern "C" {
+    static __ehdr_start: u8;
+    static _end: u8;
+}
+
+#[inline]
+fn executable() -> usize {
+    (&raw const __ehdr_start).addr()
+}
+
+/// Loads the table. Call it once, before the first fork. A program without a table has no places.
+pub(crate) fn load() {
+    // A table that cannot be read is as none: no access has a place, and the report says so.
+    let _ = try_load();
+}
+
+fn try_load() -> io::Result<()> {
+    let file = File::open("/proc/self/exe")?;
+    let length = file.metadata()?.len();
+    let mut bytes = [0; TRAILER];
+    let Some(start) = length.checked_sub(TRAILER as u64) else {
+        return Ok(());
+    };
+    file.read_exact_at(&mut bytes, start)?;
+    let Some((offset, size)) = trailer(&bytes) else {
+        return Ok(());
+    };
+    let head = size_of::<Table>().next_multiple_of(sys::PAGE);
+    let whole = head + size.next_multiple_of(sys::PAGE);
+    let below = executable().saturating_sub(whole + GAP);
+    let above = (&raw const _end).addr() + 16 * GAP;
+    let mut candidates = [below, above].map(|at| at & !(sys::PAGE - 1)).into_iter();
+    let is_mapped = |&base: &usize| base >= GAP && sys::map_fixed(base, whole, false);
+    let Some(base) = candidates.find(is_mapped) else {
+        return Ok(());
+    };
+    // SAFETY: the memory was just mapped, and nothing refers to it.
+    unsafe {
+        if !sys::map_file(base + head, size, file.as_raw_fd(), offset) {
+            return Ok(());
+        }
+        let bytes = core::slice::from_raw_parts((base + head) as *const u8, size);
+        let Some(places) = Places::new(bytes) else {
+            return Ok(());
+        };
+        let records = (base + head + places.records()) as *mut Record;
+        for at in 0..places.count() {
+            let Some(file) = places.file(at) else {
+                return Ok(());
+            };
+            let record = records.add(at);
+            (&raw mut (*record).file).write(file);
+        }
+        let table = base as *mut Table;
+        (&raw mut (*table).places).write(places);
+        (&raw mut (*table).records).write(records.cast());
+        (&raw mut (*table).bounds).write((base, base + whole));
+        let nothing = Cached {
+            call: 0,
+            entry: None,
+        };
+        for at in 0..CACHED {
+            (&raw mut (*table).cache[at]).write(nothing);
+        }
+        TABLE.store(base, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+#[inline]
+fn table() -> Option<&'static mut Table> {
+    let table = TABLE.load(Ordering::Relaxed) as *mut Table;
+    // SAFETY: `load` made it. One thread at a time runs tasks and the engine, and no reference
+    // outlives a function of this module.
+    unsafe { table.as_mut() }
+}
+
+/// Forgets the table: no call has a place any more.
+pub(crate) fn unload() {
+    TABLE.store(0, Ordering::Relaxed);
+}
+
+/// Whether the program has a table, because it is instrumented.
+pub(crate) fn are_loaded() -> bool {
+    table().is_some()
+}
+
+/// The bounds of the memory with all places, if there are any.
+pub(crate) fn bounds() -> Option<(usize, usize)> {
+    table().map(|table| table.bounds)
+}
+
+/// The place of a call, by the address to which it returns; `None` if it is unknown.
+#[inline]
+pub(crate) fn of_call(address: usize) -> Option<Place> {
+    let table = table()?;
+    let call = u32::try_from(address.wrapping_sub(executable())).ok()?;
+    let at = (call.wrapping_mul(0x9E37_79B1) >> (u32::BITS - CACHED.trailing_zeros())) as usize;
+    let cached = &mut table.cache[at];
+    if cached.call != call {
+        *cached = Cached {
+            call,
+            entry: table.places.find(call),
+        };
+    }
+    Some(Place {
+        entry: cached.entry?,
+        records: table.records,
+    })
+}
+
+/// The line of the innermost caller of code of the library that is outside the library. `place` is
+/// that of the code, and `frame` the frame pointer of its function, on a stack that ends at `end`.
+/// If no such caller is found, the result is the line of the code itself. `None` if the caller is the
+/// runtime, which reports itself what the program accesses by it.
+pub(crate) fn outside_library(
+    place: Place,
+    frame: usize,
+    end: usize,
+) -> Option<&'static Location<'static>> {
+    let callers = Callers {
+        frame,
+        above: (&raw const frame).addr(),
+        end,
+    };
+    let callers = callers.take(MOST_CALLERS).filter_map(of_call);
+    let mut outside = callers.filter(|caller| !caller.is_of_library());
+    let place = outside.next().unwrap_or(place);
+    (!place.is_ignored()).then(|| place.site())
+}
+
+/// The return addresses on a stack, the innermost first.
+struct Callers {
+    frame: usize,
+    /// The frames lie above this address, and below `end`.
+    above: usize,
+    end: usize,
+}
+
+impl Iterator for Callers {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        const FRAME: usize = 2 * size_of::<usize>();
+        let frame = self.frame;
+        // A function of std without a frame pointer may have left any number in the register.
+        let is_frame = frame.is_multiple_of(size_of::<usize>())
+            && self.above < frame
+            && frame.saturating_add(FRAME) <= self.end;
+        if !is_frame {
+            return None;
+        }
+        self.above = frame;
+        // SAFETY: the words lie in the used part of the running task's stack.
+        unsafe {
+            let words = frame as *const usize;
+            self.frame = words.read();
+            Some(words.add(1).read())
+        }
+    }
+}
