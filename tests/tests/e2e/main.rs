@@ -24,6 +24,7 @@ mod graph;
 mod happens_before;
 mod hostile;
 mod html;
+mod instrumented;
 mod interrupted_builds;
 mod keep_going;
 mod kinds_of_tests;

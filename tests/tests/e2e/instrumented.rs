@@ -1,0 +1,172 @@
+//! Loads and stores of the whole build: each construct of the fixture `accesses` is seen as what it
+//! is, in its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::RangeInclusive;
+
+use end_to_end::{Workspace, source_of};
+use regex::Regex;
+use serde_json::Value;
+
+/// The file with the access of the other thread.
+const HARNESS: &str = "src/lib.rs";
+
+/// The sources outside of `tests` that have constructs of a module.
+const OTHER_SOURCES: [(&str, &str); 2] = [
+    ("dependency", "shelf/src/lib.rs"),
+    ("generated", "out/generated.rs"),
+];
+
+/// A construct, as the fixture declares it.
+struct Construct {
+    module: String,
+    /// The number of the first line after the construct before, and that of the declaration.
+    lines: RangeInclusive<usize>,
+    /// The lines of the module before its second construct, which have its macros and types.
+    shared: RangeInclusive<usize>,
+}
+
+impl Construct {
+    /// Whether an access at this place may be one of the construct.
+    fn is_at(&self, file: &str, line: usize) -> bool {
+        let module = format!("tests/constructs/{}.rs", self.module);
+        let elsewhere = |(name, source): &(&str, &str)| self.module == *name && ends(file, source);
+        (ends(file, &module) && (self.lines.contains(&line) || self.shared.contains(&line)))
+            || OTHER_SOURCES.iter().any(elsewhere)
+    }
+}
+
+/// Whether the last components of the path are `end`.
+fn ends(path: &str, end: &str) -> bool {
+    path.strip_suffix(end)
+        .is_some_and(|start| start.is_empty() || start.ends_with('/'))
+}
+
+/// Returns the constructs of the fixture by the path of their tests: module, name and expectation.
+fn constructs() -> BTreeMap<String, Construct> {
+    let declaration =
+        Regex::new(r"(?m)^(reads|writes|neither|unseen)!\(\s*(\w+),").expect("it is a pattern");
+    let directory = source_of("accesses").join("tests/constructs");
+    let mut constructs = BTreeMap::new();
+    for entry in fs::read_dir(directory).expect("the fixture is there") {
+        let path = entry.expect("it can be read").path();
+        let module = path.file_stem().expect("it has a name").to_string_lossy();
+        let text = fs::read_to_string(&path).expect("it is text");
+        let line_at = |offset: usize| text[..offset].lines().count() + 1;
+        let mut first = 1;
+        let mut shared = None;
+        for found in declaration.captures_iter(&text) {
+            let start = found.get(0).expect("all of it matched").start();
+            let last = line_at(start);
+            let construct = Construct {
+                module: module.to_string(),
+                lines: first..=last,
+                shared: shared.get_or_insert(1..=last).clone(),
+            };
+            let path = format!("{module}::{}::{}", &found[2], &found[1]);
+            let before = constructs.insert(path, construct);
+            assert!(before.is_none(), "two constructs are {}", &found[2]);
+            first = last + 1;
+        }
+    }
+    constructs
+}
+
+/// Returns the difference of a verdict from what is expected of its construct.
+fn difference(construct: &Construct, test: &str, verdict: &Value) -> Option<String> {
+    let races = test.contains("::writes::") || test.ends_with("::reads::against_a_write");
+    let (outcome, kind) = if races {
+        ("failed", Some("race"))
+    } else {
+        ("passed", None)
+    };
+    let message = verdict["message"].as_str().unwrap_or_default();
+    if verdict["outcome"] != outcome || verdict["kind"] != Value::from(kind) {
+        let [found, why] = [&verdict["outcome"], &verdict["kind"]];
+        return Some(format!("{test}: {found} {why} {message}"));
+    }
+    let place = Regex::new(r"([\w./-]+\.rs):(\d+)").expect("it is a pattern");
+    let places: Vec<_> = place
+        .captures_iter(message)
+        .map(|it| (it[1].to_owned(), it[2].parse().expect("a line")))
+        .collect();
+    let has_construct = places
+        .iter()
+        .any(|(file, line)| construct.is_at(file, *line));
+    let has_other = places.iter().any(|(file, _)| file == HARNESS);
+    (races && !(has_construct && has_other)).then(|| {
+        format!(
+            "{test}: not at line {} of its file: {message}",
+            construct.lines.end()
+        )
+    })
+}
+
+/// Explores the fixture in a profile. The tests of the `known` constructs differ, and no others.
+#[track_caller]
+fn assert_seen(profile: &[&str], known: &[&str]) {
+    let workspace = Workspace::shared("accesses");
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&[&args, profile].concat());
+    let run = run.env("CHESS_INSTRUMENT", "1").run();
+    run.assert_code(100);
+    let constructs = constructs();
+    let mut missing: BTreeSet<_> = constructs
+        .keys()
+        .flat_map(|path| ["write", "read"].map(|other| format!("{path}::against_a_{other}")))
+        .collect();
+    let tests = missing.len();
+    let mut differences = Vec::new();
+    let mut unknown: BTreeSet<_> = known.iter().copied().collect();
+    for verdict in run.verdicts() {
+        let test = verdict["test"].as_str().expect("a test has a path");
+        let construct = test
+            .rsplit_once("::")
+            .and_then(|(path, _)| constructs.get(path));
+        match construct {
+            Some(construct) if missing.remove(test) => {
+                let found = difference(construct, test, &verdict);
+                let known = known.iter().find(|it| test.starts_with(**it));
+                match (found, known) {
+                    (Some(_), Some(known)) => _ = unknown.remove(known),
+                    (found, _) => differences.extend(found),
+                }
+            }
+            _ => differences.push(format!("{test}: not in the sources")),
+        }
+    }
+    differences.extend(missing.iter().map(|test| format!("{test}: no verdict")));
+    differences.extend(unknown.iter().map(|it| format!("{it}: seen as what it is")));
+    assert!(
+        differences.is_empty(),
+        "{} of {tests} tests differ:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+}
+
+#[test]
+fn each_construct_is_seen_as_what_it_is() {
+    // LLVM's pass ignores accesses whose size is no power of two, such as the one that this read is
+    // compiled to.
+    let volatile = "volatile::read_volatile_of_an_array";
+    // rustc also loads the payload beside the discriminant, and uses the discriminant alone.
+    let beside = "pairs::discriminant_beside";
+    assert_seen(&[], &[volatile, beside]);
+}
+
+#[test]
+fn so_it_is_in_optimised_code() {
+    let volatile = "volatile::read_volatile_of_an_array";
+    // Three bytes are one number for LLVM.
+    let odd = "numbers::bytes_read";
+    // Functions that end in a jump have no frame, and equal functions are one: the place is that of
+    // their caller in the harness.
+    let jumps = [
+        "cells::rc_downgrade",
+        "drops::box_dropped",
+        "safe::read_by_reference",
+    ];
+    assert_seen(&["--release"], &[&[volatile, odd][..], &jumps].concat());
+}
