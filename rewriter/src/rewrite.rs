@@ -1,6 +1,6 @@
 //! The edits of a file, and their effect on its text and columns.
 
-use crate::borrows::Site;
+use crate::access::Site;
 use crate::edit::Edit;
 use crate::source::start_of_text;
 
@@ -9,7 +9,8 @@ use crate::source::start_of_text;
 pub struct Rewrite {
     /// The edits in ascending order of offset. Edits at one offset are in the order of their texts.
     pub edits: Vec<Edit>,
-    /// The borrows, if they were requested, in the order of the text, with outer sites first.
+    /// The memory accesses, if they were requested, in the order of the text, with outer sites
+    /// first.
     pub sites: Vec<Site>,
     /// The number of marks.
     pub marks: usize,
@@ -39,7 +40,7 @@ impl Rewrite {
     }
 
     /// Returns the innermost site at a place of the rewritten text, among the sites that report
-    /// their borrow.
+    /// their access.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc.
     pub fn site_at(&self, source: &str, line: usize, column: usize) -> Option<&Site> {
@@ -66,7 +67,7 @@ impl Rewrite {
     /// Returns the line and column in the original text of a place in the rewritten text.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc. A place within text that
-    /// reports a borrow has the place of its site. A place within other inserted text has the
+    /// reports an access has the place of its site. A place within other inserted text has the
     /// place of the next original character.
     pub fn original_place(&self, source: &str, line: usize, column: usize) -> (usize, usize) {
         let Some(start) = start_of_line(source, line) else {

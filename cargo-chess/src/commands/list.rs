@@ -37,11 +37,9 @@ pub(crate) enum Line<'a> {
         overlay: bool,
         /// The parts that are outside control, with one sentence for each.
         outside: &'a [String],
-        /// Its references to raw memory, if the build is watched. A reference is a use of the
-        /// memory, but has no code. So it is watched by a change of the source text, and every load
-        /// and store by instrumentation.
+        /// The coverage of its memory accesses, if they are reported.
         #[serde(skip_serializing_if = "Option::is_none")]
-        references: Option<References>,
+        accesses: Option<Accesses>,
     },
     /// A test.
     Test {
@@ -60,23 +58,23 @@ pub(crate) enum Line<'a> {
     },
 }
 
-/// The references to raw memory that a package's unsafe code creates.
+/// The memory accesses in a package's unsafe code.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct References {
-    /// The number of references in its sources.
+pub(crate) struct Accesses {
+    /// The number of accesses in its sources.
     found: usize,
-    /// The number of watched references.
-    watched: usize,
+    /// The number of reported accesses.
+    told: usize,
     /// The numbers of the others, by reason.
     left: BTreeMap<String, usize>,
 }
 
-impl References {
+impl Accesses {
     fn of(coverage: &Coverage) -> Self {
         let left = coverage.left.iter();
         Self {
             found: coverage.found,
-            watched: coverage.watched,
+            told: coverage.watched,
             left: left.map(|(why, count)| (why.to_string(), *count)).collect(),
         }
     }
@@ -111,7 +109,7 @@ struct ListedPackage<'a> {
     overlay: bool,
     /// The parts that are outside control.
     outside: Vec<String>,
-    /// The coverage of its references to raw memory, if the build is watched.
+    /// The coverage of its memory accesses, if they are reported.
     coverage: Option<Coverage>,
 }
 
@@ -152,11 +150,7 @@ fn for_people(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String {
         };
         let _ = writeln!(text, "    {title:width$}  {policy:7}  ({why}{overlay})");
         if let Some(coverage) = package.coverage.as_ref().filter(|it| it.found > 0) {
-            let _ = writeln!(
-                text,
-                "    {:width$}  every load and store is watched, and {coverage}",
-                ""
-            );
+            let _ = writeln!(text, "    {:width$}  {coverage}", "");
         }
         for outside in &package.outside {
             let _ = writeln!(text, "    {:width$}  outside control: {outside}", "");
@@ -186,7 +180,7 @@ fn for_machines(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String 
         why: it.package.why.to_string(),
         overlay: it.overlay,
         outside: &it.outside,
-        references: it.coverage.as_ref().map(References::of),
+        accesses: it.coverage.as_ref().map(Accesses::of),
     });
     let tests = tests.iter().map(|test| Line::Test {
         package: &test.id.package,

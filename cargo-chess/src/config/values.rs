@@ -123,7 +123,7 @@ named! {
 }
 
 named! {
-    /// The treatment of accesses to plain memory.
+    /// The treatment of accesses to plain memory in unsafe code.
     MemoryAccesses, "memory-accesses", {
         /// They are ignored.
         Ignore = "ignore",

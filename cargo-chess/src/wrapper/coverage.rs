@@ -1,5 +1,4 @@
-//! The share of a package's references to raw memory that are reported, and the reasons for the
-//! others.
+//! The share of a package's memory accesses that are reported, and the reasons for the others.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,26 +12,26 @@ use super::instructions::PackageInstructions;
 use super::rejected_sites::RejectedSites;
 use super::rewriting::Rewriting;
 
-/// The references to raw memory that unsafe code of a package creates.
+/// The accesses in unsafe code of a package.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Coverage {
-    /// The number of all references.
+    /// The number of all accesses.
     pub(crate) found: usize,
-    /// The number of reported references.
+    /// The number of reported accesses.
     pub(crate) watched: usize,
-    /// The numbers of references that are not reported, by reason.
+    /// The numbers of accesses that are not reported, by reason.
     pub(crate) left: BTreeMap<Left, usize>,
 }
 
 impl Coverage {
-    /// Counts the references in the files that the package was compiled from. Returns `None` if the
-    /// package should report none.
+    /// Counts the accesses in the files that the package was compiled from. Returns `None` if the
+    /// package should report no accesses.
     pub(crate) fn of<'a>(
         package: &PackageInstructions,
         sources: &Utf8Path,
         files: impl Iterator<Item = &'a Utf8Path>,
     ) -> io::Result<Option<Self>> {
-        if !package.borrows {
+        if !package.tells {
             return Ok(None);
         }
         let names: Vec<&Utf8Path> = files
@@ -55,16 +54,17 @@ impl Coverage {
         for inside in names {
             let text = fs::read_to_string(package.root.join(inside));
             let rewrite = text.ok().and_then(|text| rewriting.of_file(inside, &text));
-            // A file that could not be read was compiled unchanged, and its references are unknown.
+            // A file that could not be read was compiled unchanged, and its accesses are unknown.
             for site in rewrite
                 .and_then(Result::ok)
                 .into_iter()
                 .flat_map(|it| it.sites)
             {
-                coverage.found += 1;
+                let accesses = 1 + site.pointers;
+                coverage.found += accesses;
                 match site.left {
-                    None => coverage.watched += 1,
-                    Some(left) => *coverage.left.entry(left).or_default() += 1,
+                    None => coverage.watched += accesses,
+                    Some(left) => *coverage.left.entry(left).or_default() += accesses,
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Coverage {
     }
 }
 
-/// `5 of 7 references to raw memory (1 within a macro, 1 did not compile)`.
+/// `5 of 7 memory accesses in unsafe code are watched (1 within a macro, 1 did not compile)`.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -80,7 +80,10 @@ impl fmt::Display for Coverage {
             watched,
             left,
         } = self;
-        write!(f, "{watched} of {found} references to raw memory")?;
+        write!(
+            f,
+            "{watched} of {found} memory accesses in unsafe code are watched"
+        )?;
         let left: Vec<_> = left
             .iter()
             .map(|(why, count)| format!("{count} {why}"))

@@ -180,10 +180,26 @@ const RULES: &[Rule] = &[
     ),
     (
         &["ptr"],
-        &["drop_in_place", "*", "self"],
+        &[
+            "read",
+            "read_unaligned",
+            "read_volatile",
+            "write",
+            "write_unaligned",
+            "write_volatile",
+            "write_bytes",
+            "copy",
+            "copy_nonoverlapping",
+            "swap",
+            "swap_nonoverlapping",
+            "replace",
+            "drop_in_place",
+            "*",
+            "self",
+        ],
         Some((
             Treatment::Redirected,
-            "`drop_in_place` announces the dropped value to the engine",
+            "the shims announce the accessed memory to the engine",
         )),
     ),
     (

@@ -109,7 +109,21 @@ const MODULES: &[Module] = &[
         real: "std/ptr",
         shim: "shim/ptr",
         kept: &[],
-        only: &["drop_in_place"],
+        only: &[
+            "copy",
+            "copy_nonoverlapping",
+            "drop_in_place",
+            "read",
+            "read_unaligned",
+            "read_volatile",
+            "replace",
+            "swap",
+            "swap_nonoverlapping",
+            "write",
+            "write_bytes",
+            "write_unaligned",
+            "write_volatile",
+        ],
     },
 ];
 

@@ -108,7 +108,8 @@ fn difference(construct: &Construct, test: &str, verdict: &Value) -> Option<Stri
 fn assert_seen(profile: &[&str], known: &[&str]) {
     let workspace = Workspace::shared("accesses");
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
-    let run = workspace.chess(&[&args, profile].concat()).run();
+    let run = workspace.chess(&[&args, profile].concat());
+    let run = run.env("CHESS_INSTRUMENT", "1").run();
     run.assert_code(100);
     let constructs = constructs();
     let mut missing: BTreeSet<_> = constructs

@@ -10,15 +10,16 @@ use crate::sources::Rewritten;
 #[derive(Default)]
 struct Counts {
     found: usize,
-    reported: usize,
+    told: usize,
     left: BTreeMap<Left, usize>,
 }
 
 impl Counts {
     fn add(&mut self, site: &Site) {
-        self.found += 1;
+        let accesses = 1 + site.pointers;
+        self.found += accesses;
         match site.left {
-            None => self.reported += 1,
+            None => self.told += accesses,
             Some(left) => *self.left.entry(left).or_default() += 1,
         }
     }
@@ -49,14 +50,10 @@ pub(crate) fn of(all: &[Rewritten]) -> String {
 }
 
 fn row(name: &str, counts: &Counts, reaches: Option<usize>) -> String {
-    let Counts {
-        found,
-        reported,
-        left,
-    } = counts;
-    let mut row = format!("{name:28} {found:5} found {reported:5} reported");
+    let Counts { found, told, left } = counts;
+    let mut row = format!("{name:28} {found:5} found {told:5} told");
     if *found > 0 {
-        let percent = reported * 1000 / found;
+        let percent = told * 1000 / found;
         write!(row, " {:3}.{} %", percent / 10, percent % 10).expect("memory takes every byte");
     }
     for (left, count) in left {
