@@ -1,4 +1,4 @@
-//! The calls in the machine code of a linked program, and what they call.
+//! The calls in the machine code of a linked program, and their targets.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +16,7 @@ const HOOK: &str = "__tsan_";
 /// C functions that the runtime defines as hooks, too: LLVM's pass announces no comparison.
 const COMPARISONS: &[&str] = &["memcmp", "bcmp"];
 
-/// What a hook announces.
+/// The access that a hook announces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hook {
     /// A read of this number of bytes by one instruction.
@@ -109,7 +109,7 @@ impl<'a> Program<'a> {
         &self.functions
     }
 
-    /// What an instruction calls. Returns `None` if it is no call.
+    /// The target of a call. Returns `None` if the instruction is no call.
     pub(super) fn called_by(&self, instruction: &Instruction) -> Option<Target> {
         match instruction.flow_control() {
             FlowControl::Call | FlowControl::IndirectCall => Some(self.target(instruction)),
@@ -117,8 +117,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// What an instruction jumps to if that is not in the function of `code`, as for the last call
-    /// of an optimised function.
+    /// The target of a jump out of `code`, such as the last call of an optimised function. Returns
+    /// `None` if the instruction is no such jump.
     pub(super) fn left_by(&self, instruction: &Instruction, code: &Function<'_>) -> Option<Target> {
         match instruction.flow_control() {
             FlowControl::IndirectBranch => Some(self.target(instruction)),

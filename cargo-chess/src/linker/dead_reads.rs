@@ -31,7 +31,7 @@ pub(super) struct DeadRead {
     pub(super) other: usize,
 }
 
-/// Finds the dead reads of a function. `targets` has what each instruction calls.
+/// Finds the dead reads of a function. `targets` has the target of each call.
 pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> Vec<DeadRead> {
     let is_read = |it: &&Option<Target>| matches!(it, Some(Target::Hook(Hook::Read(_))));
     if targets.iter().filter(is_read).count() < 2 || !is_unoptimised(instructions) {
@@ -105,7 +105,7 @@ fn are_halves(first: &Read, second: &Read) -> bool {
 /// An unknown number with a known one added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Value {
-    /// Which unknown number. It is the frame pointer's value if this is 0.
+    /// A number for each unknown number; 0 for the value of the frame pointer.
     origin: u32,
     offset: i64,
 }
@@ -131,16 +131,18 @@ struct Read {
     leads_to_decision: bool,
 }
 
-/// What the code after an announcement has of its load.
+/// The load that belongs to an announcement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Load {
+    /// There is none.
     None,
-    /// There are loads that may be it.
+    /// Some loads may be it.
     Unclear,
+    /// It was found.
     Found,
 }
 
-/// What the code after an announcement has.
+/// The properties of the code after an announcement.
 #[derive(Clone, Copy, Default)]
 struct After {
     has_comparison: bool,
@@ -160,7 +162,7 @@ struct Walk {
     blocks: Vec<Vec<Read>>,
     /// Whether the load of the last read may still come.
     is_open: bool,
-    /// What follows the last read.
+    /// The code after the last read.
     after: After,
 }
 

@@ -45,7 +45,7 @@ fn table(program: &[u8]) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(code.table(&program, &lines).into_bytes()))
 }
 
-/// What the code of the program's own functions does.
+/// The calls and jumps in the program's own functions.
 struct Code {
     calls: Vec<Call>,
     /// The jumps out of the functions that have any, by the functions' addresses. A function to
@@ -139,7 +139,7 @@ impl Code {
             let entry = match line.owner {
                 Owner::Program => entry,
                 Owner::Std => entry.of_library(),
-                // The runtime itself reports what the program accesses by it.
+                // The runtime announces the accesses that it makes for the program.
                 Owner::Runtime => entry.ignored(),
             };
             let entry = if call.is_dead { entry.ignored() } else { entry };

@@ -67,7 +67,7 @@ impl<'a> DebugInfo<'a> {
 }
 
 impl<'a> SourceLines<'a> {
-    /// Reads what is needed to look lines up.
+    /// Reads the units of the debug information.
     pub(super) fn new(info: &'a DebugInfo<'_>) -> io::Result<Self> {
         let borrow = || info.0.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
         let (given, own) = of_units(&borrow());
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_build_scripts_write_is_generated() {
+    fn files_of_build_scripts_are_generated() {
         for (name, expected) in [
             ("target/debug/build/app-a6ac7bfb06568b75/out/gen.rs", true),
             (

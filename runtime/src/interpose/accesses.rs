@@ -123,7 +123,7 @@ macro_rules! functions {
 }
 
 functions! {
-    "__tsan_memcpy", copy_nonoverlapping;
+    "__tsan_memcpy", copy;
     "__tsan_memmove", copy;
     "__tsan_memset", fill;
     "memcmp", compare;
@@ -138,19 +138,6 @@ global_asm!(
     ".size __tsan_init,.-__tsan_init",
 );
 
-unsafe extern "C" fn copy_nonoverlapping(
-    to: *mut u8,
-    from: *const u8,
-    size: usize,
-    address: usize,
-    frame: usize,
-) -> *mut u8 {
-    announce_copy(to, from, size, Caller { address, frame });
-    // SAFETY: the caller calls `memcpy`.
-    unsafe { core::ptr::copy_nonoverlapping(from, to, size) };
-    to
-}
-
 unsafe extern "C" fn copy(
     to: *mut u8,
     from: *const u8,
@@ -158,8 +145,10 @@ unsafe extern "C" fn copy(
     address: usize,
     frame: usize,
 ) -> *mut u8 {
-    announce_copy(to, from, size, Caller { address, frame });
-    // SAFETY: the caller calls `memmove`.
+    let caller = Caller { address, frame };
+    announce_range(from.addr(), size, false, caller);
+    announce_range(to.addr(), size, true, caller);
+    // SAFETY: the caller calls `memcpy` or `memmove`.
     unsafe { core::ptr::copy(from, to, size) };
     to
 }
@@ -192,11 +181,6 @@ unsafe extern "C" fn compare(
     }
     // SAFETY: the caller calls `memcmp`.
     unsafe { real::memcmp(left.cast(), right.cast(), size) }
-}
-
-fn announce_copy(to: *mut u8, from: *const u8, size: usize, caller: Caller) {
-    announce_range(from.addr(), size, false, caller);
-    announce_range(to.addr(), size, true, caller);
 }
 
 fn announce_range(address: usize, size: usize, is_write: bool, caller: Caller) {

@@ -195,7 +195,7 @@ pub(crate) fn of_call(address: usize) -> Option<Place> {
 /// The line of the innermost caller of code of the library that is outside the library. `place` is
 /// that of the code, and `frame` the frame pointer of its function, on a stack that ends at `end`.
 /// If no such caller is found, the result is the line of the code itself. `None` if the caller is the
-/// runtime, which reports itself what the program accesses by it.
+/// runtime, which announces the accesses that it makes for the program.
 pub(crate) fn outside_library(
     place: Place,
     frame: usize,

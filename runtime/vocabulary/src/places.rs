@@ -37,7 +37,7 @@ const LIBRARY: u32 = 1 << 31;
 const IGNORED: u32 = 1 << 30;
 const INDEX: u32 = IGNORED - 1;
 
-/// What the table says about a return address.
+/// The entry of a return address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry(u32);
 
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_table_is_read_as_it_was_written() {
         let bytes = table();
         assert!(bytes.len().is_multiple_of(8));
         let places = Places::new(&bytes).expect("a table");

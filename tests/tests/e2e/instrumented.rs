@@ -1,5 +1,5 @@
-//! Loads and stores of the whole build: each construct of the fixture `accesses` is seen as what it
-//! is, in its place.
+//! Loads and stores of the whole build: each construct of the fixture `accesses` is a read, a write
+//! or neither, on its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -73,7 +73,7 @@ fn constructs() -> BTreeMap<String, Construct> {
     constructs
 }
 
-/// Returns the difference of a verdict from what is expected of its construct.
+/// Returns the difference of a verdict from the expectation of its construct.
 fn difference(construct: &Construct, test: &str, verdict: &Value) -> Option<String> {
     let races = test.contains("::writes::") || test.ends_with("::reads::against_a_write");
     let (outcome, kind) = if races {
@@ -137,7 +137,7 @@ fn assert_seen(profile: &[&str], known: &[&str]) {
         }
     }
     differences.extend(missing.iter().map(|test| format!("{test}: no verdict")));
-    differences.extend(unknown.iter().map(|it| format!("{it}: seen as what it is")));
+    differences.extend(unknown.iter().map(|it| format!("{it}: no test differs")));
     assert!(
         differences.is_empty(),
         "{} of {tests} tests differ:\n{}",
@@ -147,7 +147,7 @@ fn assert_seen(profile: &[&str], known: &[&str]) {
 }
 
 #[test]
-fn each_construct_is_seen_as_what_it_is() {
+fn each_construct_is_a_read_a_write_or_neither() {
     // LLVM's pass ignores accesses whose size is no power of two, such as the one that this read is
     // compiled to.
     let volatile = "volatile::read_volatile_of_an_array";
@@ -157,7 +157,7 @@ fn each_construct_is_seen_as_what_it_is() {
 }
 
 #[test]
-fn so_it_is_in_optimised_code() {
+fn each_construct_keeps_its_kind_in_optimised_code() {
     let volatile = "volatile::read_volatile_of_an_array";
     // Three bytes are one number for LLVM.
     let odd = "numbers::bytes_read";

@@ -116,7 +116,7 @@ fn built(args: &[&str]) -> tempfile::TempDir {
     directory
 }
 
-/// What a table has.
+/// The entries of a table.
 struct Found {
     /// The lines of `src/main.rs`.
     own: Vec<usize>,
