@@ -5,9 +5,9 @@
 //! a line break. The line numbers, the comments and all other text of the file therefore stay
 //! unchanged.
 //!
-//! - **Accesses** ([`Accesses`]) are the places where unsafe code accesses memory. The inserted
-//!   code reports the place to the engine before the access. Each site has an identity that does
-//!   not depend on the edits, so that a site whose edit does not compile can be left out.
+//! - **Borrows** ([`Borrows`]) are the places where unsafe code creates a reference to raw memory.
+//!   The inserted code reports the reference to the engine. Each site has an identity that does not
+//!   depend on the edits, so that a site whose edit does not compile can be left out.
 //! - **Marks** ([`MARK`]) announce that control is in the package's own code again. The engine
 //!   treats all operations of a trusted package within one call as one step, and does not see that
 //!   a call returns. A mark between two statements makes two calls two steps.
@@ -19,32 +19,32 @@
 
 #![forbid(unsafe_code)]
 
-mod access;
 mod asm;
 mod audit;
 mod body;
+mod borrows;
 mod calls;
 mod data;
-mod declarations;
 mod edit;
 mod edition_2015;
 mod entries;
 mod extent;
 mod lines;
 mod marks;
+mod mutable_statics;
 mod references;
 mod rewrite;
 mod source;
 mod subjects;
 mod visitor;
 
-pub use access::{Accesses, Kind, Left, Site, SiteId};
 pub use asm::{Asm, inline_asm};
 pub use audit::{Meaning, Reach, Treatment, audit};
-pub use declarations::Declarations;
+pub use borrows::{Borrows, Kind, Left, Site, SiteId};
 pub use edit::{Edit, MARK};
 pub use entries::EntrySplice;
 pub use lines::module_lines;
+pub use mutable_statics::MutableStatics;
 pub use references::{Reference, references};
 pub use rewrite::Rewrite;
 pub use source::SyntaxError;
@@ -62,8 +62,8 @@ pub struct Request<'a> {
     pub marks: bool,
     /// The lines, from 1, in which statements are marked. An empty list means all lines.
     pub lines: &'a [RangeInclusive<usize>],
-    /// The accesses to report, if any. Only those in the lines of the marks are reported.
-    pub accesses: Option<Accesses<'a>>,
+    /// The borrows to report, if any. Only those in the lines of the marks are reported.
+    pub borrows: Option<Borrows<'a>>,
     /// Statements to insert at the start of functions.
     pub entries: &'a [EntrySplice<'a>],
 }
@@ -78,8 +78,8 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
     let lines = (!request.lines.is_empty()).then(|| Lines::new(text, request.lines));
     let mut rewrite = Rewrite::default();
     let mut openings = Vec::new();
-    if let Some(accesses) = &request.accesses {
-        let found = access::find(&source, &file, accesses, lines.as_ref());
+    if let Some(borrows) = &request.borrows {
+        let found = borrows::find(&source, &file, borrows, lines.as_ref());
         rewrite.sites = found.sites;
         rewrite.edits = found.closings;
         openings = found.openings;
@@ -102,8 +102,8 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
             .extend(places.into_iter().map(|at| splice.edit(at)));
     }
     rewrite.edits.append(&mut openings);
-    // The sort is stable: at one offset, accesses end first, then come marks, then entries, and
-    // accesses begin last.
+    // The sort is stable: at one offset, borrows end first, then come marks, then entries, and
+    // borrows begin last.
     rewrite.edits.sort_by_key(|edit| edit.at);
     Ok(rewrite)
 }

@@ -1,6 +1,6 @@
 //! The edits of a file, and their effect on its text and columns.
 
-use crate::access::Site;
+use crate::borrows::Site;
 use crate::edit::Edit;
 use crate::source::start_of_text;
 
@@ -9,8 +9,7 @@ use crate::source::start_of_text;
 pub struct Rewrite {
     /// The edits in ascending order of offset. Edits at one offset are in the order of their texts.
     pub edits: Vec<Edit>,
-    /// The memory accesses, if they were requested, in the order of the text, with outer sites
-    /// first.
+    /// The borrows, if they were requested, in the order of the text, with outer sites first.
     pub sites: Vec<Site>,
     /// The number of marks.
     pub marks: usize,
@@ -40,7 +39,7 @@ impl Rewrite {
     }
 
     /// Returns the innermost site at a place of the rewritten text, among the sites that report
-    /// their access.
+    /// their borrow.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc.
     pub fn site_at(&self, source: &str, line: usize, column: usize) -> Option<&Site> {
@@ -67,7 +66,7 @@ impl Rewrite {
     /// Returns the line and column in the original text of a place in the rewritten text.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc. A place within text that
-    /// reports an access has the place of its site. A place within other inserted text has the
+    /// reports a borrow has the place of its site. A place within other inserted text has the
     /// place of the next original character.
     pub fn original_place(&self, source: &str, line: usize, column: usize) -> (usize, usize) {
         let Some(start) = start_of_line(source, line) else {

@@ -1,22 +1,18 @@
 //! The sites of a file, their identities, and the reasons to leave some unchanged.
 
-use rewriter::{Accesses, Declarations, Kind, Left, Request, Rewrite, Site, SiteId, rewrite};
+use rewriter::{Borrows, Kind, Left, MutableStatics, Request, Rewrite, Site, SiteId, rewrite};
 
-fn declarations(texts: &[&str]) -> Declarations {
-    let mut declarations = Declarations::default();
+fn statics(texts: &[&str]) -> MutableStatics {
+    let mut statics = MutableStatics::default();
     for text in texts {
-        declarations.add(text).unwrap();
+        statics.add(text).unwrap();
     }
-    declarations
+    statics
 }
 
-fn find(text: &str, declarations: &Declarations, without: &[SiteId]) -> Rewrite {
+fn find(text: &str, statics: &MutableStatics, without: &[SiteId]) -> Rewrite {
     let request = Request {
-        accesses: Some(Accesses {
-            declarations,
-            without,
-            only_borrows: false,
-        }),
+        borrows: Some(Borrows { statics, without }),
         ..Request::default()
     };
     let found = rewrite(text, &request).unwrap();
@@ -27,7 +23,7 @@ fn find(text: &str, declarations: &Declarations, without: &[SiteId]) -> Rewrite 
 /// Returns the sites and edits in the body of an unsafe function.
 fn found(statements: &str) -> Rewrite {
     let text = in_function(statements);
-    find(&text, &declarations(&[&text]), &[])
+    find(&text, &statics(&[&text]), &[])
 }
 
 fn in_function(statements: &str) -> String {
@@ -50,197 +46,188 @@ fn sites(statements: &str) -> Vec<(Kind, usize, Option<Left>)> {
 }
 
 fn unchanged(text: &str) {
-    let all = declarations(&[text]);
+    let all = statics(&[text]);
     assert_eq!(find(text, &all, &[]).apply(text), text);
 }
 
+#[track_caller]
+fn has_no_site(statements: &str) {
+    assert_eq!(sites(statements), [], "{statements}");
+}
+
 #[test]
-fn places_are_told_of_before_they_are_read() {
-    assert_eq!(body("x = *p;"), "x = ({__chess::read(&raw const *p);*p});");
+fn references_to_places_are_reported() {
     assert_eq!(
-        body("f((*p).a.0[i + 1])"),
-        "f(({__chess::read(&raw const (*p).a.0[i + 1]);(*p).a.0[i + 1]}))"
+        body("f(&*p, &mut *p)"),
+        "f(&*__chess::borrow(&raw const *p), &mut *__chess::borrow_mut(&raw mut *p))"
     );
     assert_eq!(
-        body("x = (*(*p).next).a;"),
-        "x = ({__chess::read(&raw const (*p).next);__chess::read(&raw const (*(*p).next).a);(*(*p).next).a});"
+        body("x = &(*(*p).next).a.0[i + 1];"),
+        "x = &*__chess::borrow(&raw const (*(*p).next).a.0[i + 1]);"
     );
     assert_eq!(
-        body("x = (*p)[f()];"),
-        "x = (*__chess::read(&raw const (*p)[f()]));"
+        body("x = &(*p)[f(&mut *q)];"),
+        "x = &*__chess::borrow(&raw const (*p)[f(&mut *__chess::borrow_mut(&raw mut *q))]);"
     );
 }
 
 #[test]
-fn what_computes_a_pointer_is_evaluated_once() {
+fn bindings_by_reference_are_reported_if_they_borrow_the_whole_place() {
     assert_eq!(
-        body("x = *c.get();"),
-        "x = *match (c.get()){__chess_p=>{__chess::read(&raw const *__chess_p);__chess_p}};"
+        body("let ref x = *p; let ref mut y: u8 = (*p).a;"),
+        "let ref x = *__chess::borrow(&raw const *p); let ref mut y: u8 = *__chess::borrow_mut(&raw mut (*p).a);"
+    );
+    assert_eq!(
+        body("match *p { ref x if f(x) => 1, _ => 2 }"),
+        "match *__chess::borrow(&raw const *p) { ref x if f(x) => 1, _ => 2 }"
+    );
+    has_no_site("if let A(ref mut x) = *p {} match *p { A => 1, ref x => 2 }");
+    has_no_site("let B { ref x, y } = *p; let ref x @ Some(_) = *p else { return };");
+}
+
+#[test]
+fn code_that_computes_a_pointer_is_evaluated_once() {
+    assert_eq!(
+        body("x = &*c.get();"),
+        "x = &*match (c.get()){__chess_p=>{__chess::borrow(&raw const *__chess_p);__chess_p}};"
     );
     assert_eq!(
         body("&mut (*c.get()).a"),
         "&mut (*match (c.get()){__chess_p=>{__chess::borrow_mut(&raw const (*__chess_p).a);__chess_p}}).a"
     );
     assert_eq!(
-        body("(*c.get()).a.f(*p)"),
-        "(*match (c.get()){__chess_p=>{__chess::receive(&raw const (*__chess_p).a);__chess_p}}).a.f(({__chess::read(&raw const *p);*p}))"
+        body("&mut (*c.get(&*p))[f()]"),
+        "&mut *__chess::borrow_mut(&raw mut (*c.get(&*__chess::borrow(&raw const *p)))[f()])"
     );
 }
 
 #[test]
-fn places_stay_places() {
+fn methods_are_reported_before_they_are_called() {
     assert_eq!(
-        body("*p = 1; *p += 1;"),
-        "*__chess::write(&raw mut *p) = 1; *__chess::update(&raw mut *p) += 1;"
+        body("p.as_ref(); p.add(1).as_mut();"),
+        "({__chess::borrow_through(&raw const p);},p.as_ref()).1; (match (p.add(1)){__chess_p=>{__chess::borrow_mut_through(&raw const __chess_p);__chess_p}}).as_mut();"
     );
     assert_eq!(
-        body("(*p, [*q]) = x"),
-        "(*__chess::write(&raw mut *p), [*__chess::write(&raw mut *q)]) = x"
+        body("(*p).slot[i].drop_in_place()"),
+        "({__chess::drop_through(&raw const (*p).slot[i]);},(*p).slot[i].drop_in_place()).1"
     );
     assert_eq!(
-        body("f(&*p, &mut *p)"),
-        "f(&*__chess::borrow(&raw const *p), &mut *__chess::borrow_mut(&raw mut *p))"
+        body("(*c.get()).slot.assume_init_mut()"),
+        "(*match (c.get()){__chess_p=>{__chess::borrow_mut_through(&raw const (*__chess_p).slot);__chess_p}}).slot.assume_init_mut()"
     );
     assert_eq!(
-        body("if let A(ref mut x) = *p {} match *p { A => 1, _ => 2 }"),
-        "if let A(ref mut x) = *__chess::borrow_mut(&raw mut *p) {} match *__chess::inspect(&raw const *p) { A => 1, _ => 2 }"
+        body("(p as *mut u8).as_ref()"),
+        "(match ((p as *mut u8)){__chess_p=>{__chess::borrow_through(&raw const __chess_p);__chess_p}}).as_ref()"
     );
-    assert_eq!(
-        body("*(*p).next = 1"),
-        "*__chess::write({__chess::read(&raw const (*p).next);&raw mut *(*p).next}) = 1"
-    );
+    let names = [
+        ("as_ref_unchecked", Kind::BorrowThrough),
+        ("assume_init_ref", Kind::BorrowThrough),
+        ("as_mut_unchecked", Kind::BorrowMutThrough),
+        ("assume_init_mut", Kind::BorrowMutThrough),
+        ("assume_init_drop", Kind::DropThrough),
+    ];
+    for (name, kind) in names {
+        assert_eq!(sites(&format!("p.{name}()")), [(kind, 3, None)]);
+        has_no_site(&format!("p.{name}(x)"));
+    }
 }
 
 #[test]
-fn methods_are_told_of_before_they_are_called() {
-    assert_eq!(
-        body("p.read(); p.add(1).write(x);"),
-        "({__chess::read_through(&raw const p);},p.read()).1; (match (p.add(1)){__chess_p=>{__chess::write_through(&raw const __chess_p);__chess_p}}).write(x);"
-    );
-    assert_eq!(
-        body("p.copy_from(q, n)"),
-        "({__chess::copy_from_through(&raw const p,&q,n);},p.copy_from(q, n)).1"
-    );
-    assert_eq!(
-        body("self.ptr.copy_from(a[i], 1)"),
-        "({__chess::copy_from_through(&raw const self.ptr,&raw const a[i],1);},self.ptr.copy_from(a[i], 1)).1"
-    );
-    assert_eq!(
-        body("p.copy_from_nonoverlapping(q.add(1), n)"),
-        "({__chess::copy_from_through(&raw const p,&(q.add(1)),n);},p.copy_from_nonoverlapping(q.add(1), n)).1"
-    );
-    assert_eq!(
-        body("p.swap(&mut l); p.copy_to(&mut l.x, 1); p.copy_from(&l, 1);"),
-        "({__chess::swap_through(&raw const p,&(&raw mut l));},p.swap(&mut l)).1; \
-         ({__chess::copy_to_through(&raw const p,&(&raw mut l.x),1);},p.copy_to(&mut l.x, 1)).1; \
-         ({__chess::copy_from_through(&raw const p,&(&l),1);},p.copy_from(&l, 1)).1;"
-    );
-    assert_eq!(
-        body("(*p).slot.write(x)"),
-        "({__chess::write_through(&raw const (*p).slot);},(*p).slot.write(x)).1"
-    );
-    assert_eq!(
-        body("((*p).call)(x)"),
-        "({__chess::receive(&raw const ((*p).call));},((*p).call)(x)).1"
-    );
-    assert_eq!(
-        body("p.write(a, b); p.read(b); p.copy_from(q)"),
-        "p.write(a, b); p.read(b); p.copy_from(q)"
-    );
-}
-
-#[test]
-fn an_address_is_no_access_but_the_pointers_to_it_are() {
-    unchanged(
-        "unsafe fn f() { &raw const (*p).a; &raw mut *p; addr_of!((*p).a); let _ = *p; _ = *p; }",
-    );
-    assert_eq!(
-        body("x = addr_of!((*(*p).next).a); &raw const (*(*p).next).a"),
-        "x = ({__chess::read(&raw const (*p).next);addr_of!((*(*p).next).a)}); ({__chess::read(&raw const (*p).next);&raw const (*(*p).next).a})"
-    );
+fn loads_stores_and_addresses_are_no_sites() {
+    has_no_site("x = *p; *p = (*p).a; *p += 1; (*p, [*q]) = x; (*(*p).next).a");
+    has_no_site("p.read(); p.write(x); p.copy_from(q, n); p.replace(x); p.swap(q);");
+    has_no_site("(*p).f(); ((*p).call)(x); (*c.get()).push(1); match *p { A => 1, _ => 2 }");
+    has_no_site("&raw const (*p).a; &raw mut *p; addr_of!((*p).a); let _ = *p; _ = *p;");
+    has_no_site("f(&x, &mut x.y[1], &f(*p), &{ *p }, &a[*p])");
 }
 
 #[test]
 fn mutable_statics_of_the_whole_package_are_known() {
-    let text = "fn f() { unsafe { x = COUNT; m::COUNT += 1; TABLE[1] = 1; OTHER + HEAD.len() } }";
-    let all = declarations(&[
+    let text = "fn f() { unsafe { x = &COUNT; f(&mut m::COUNT); &mut TABLE[1]; &OTHER; HEAD.as_ref(); COUNT += 1; } }";
+    let all = statics(&[
         "static mut COUNT: u8 = 0; extern { static mut TABLE: [u8; 2]; } static OTHER: u8 = 1;",
-        "m! { static mut HEAD: u8 = 1; }",
+        "m! { static mut HEAD: *mut u8 = null_mut(); }",
     ]);
     assert_eq!(
         find(text, &all, &[]).apply(text),
-        "fn f() { unsafe { x = ({__chess::read(&raw const COUNT);COUNT}); *__chess::update(&raw mut m::COUNT) += 1; *__chess::write(&raw mut TABLE[1]) = 1; OTHER + ({__chess::receive(&raw const HEAD);},HEAD.len()).1 } }"
+        "fn f() { unsafe { x = &*__chess::borrow(&raw const COUNT); f(&mut *__chess::borrow_mut(&raw mut m::COUNT)); &mut *__chess::borrow_mut(&raw mut TABLE[1]); &OTHER; ({__chess::borrow_through(&raw const HEAD);},HEAD.as_ref()).1; COUNT += 1; } }"
     );
-    unchanged(text);
+    let none = find(text, &MutableStatics::default(), &[]);
+    assert_eq!(none.sites.len(), 1, "only the method is one");
 }
 
 #[test]
-fn only_unsafe_code_that_runs_is_looked_at() {
-    unchanged("fn f(p: &u8) -> u8 { *p }");
-    unchanged("unsafe fn f() { fn g(p: &u8) -> u8 { *p } }");
-    unchanged("#![no_implicit_prelude] unsafe fn f() { *p }");
-    let text = "const unsafe fn f() { *p } static X: u8 = unsafe { *p }; unsafe fn g() { const { unsafe { *p } } }";
+fn only_unsafe_code_that_runs_is_searched() {
+    unchanged("fn f(p: &u8) -> &u8 { p.as_ref(); &*p }");
+    unchanged("unsafe fn f() { fn g(p: &u8) -> &u8 { &*p } }");
+    unchanged("#![no_implicit_prelude] unsafe fn f() { &*p }");
+    let text = "const unsafe fn f() { &*p } static X: u8 = unsafe { &*p }; unsafe fn g() { const { unsafe { &*p } } }";
     unchanged(text);
-    let left = find(text, &Declarations::default(), &[]).sites;
+    let left = find(text, &MutableStatics::default(), &[]).sites;
     let left: Vec<_> = left.iter().map(|site| site.left).collect();
     assert_eq!(left, [Some(Left::Constant); 3]);
-    assert_eq!(body("|| *p"), "|| ({__chess::read(&raw const *p);*p})");
+    assert_eq!(body("|| &*p"), "|| &*__chess::borrow(&raw const *p)");
 }
 
 #[test]
-fn arguments_of_macros_are_looked_at() {
+fn arguments_of_macros_are_searched() {
     assert_eq!(
-        body("assert!(*p, \"no\"); assert_eq!(*p, 1); println!(\"{}\", *p); vec![*p]"),
-        "assert!(*__chess::inspect(&raw const *p), \"no\"); assert_eq!(*__chess::inspect(&raw const *p), 1); println!(\"{}\", *__chess::inspect(&raw const *p)); vec![*__chess::inspect(&raw const *p)]"
+        body("assert!(f(&*p), \"no\"); assert_eq!(&*p, &1); println!(\"{}\", x = &*p); vec![&*p]"),
+        "assert!(f(&*__chess::borrow(&raw const *p)), \"no\"); assert_eq!(&*__chess::borrow(&raw const *p), &1); println!(\"{}\", x = &*__chess::borrow(&raw const *p)); vec![&*__chess::borrow(&raw const *p)]"
     );
-    let text = "cfg_rt! { unsafe fn f() { *p = 1; } } cfg_if! { if #[cfg(x)] { unsafe fn g() { *p = 1; } } else { } }";
-    let told = find(text, &Declarations::default(), &[]).apply(text);
-    assert_eq!(told.matches("__chess::write").count(), 2, "{told}");
+    let text = "cfg_rt! { unsafe fn f() { &*p; } } cfg_if! { if #[cfg(x)] { unsafe fn g() { &*p; } } else { } }";
+    let rewritten = find(text, &MutableStatics::default(), &[]).apply(text);
+    assert_eq!(rewritten.matches("__chess::borrow").count(), 2);
     assert_eq!(
-        body("assert!(*p == 1); assert!((*p).f(\"\"))"),
-        "assert!(*__chess::inspect(&raw const *p) == 1, \"assertion failed: *p == 1\"); assert!((*p).f(\"\"))"
+        body("assert!(&*p == &1); assert!((&*p).f(\"\"))"),
+        "assert!(&*__chess::borrow(&raw const *p) == &1, \"assertion failed: &*p == &1\"); assert!((&*p).f(\"\"))"
     );
+    assert_eq!(sites("assert!((&*p).f(\"\"))")[0].2, Some(Left::Message));
     assert_eq!(
-        body("m!(*p, a * b, x as *const u8, u8 => *p, *p;)"),
-        "m!(*__chess::inspect(&raw const *p), a * b, x as *const u8, u8 => *p, *p;)"
+        body("m!(&*p, a * b, x as *const u8, u8 => &*p, &*p;)"),
+        "m!(&*__chess::borrow(&raw const *p), a * b, x as *const u8, u8 => &*p, &*p;)"
     );
+}
+
+#[test]
+fn borrows_in_unknown_tokens_are_counted() {
+    let left = Some(Left::Macro);
     assert_eq!(
-        sites("m!(u8 => *p); dbg!(*p)"),
+        sites("m!(u8 => &*p; &mut (*p).a); dbg!(p.as_ref(), *p)"),
         [
-            (Kind::Read, 10, Some(Left::Macro)),
-            (Kind::Read, 20, Some(Left::Macro))
+            (Kind::Borrow, 11, left),
+            (Kind::BorrowMut, 21, left),
+            (Kind::BorrowThrough, 36, left)
         ]
     );
-    let text = "macro_rules! m { ($p:expr) => { unsafe { *$p } } }";
+    has_no_site("m!(u8 => *p; &x; &*const u8; &mut *mut u8; a & *p; a && *p; &&*p; &f(*p); &)");
+    has_no_site("m!(u8 => p.as_ref(1); as_ref(); p.as_ref; p.read())");
+    let text = "macro_rules! m { ($p:expr) => { unsafe { &*$p } } ($($x:ty)&*) => { &*x } }";
     unchanged(text);
-    let sites = find(text, &Declarations::default(), &[]).sites;
+    let sites = find(text, &MutableStatics::default(), &[]).sites;
+    assert_eq!(sites.len(), 1);
     assert_eq!(sites[0].left, Some(Left::Macro));
 }
 
 #[test]
-fn what_cannot_be_told_of_is_left_with_a_reason() {
-    assert_eq!(
-        sites("let x = &*f().p;"),
-        [(Kind::Borrow, 10, Some(Left::Temporary))]
-    );
+fn a_site_that_cannot_be_reported_is_left_with_a_reason() {
+    let left = Some(Left::Temporary);
+    assert_eq!(sites("let x = &*f().p;"), [(Kind::Borrow, 10, left)]);
+    assert_eq!(sites("let x = m!(&*f().p);"), [(Kind::Borrow, 13, left)]);
     assert_eq!(sites("g(&*f().p);"), [(Kind::Borrow, 4, None)]);
     assert_eq!(
-        sites("(*p)[f()].g(); p.copy_to(q, f());"),
+        sites("(*p)[f()].as_ref(); f().p.as_mut();"),
         [
-            (Kind::Receive, 2, Some(Left::Computed)),
-            (Kind::CopyThrough, 18, Some(Left::Computed))
+            (Kind::BorrowThrough, 11, Some(Left::Computed)),
+            (Kind::BorrowMutThrough, 27, Some(Left::Computed))
         ]
     );
-    let text = "#[repr(C, packed(2))] pub(crate) struct P { pub wide: u64 } unsafe fn f() { (*p).wide = 1; x = (*p).wide; (*p).other = 1; }";
-    let sites = find(text, &declarations(&[text]), &[]).sites;
-    let left: Vec<_> = sites.iter().map(|site| site.left).collect();
-    assert_eq!(left, [Some(Left::Packed), None, None]);
 }
 
 #[test]
-fn sites_are_known_by_their_place_in_the_original_text() {
-    let text = "// é\nfn f() {\n    let ä = unsafe { (*p).a + p.read() };\n}\n";
-    let none = Declarations::default();
+fn sites_are_identified_by_their_place_in_the_original_text() {
+    let text = "// é\nfn f() {\n    let ä = unsafe { g(&(*p).a, p.as_ref()) };\n}\n";
+    let none = MutableStatics::default();
     let all = find(text, &none, &[]);
     let ids: Vec<_> = all.sites.iter().map(|site| site.id).collect();
     let id = |column, kind| SiteId {
@@ -248,58 +235,58 @@ fn sites_are_known_by_their_place_in_the_original_text() {
         column,
         kind,
     };
-    assert_eq!(ids, [id(23, Kind::Read), id(33, Kind::ReadThrough)]);
+    assert_eq!(ids, [id(26, Kind::Borrow), id(35, Kind::BorrowThrough)]);
     let one = find(text, &none, &ids[..1]);
     assert_eq!(one.sites[0].left, Some(Left::Refused));
     assert_eq!(
         one.apply(text),
         text.replace(
-            "p.read()",
-            "({__chess::read_through(&raw const p);},p.read()).1"
+            "p.as_ref()",
+            "({__chess::borrow_through(&raw const p);},p.as_ref()).1"
         )
     );
 }
 
 #[test]
-fn what_rustc_says_leads_to_the_innermost_site() {
-    let text = "fn f() {\n    unsafe { (*p).a.b(1, *q.get()) }\n}\n";
-    let all = find(text, &Declarations::default(), &[]);
-    let told = all.apply(text);
-    let line = told.lines().nth(1).unwrap();
+fn places_of_errors_lead_to_the_innermost_site() {
+    let text = "fn f() {\n    unsafe { (*p).a.as_ref().b(1, &*q.get()) }\n}\n";
+    let all = find(text, &MutableStatics::default(), &[]);
+    let rewritten = all.apply(text);
+    let line = rewritten.lines().nth(1).unwrap();
     let at = |part: &str| {
         let column = line.find(part).unwrap() + 1;
         let site = all.site_at(text, 2, column);
         site.map(|site| (site.id.kind, all.original_place(text, 2, column)))
     };
-    assert_eq!(at("__chess::receive"), Some((Kind::Receive, (2, 15))));
-    assert_eq!(at("(*p).a.b"), Some((Kind::Receive, (2, 14))));
-    assert_eq!(at("__chess::read"), Some((Kind::Read, (2, 26))));
-    assert_eq!(at("q.get"), Some((Kind::Read, (2, 27))));
+    let method = Kind::BorrowThrough;
+    assert_eq!(at("__chess::borrow_through"), Some((method, (2, 21))));
+    assert_eq!(at("(*p).a.as_ref"), Some((method, (2, 14))));
+    assert_eq!(at("__chess::borrow("), Some((Kind::Borrow, (2, 36))));
+    assert_eq!(at("q.get"), Some((Kind::Borrow, (2, 37))));
     assert_eq!(at("unsafe"), None);
 }
 
 #[test]
-fn text_of_several_lines_is_told_of_in_one() {
+fn text_of_several_lines_is_repeated_in_one() {
     assert_eq!(
-        body("x = (*p) // the first\n    .a;"),
-        "x = ({__chess::read(&raw const (* p) . a);(*p) // the first\n    .a});"
+        body("x = (*p) // the first\n    .a.as_ref();"),
+        "x = ({__chess::borrow_through(&raw const (* p) . a);},(*p) // the first\n    .a.as_ref()).1;"
     );
     assert_eq!(
-        body("x = (*c\n    .get())\n    .a;"),
-        "x = (*match (c\n    .get()){__chess_p=>{__chess::read(&raw const (* __chess_p) . a);__chess_p}})\n    .a;"
+        body("x = &(*c\n    .get())\n    .a;"),
+        "x = &(*match (c\n    .get()){__chess_p=>{__chess::borrow(&raw const (* __chess_p) . a);__chess_p}})\n    .a;"
     );
 }
 
 #[test]
-fn only_the_lines_that_are_asked_for_tell() {
-    let text = "unsafe fn f() {\n    *p = 1;\n    *p = 2;\n}\n";
-    let none = Declarations::default();
+fn only_the_requested_lines_are_reported() {
+    let text = "unsafe fn f() {\n    f(&*p);\n    g(&*p);\n}\n";
+    let none = MutableStatics::default();
     let request = Request {
         lines: &[3..=3],
-        accesses: Some(Accesses {
-            declarations: &none,
+        borrows: Some(Borrows {
+            statics: &none,
             without: &[],
-            only_borrows: false,
         }),
         ..Request::default()
     };
@@ -307,29 +294,31 @@ fn only_the_lines_that_are_asked_for_tell() {
     assert_eq!(found.sites.len(), 1);
     assert_eq!(
         found.apply(text),
-        text.replace("*p = 2", "*__chess::write(&raw mut *p) = 2")
+        text.replace("g(&*p)", "g(&*__chess::borrow(&raw const *p))")
     );
 }
 
 #[test]
-fn what_may_begin_a_file_and_ends_of_lines_do_not_matter() {
-    let text = "\u{feff}#!/bin/sh\r\nunsafe fn f() {\r\n    x = (*p)\r\n        .é;\r\n    *p = 1;\r\n}\r\n";
-    let told = find(text, &Declarations::default(), &[]);
+fn starts_of_files_and_ends_of_lines_do_not_matter() {
+    let text = "\u{feff}#!/bin/sh\r\nunsafe fn f() {\r\n    x = (*p)\r\n        .é.as_ref();\r\n    f(&*p);\r\n}\r\n";
+    let found = find(text, &MutableStatics::default(), &[]);
     assert_eq!(
-        told.apply(text),
-        "\u{feff}#!/bin/sh\r\nunsafe fn f() {\r\n    x = ({__chess::read(&raw const (* p) . é);(*p)\r\n        .é});\r\n    *__chess::write(&raw mut *p) = 1;\r\n}\r\n"
+        found.apply(text),
+        "\u{feff}#!/bin/sh\r\nunsafe fn f() {\r\n    x = ({__chess::borrow_through(&raw const (* p) . é);},(*p)\r\n        .é.as_ref()).1;\r\n    f(&*__chess::borrow(&raw const *p));\r\n}\r\n"
     );
-    let places: Vec<_> = told
+    let places: Vec<_> = found
         .sites
         .iter()
         .map(|it| (it.id.line, it.id.column))
         .collect();
-    assert_eq!(places, [(3, 10), (5, 5)]);
-    let text = "\u{feff}unsafe fn f() { *p = 1; }";
+    assert_eq!(places, [(4, 12), (5, 8)]);
+    let text = "\u{feff}unsafe fn f() { &*p; }";
     assert_eq!(
-        find(text, &Declarations::default(), &[]).sites[0].id.column,
-        17
+        find(text, &MutableStatics::default(), &[]).sites[0]
+            .id
+            .column,
+        18
     );
-    let text = "unsafe fn async(try: *mut Fn(u8)) { *await = 1; }";
-    assert_eq!(find(text, &Declarations::default(), &[]).sites.len(), 1);
+    let text = "unsafe fn async(try: *mut Fn(u8)) { &*await; }";
+    assert_eq!(find(text, &MutableStatics::default(), &[]).sites.len(), 1);
 }

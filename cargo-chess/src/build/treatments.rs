@@ -79,8 +79,7 @@ fn of_package(
             (inside, *policy == Policy::Preempt)
         })
         .collect();
-    instructions.tells = instructions.marks.iter().any(|(_, marked)| *marked);
-    instructions.only_borrows = is_instrumented;
+    instructions.borrows = is_instrumented && instructions.marks.iter().any(|(_, marked)| *marked);
     for overlay in overlays.iter().filter(|it| it.fits(package)) {
         instructions.replace.extend(overlay.replace.iter().cloned());
         instructions.entries.extend(overlay.entries.iter().cloned());

@@ -45,7 +45,7 @@ pub(crate) struct ExploreArgs {
     /// Memory model: sc [default: sc]
     #[arg(long, value_name = "MODEL", value_parser = ValueParser::<Memory>::of(Memory::NAMES), hide_possible_values = true)]
     pub memory: Option<Memory>,
-    /// Plain memory in unsafe code: ignore, watch (lines that race become scheduling points) or preempt [default: watch]
+    /// Plain memory: ignore, watch (lines that race become scheduling points) or preempt [default: watch]
     #[arg(long, value_name = "HOW", value_parser = ValueParser::<MemoryAccesses>::of(MemoryAccesses::NAMES), hide_possible_values = true)]
     pub memory_accesses: Option<MemoryAccesses>,
     /// Whether a data race is a failure: deny, warn or allow [default: deny]

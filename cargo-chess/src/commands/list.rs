@@ -37,9 +37,11 @@ pub(crate) enum Line<'a> {
         overlay: bool,
         /// The parts that are outside control, with one sentence for each.
         outside: &'a [String],
-        /// The coverage of its memory accesses, if they are reported.
+        /// Its references to raw memory, if the build is watched. A reference is a use of the
+        /// memory, but has no code. So it is watched by a change of the source text, and every load
+        /// and store by instrumentation.
         #[serde(skip_serializing_if = "Option::is_none")]
-        accesses: Option<Accesses>,
+        references: Option<References>,
     },
     /// A test.
     Test {
@@ -58,23 +60,23 @@ pub(crate) enum Line<'a> {
     },
 }
 
-/// The memory accesses in a package's unsafe code.
+/// The references to raw memory that a package's unsafe code creates.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Accesses {
-    /// The number of accesses in its sources.
+pub(crate) struct References {
+    /// The number of references in its sources.
     found: usize,
-    /// The number of reported accesses.
-    told: usize,
+    /// The number of watched references.
+    watched: usize,
     /// The numbers of the others, by reason.
     left: BTreeMap<String, usize>,
 }
 
-impl Accesses {
+impl References {
     fn of(coverage: &Coverage) -> Self {
         let left = coverage.left.iter();
         Self {
             found: coverage.found,
-            told: coverage.watched,
+            watched: coverage.watched,
             left: left.map(|(why, count)| (why.to_string(), *count)).collect(),
         }
     }
@@ -109,7 +111,7 @@ struct ListedPackage<'a> {
     overlay: bool,
     /// The parts that are outside control.
     outside: Vec<String>,
-    /// The coverage of its memory accesses, if they are reported.
+    /// The coverage of its references to raw memory, if the build is watched.
     coverage: Option<Coverage>,
 }
 
@@ -150,7 +152,11 @@ fn for_people(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String {
         };
         let _ = writeln!(text, "    {title:width$}  {policy:7}  ({why}{overlay})");
         if let Some(coverage) = package.coverage.as_ref().filter(|it| it.found > 0) {
-            let _ = writeln!(text, "    {:width$}  {coverage}", "");
+            let _ = writeln!(
+                text,
+                "    {:width$}  every load and store is watched, and {coverage}",
+                ""
+            );
         }
         for outside in &package.outside {
             let _ = writeln!(text, "    {:width$}  outside control: {outside}", "");
@@ -180,7 +186,7 @@ fn for_machines(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String 
         why: it.package.why.to_string(),
         overlay: it.overlay,
         outside: &it.outside,
-        accesses: it.coverage.as_ref().map(Accesses::of),
+        references: it.coverage.as_ref().map(References::of),
     });
     let tests = tests.iter().map(|test| Line::Test {
         package: &test.id.package,

@@ -123,7 +123,7 @@ named! {
 }
 
 named! {
-    /// The treatment of accesses to plain memory in unsafe code.
+    /// The treatment of accesses to plain memory.
     MemoryAccesses, "memory-accesses", {
         /// They are ignored.
         Ignore = "ignore",

@@ -9,7 +9,6 @@ mod tests;
 mod uncontrolled_code;
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fmt;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -46,9 +45,6 @@ pub(crate) struct Plan {
     /// Cargo's whole metadata of the workspace.
     pub(crate) metadata: Metadata,
 }
-
-/// The variable that turns the instrumentation on, which is experimental.
-const INSTRUMENT_VARIABLE: &str = "CHESS_INSTRUMENT";
 
 /// A workspace according to cargo, before its configuration is read.
 #[derive(Debug)]
@@ -152,7 +148,7 @@ impl fmt::Display for Why {
 impl Plan {
     /// Decides the treatment of each package of `workspace`.
     pub(crate) fn new(workspace: Workspace, config: &Config) -> Result<Self> {
-        let instruments = config.watches_memory() && env::var_os(INSTRUMENT_VARIABLE).is_some();
+        let instruments = config.watches_memory();
         Ok(Self {
             chess_dir: workspace.chess_dir(),
             run_dir: workspace.chess_dir(),

@@ -131,6 +131,8 @@ fn source_paths_are_relative_within_the_workspace_and_absolute_outside() {
             "policy=crates/my-queue/=preempt",
             "policy=DIR/far/=atomic",
             "policy=vendor/near/=atomic",
+            "races-of=DIR/far/=warn",
+            "races-of=vendor/near/=warn",
             "root=DIR/ws/",
         ]
     );

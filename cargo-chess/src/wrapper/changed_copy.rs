@@ -133,10 +133,10 @@ impl<'a> ChangedCopy<'a> {
         Ok(has_new)
     }
 
-    /// Removes the reported accesses that rustc rejects, or all of them if its errors do not name
+    /// Removes the reports of borrows that rustc rejects, or all of them if its errors do not name
     /// them. Returns whether anything changed.
     pub(super) fn back_off(&mut self, attempt: &Attempt) -> io::Result<bool> {
-        if !self.package.tells || self.rewriting.are_all_rejected() {
+        if !self.package.borrows || self.rewriting.are_all_rejected() {
             return Ok(false);
         }
         let mut changed = BTreeMap::new();
@@ -308,7 +308,7 @@ impl<'a> ChangedCopy<'a> {
         let known_basis = Utf8PathBuf::from(format!("{}.basis", self.copy));
         let basis = self.rewriting.basis();
         self.is_stale =
-            self.package.tells && fs::read_to_string(&known_basis).ok().as_ref() != Some(&basis);
+            self.package.borrows && fs::read_to_string(&known_basis).ok().as_ref() != Some(&basis);
         self.copy_way(Utf8Path::new("/"))?;
         if self.is_stale {
             write(&known_basis, &basis)?;

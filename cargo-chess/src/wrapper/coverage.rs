@@ -1,4 +1,5 @@
-//! The share of a package's memory accesses that are reported, and the reasons for the others.
+//! The share of a package's references to raw memory that are reported, and the reasons for the
+//! others.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,26 +13,26 @@ use super::instructions::PackageInstructions;
 use super::rejected_sites::RejectedSites;
 use super::rewriting::Rewriting;
 
-/// The accesses in unsafe code of a package.
+/// The references to raw memory that unsafe code of a package creates.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Coverage {
-    /// The number of all accesses.
+    /// The number of all references.
     pub(crate) found: usize,
-    /// The number of reported accesses.
+    /// The number of reported references.
     pub(crate) watched: usize,
-    /// The numbers of accesses that are not reported, by reason.
+    /// The numbers of references that are not reported, by reason.
     pub(crate) left: BTreeMap<Left, usize>,
 }
 
 impl Coverage {
-    /// Counts the accesses in the files that the package was compiled from. Returns `None` if the
-    /// package should report no accesses.
+    /// Counts the references in the files that the package was compiled from. Returns `None` if the
+    /// package should report none.
     pub(crate) fn of<'a>(
         package: &PackageInstructions,
         sources: &Utf8Path,
         files: impl Iterator<Item = &'a Utf8Path>,
     ) -> io::Result<Option<Self>> {
-        if !package.tells {
+        if !package.borrows {
             return Ok(None);
         }
         let names: Vec<&Utf8Path> = files
@@ -54,17 +55,16 @@ impl Coverage {
         for inside in names {
             let text = fs::read_to_string(package.root.join(inside));
             let rewrite = text.ok().and_then(|text| rewriting.of_file(inside, &text));
-            // A file that could not be read was compiled unchanged, and its accesses are unknown.
+            // A file that could not be read was compiled unchanged, and its references are unknown.
             for site in rewrite
                 .and_then(Result::ok)
                 .into_iter()
                 .flat_map(|it| it.sites)
             {
-                let accesses = 1 + site.pointers;
-                coverage.found += accesses;
+                coverage.found += 1;
                 match site.left {
-                    None => coverage.watched += accesses,
-                    Some(left) => *coverage.left.entry(left).or_default() += accesses,
+                    None => coverage.watched += 1,
+                    Some(left) => *coverage.left.entry(left).or_default() += 1,
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Coverage {
     }
 }
 
-/// `5 of 7 memory accesses in unsafe code are watched (1 within a macro, 1 did not compile)`.
+/// `5 of 7 references to raw memory (1 within a macro, 1 did not compile)`.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -80,10 +80,7 @@ impl fmt::Display for Coverage {
             watched,
             left,
         } = self;
-        write!(
-            f,
-            "{watched} of {found} memory accesses in unsafe code are watched"
-        )?;
+        write!(f, "{watched} of {found} references to raw memory")?;
         let left: Vec<_> = left
             .iter()
             .map(|(why, count)| format!("{count} {why}"))

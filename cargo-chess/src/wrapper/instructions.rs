@@ -42,10 +42,9 @@ pub(crate) struct PackageInstructions {
     pub opaque: bool,
     /// The places below `root` whose statements are marked, or are not.
     pub marks: Vec<(Place, bool)>,
-    /// Whether the marked code also reports its memory accesses.
-    pub tells: bool,
-    /// Whether it reports only references, because its other accesses are instrumented.
-    pub only_borrows: bool,
+    /// Whether the marked code also reports its references to raw memory, which instrumentation
+    /// does not find.
+    pub borrows: bool,
     /// Files below `root`, and their replacements.
     pub replace: Vec<(Utf8PathBuf, String)>,
     /// Statements that are inserted at the start of functions.

@@ -191,7 +191,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles a unit from the copy of its sources. It compiles again if the compiler lists
-    /// further files that must be changed, and with fewer reported accesses if the compiler rejects
+    /// further files that must be changed, and with fewer reported borrows if the compiler rejects
     /// some of them.
     fn compile_copy(
         &self,

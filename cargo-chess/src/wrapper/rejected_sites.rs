@@ -1,4 +1,4 @@
-//! The accesses of a package that are not reported, because rustc rejected their instrumentation.
+//! The borrows of a package that are not reported, because rustc rejected the inserted text.
 //!
 //! They are stored in a file next to the package's copy: the compilation of another target of the
 //! package, at the same time or later, does not need to find them again.
@@ -35,7 +35,7 @@ impl RejectedSites {
         }
     }
 
-    /// Whether all accesses of the package are rejected. `digest` is the digest of its texts.
+    /// Whether all borrows of the package are rejected. `digest` is the digest of its texts.
     pub(super) fn are_all(&self, digest: &str) -> bool {
         !self.lines.is_empty() && self.lines.contains(&format!("* {digest}"))
     }
@@ -109,7 +109,7 @@ mod tests {
         let id = |line| SiteId {
             line,
             column: 5,
-            kind: Kind::Read,
+            kind: Kind::Borrow,
         };
         let file = Utf8Path::new("src/lib.rs");
         let mut rejected = RejectedSites::next_to(&copy);

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use rewriter::{Accesses, Declarations, EntrySplice, Request, Rewrite, SiteId, SyntaxError};
+use rewriter::{Borrows, EntrySplice, MutableStatics, Request, Rewrite, SiteId, SyntaxError};
 
 use super::facade_args;
 use super::instructions::PackageInstructions;
@@ -14,7 +14,7 @@ use crate::digest;
 /// The rewriting of the files of a package.
 pub(crate) struct Rewriting<'a> {
     package: &'a PackageInstructions,
-    declarations: Declarations,
+    statics: MutableStatics,
     /// The digest of the package's texts, if they were read.
     digest: String,
     marks: bool,
@@ -22,29 +22,29 @@ pub(crate) struct Rewriting<'a> {
 }
 
 impl<'a> Rewriting<'a> {
-    /// Reads the declarations of the package, if its accesses are reported, including those in
+    /// Reads the mutable statics of the package, if its borrows are reported, including those in
     /// files `outside` its directory.
     pub(crate) fn new<'f>(
         package: &'a PackageInstructions,
         rejected: RejectedSites,
         outside: impl Iterator<Item = &'f Utf8Path>,
     ) -> io::Result<Self> {
-        let mut declarations = Declarations::default();
+        let mut statics = MutableStatics::default();
         let mut digests = String::new();
-        if package.tells {
+        if package.borrows {
             let inside = source_files(&package.root)?.into_iter();
             let outside = outside.map(Utf8Path::to_owned);
             for file in inside.map(|it| package.root.join(it)).chain(outside) {
                 // The compiler reports files that are not UTF-8 or not valid Rust.
                 if let Ok(text) = fs::read_to_string(file) {
-                    let _ = declarations.add(&text);
+                    let _ = statics.add(&text);
                     digests += &digest::short(text.as_bytes(), 16);
                 }
             }
         }
         Ok(Self {
             package,
-            declarations,
+            statics,
             digest: digest::short(digests.as_bytes(), 16),
             marks: true,
             rejected,
@@ -59,7 +59,7 @@ impl<'a> Rewriting<'a> {
         }
     }
 
-    /// Whether no access is reported, because the instrumented accesses did not compile.
+    /// Whether no borrow is reported, because the text with the reports did not compile.
     pub(super) fn are_all_rejected(&self) -> bool {
         self.rejected.are_all(&self.digest)
     }
@@ -82,7 +82,7 @@ impl<'a> Rewriting<'a> {
     /// The inputs that concern every file of the package, as text to compare with an earlier state.
     pub(super) fn basis(&self) -> String {
         let rejected = self.are_all_rejected();
-        format!("{:?}, all refused: {rejected}", self.declarations)
+        format!("{:?}, all refused: {rejected}", self.statics)
     }
 
     /// The insertions into the file `inside` the package; `None` if there are none.
@@ -110,17 +110,16 @@ impl<'a> Rewriting<'a> {
         if lines.is_none() && entries.is_empty() {
             return None;
         }
-        let tells = self.package.tells && lines.is_some();
+        let reports = self.package.borrows && lines.is_some();
         let rewrite = |without: &[_]| {
-            let accesses = Accesses {
-                declarations: &self.declarations,
+            let borrows = Borrows {
+                statics: &self.statics,
                 without,
-                only_borrows: self.package.only_borrows,
             };
             let request = Request {
                 marks: self.marks && lines.is_some(),
                 lines: lines.unwrap_or_default(),
-                accesses: tells.then_some(accesses),
+                borrows: reports.then_some(borrows),
                 entries: &entries,
             };
             rewriter::rewrite(text, &request)

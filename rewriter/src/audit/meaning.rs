@@ -180,26 +180,10 @@ const RULES: &[Rule] = &[
     ),
     (
         &["ptr"],
-        &[
-            "read",
-            "read_unaligned",
-            "read_volatile",
-            "write",
-            "write_unaligned",
-            "write_volatile",
-            "write_bytes",
-            "copy",
-            "copy_nonoverlapping",
-            "swap",
-            "swap_nonoverlapping",
-            "replace",
-            "drop_in_place",
-            "*",
-            "self",
-        ],
+        &["drop_in_place", "*", "self"],
         Some((
             Treatment::Redirected,
-            "the shims announce the accessed memory to the engine",
+            "`drop_in_place` announces the dropped value to the engine",
         )),
     ),
     (

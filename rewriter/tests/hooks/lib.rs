@@ -1,12 +1,12 @@
 //! Replacement for `__chess` without the facades.
 //!
-//! Compiled with `cfg(log)`, it prints each reported access to standard error: the line, the hook,
+//! Compiled with `cfg(log)`, it prints each reported borrow to standard error: the line, the hook,
 //! and the size of the place.
 
 use std::panic::Location;
 
 #[track_caller]
-fn tell(hook: &str, size: Option<usize>) {
+fn report(hook: &str, size: Option<usize>) {
     if cfg!(log) {
         let line = Location::caller().line();
         match size {
@@ -16,37 +16,24 @@ fn tell(hook: &str, size: Option<usize>) {
     }
 }
 
-/// Returns the size of a place, if accesses are logged.
+/// Returns the size of a place, if borrows are logged.
 fn size<T: ?Sized>(place: *const T) -> Option<usize> {
-    // SAFETY: The caller is about to access the place, and only its size is read here.
+    // SAFETY: The caller is about to borrow the place, and only its size is read here.
     cfg!(log).then(|| size_of_val(unsafe { &*place }))
 }
 
-macro_rules! places {
-    ($($hook:ident -> $pointer:ty,)*) => {
-        $(
-            #[inline]
-            #[track_caller]
-            pub fn $hook<T: ?Sized>(place: *const T) -> $pointer {
-                tell(stringify!($hook), size(place));
-                place as $pointer
-            }
-        )*
-    };
-}
-
-places! {
-    read -> *const T,
-    inspect -> *const T,
-    borrow -> *const T,
-    write -> *mut T,
-    update -> *mut T,
-    borrow_mut -> *mut T,
-}
-
+#[inline]
 #[track_caller]
-pub fn receive<T: ?Sized>(place: *const T) {
-    tell("receive", size(place));
+pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
+    report("borrow", size(place));
+    place
+}
+
+#[inline]
+#[track_caller]
+pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
+    report("borrow_mut", size(place));
+    place.cast_mut()
 }
 
 macro_rules! methods {
@@ -55,7 +42,7 @@ macro_rules! methods {
             #[inline]
             #[track_caller]
             pub fn $hook<R>(receiver: *const R) {
-                tell(stringify!($hook), None);
+                report(stringify!($hook), None);
                 let _ = receiver;
             }
         )*
@@ -63,30 +50,7 @@ macro_rules! methods {
 }
 
 methods! {
-    read_through,
-    write_through,
-    update_through,
     borrow_through,
     borrow_mut_through,
     drop_through,
-}
-
-#[track_caller]
-pub fn write_bytes_through<R>(_: *const R, count: usize) {
-    tell("write_bytes_through", Some(count));
-}
-
-#[track_caller]
-pub fn swap_through<R, A>(_: *const R, _: *const A) {
-    tell("swap_through", None);
-}
-
-#[track_caller]
-pub fn copy_from_through<R, A>(_: *const R, _: *const A, count: usize) {
-    tell("copy_from_through", Some(count));
-}
-
-#[track_caller]
-pub fn copy_to_through<R, A>(_: *const R, _: *const A, count: usize) {
-    tell("copy_to_through", Some(count));
 }

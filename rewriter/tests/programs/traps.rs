@@ -1,4 +1,4 @@
-//! Accesses whose context matters: temporary values, moves, alignment, order.
+//! Borrows whose context matters: temporary values, moves, alignment, order.
 
 use std::cell::{RefCell, UnsafeCell};
 use std::future::Future;
@@ -43,6 +43,12 @@ struct Holder {
     pointer: *mut u32,
 }
 
+macro_rules! same {
+    ($value:expr) => {
+        $value
+    };
+}
+
 fn guards(pointer: *mut u32) {
     unsafe {
         let shared = &*Guard("shared", 1);
@@ -61,38 +67,49 @@ fn guards(pointer: *mut u32) {
         println!("part {part:?}");
         let both = (&*Guard("left", 1), *Guard("right", 2));
         println!("both {both:?}");
-        let value = *Guard("value", 4);
+        let value = *&*Guard("value", 4);
         println!("value {value}");
-        let read = *(*Guard("read", Holder { pointer })).pointer;
+        let read = *&*(*Guard("read", Holder { pointer })).pointer;
         println!("read {read}");
-        *Guard("assigned", 5) = 6;
-        *Guard("added", 7) += 8;
-        *Guard("pointed", Holder { pointer }).pointer = 9;
-        match *Guard("matched", 10) {
+        *&mut *Guard("assigned", 5) = 6;
+        *&mut *Guard("pointed", Holder { pointer }).pointer = 9;
+        match &*Guard("matched", 10) {
             10 => println!("ten"),
             _ => println!("other"),
         }
-        if *Guard("condition", 11) == 11 {
+        match *Guard("ten", 10) {
+            ref mut ten => println!("{ten}"),
+        }
+        if let Some(number) = Some(&*Guard("scrutinee", Holder { pointer }).pointer) {
+            println!("number {number}");
+        }
+        if &*Guard("condition", 11) == &11 {
             println!("eleven");
         }
-        println!("argument {}", *Guard("argument", 12));
+        println!("argument {}", &*Guard("argument", 12));
         let ref bound = *Guard("bound", 13);
         println!("bound {bound}");
         let block = { &*Guard("block", 14) };
         println!("block {block}");
+        let same = same!(&*Guard("macro", Holder { pointer }).pointer);
+        println!("same {same}");
+        let method = (*Guard("method", Holder { pointer })).pointer.as_ref().unwrap();
+        println!("method {method}");
     }
 }
 
 fn tail(pointer: *mut u32) -> u32 {
     let _local = Noisy("local of tail");
-    unsafe { *Guard("tail", Holder { pointer }).pointer }
+    unsafe { *&*Guard("tail", Holder { pointer }).pointer }
 }
 
 fn moves() {
     unsafe {
         let boxed = Box::into_raw(Box::new(Noisy("moved out")));
+        println!("borrowed {}", (&*boxed).0);
         let moved = *Box::from_raw(boxed);
         println!("moved {}", moved.0);
+        println!("from raw {}", (&*Box::from_raw(Box::into_raw(Box::new(Noisy("raw"))))).0);
         let boxed = Box::new((Noisy("first"), Noisy("second")));
         let first = (*boxed).0;
         println!("first {}", first.0);
@@ -104,10 +121,11 @@ fn moves() {
         *boxed = Noisy("after");
         println!("boxed {}", boxed.0);
         let pointer = Box::into_raw(Box::new(Some(Noisy("taken"))));
-        let taken = (*pointer).take();
+        let taken = (&mut *pointer).take();
         println!("taken {}", taken.is_some());
-        *pointer = Some(Noisy("replaced"));
-        *pointer = None;
+        *&mut *pointer = Some(Noisy("replaced"));
+        pointer.drop_in_place();
+        pointer.write(None);
         drop(Box::from_raw(pointer));
     }
 }
@@ -123,6 +141,12 @@ fn packed() {
     let mut value = Packed { tag: 1, wide: 2, many: [3, 4] };
     let p: *mut Packed = &mut value;
     unsafe {
+        let tag = &mut (*p).tag;
+        *tag += 1;
+        let Packed { ref tag, wide, .. } = *p;
+        println!("{tag} {wide}");
+        let ref whole = *p;
+        println!("{}", { whole.wide });
         (*p).wide += 1;
         (*p).many[1] = 9;
         let wide = (*p).wide;
@@ -133,7 +157,7 @@ fn packed() {
         }
         println!("{} {wide} {one} {}", (*p).tag, { (*p).many[0] });
         let cell = UnsafeCell::new(value);
-        println!("{}", { (*cell.get()).wide });
+        println!("{} {}", { (*cell.get()).wide }, &(*cell.get()).tag);
     }
 }
 
@@ -147,16 +171,16 @@ fn order() {
     let p = values.as_mut_ptr();
     let slice = ptr::slice_from_raw_parts_mut(p, 4);
     unsafe {
-        *p.add(note("place", 1)) = note("value", 5);
-        (*slice)[note("index", 2)] += note("addend", 6);
-        *p = { *p = 10; *p + 1 };
-        *p += { *p = 20; 1 };
-        let sum = *p + { *p = 30; *p } + *p;
+        *&mut *p.add(note("place", 1)) = note("value", 5);
+        *&mut (*slice)[note("index", 2)] += note("addend", 6);
+        let sum = *&*p + { *p = 30; *&*p } + *p;
         println!("{sum}");
-        let both = (*p, { *p = 40; *p });
-        println!("{both:?} {}", *p == { *p = 50; 40 });
-        (*slice)[note("left", 0)] = (*slice)[note("right", 1)];
-        (*slice).swap(note("one", 0), note("other", 3));
+        let both = (*&*p, { *p = 40; *&*p });
+        println!("{both:?} {}", &*p == &{ *p = 50; 40 });
+        *&mut (*slice)[note("left", 0)] = *&(*slice)[note("right", 1)];
+        (&mut *slice).swap(note("one", 0), note("other", 3));
+        let last = p.add(note("last", 3)).as_ref().unwrap();
+        println!("{last} {}", &(*ptr::slice_from_raw_parts(p, 4))[note("third", 2)]);
     }
     println!("{values:?} {:?}", trace.borrow());
 }
@@ -166,8 +190,9 @@ fn two_phases() {
     let p: *mut Vec<usize> = &mut list;
     let unique = &mut list;
     unsafe {
-        (*unique).push((*unique).len());
-        (*p).push((*p).len());
+        (*unique).push((&*unique).len());
+        (&mut *p).push((*p).len());
+        (*p).push((&*p).len());
         let length = (*p).len();
         (*p)[length - 1] += (*p)[0];
         let taken = std::mem::take(&mut *p);
@@ -187,12 +212,12 @@ fn lives_on<'a>(p: *mut Vec<u32>, fallback: &'a mut Vec<u32>) -> &'a mut Vec<u32
 fn captured() {
     let mut pair = (1, String::from("captured"));
     let p = &raw mut pair;
-    let mut write = || unsafe { (*p).0 += 1 };
+    let mut write = || unsafe { *&mut (*p).0 += 1 };
     write();
     write();
-    let read = move || unsafe { (*p).1.len() + (*p).0 };
+    let read = move || unsafe { (&(*p).1).len() + (*p).0 };
     println!("{}", read());
-    let nested = |index: usize| unsafe { (*p).1.as_bytes()[index] };
+    let nested = |index: usize| unsafe { (&(*p).1).as_bytes()[index] };
     println!("{}", nested(2));
 }
 
@@ -215,7 +240,7 @@ async fn awaits(shared: &Shared) -> u32 {
     unsafe {
         *shared.0 = ready(5).await;
         *shared.0 += ready(6).await;
-        (*shared.0).pow(ready(2).await)
+        (&*shared.0).pow(ready(2).await)
     }
 }
 
@@ -230,7 +255,7 @@ fn sendable<F: Future + Send>(future: F) -> F::Output {
 }
 
 const fn constant(p: *const u32) -> u32 {
-    unsafe { *p }
+    unsafe { *&*p }
 }
 
 static FIXED: u32 = constant(&7);

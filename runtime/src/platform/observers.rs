@@ -22,7 +22,7 @@ pub(crate) struct Observers {
     pub(crate) of_ends: bool,
     /// Whether the main function of a thread has returned: `is_finished`.
     pub(crate) of_finishes: bool,
-    /// Plain memory, the accesses to which are announced.
+    /// Plain memory, the accesses to which are announced: those of instrumented code.
     pub(crate) of_accesses: bool,
     /// Whether a pointer is unchanged: `compare_exchange` of `AtomicPtr`.
     pub(crate) of_pointers: bool,
@@ -66,13 +66,6 @@ pub(crate) fn observes_finishes() {
     leave_byte!("chess_finishes");
 }
 
-/// Must be in every function that announces an access to plain memory.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "it makes no instructions")]
-pub(crate) fn observes_accesses() {
-    leave_byte!("chess_accesses");
-}
-
 /// Must be in every function that compares a pointer with an earlier one.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
@@ -97,11 +90,6 @@ global_asm!(
     ".hidden __chess_finishes",
     "__chess_finishes: .byte 0",
     ".popsection",
-    ".pushsection chess_accesses,\"aR\",@progbits",
-    ".globl __chess_accesses",
-    ".hidden __chess_accesses",
-    "__chess_accesses: .byte 0",
-    ".popsection",
     ".pushsection chess_pointers,\"aR\",@progbits",
     ".globl __chess_pointers",
     ".hidden __chess_pointers",
@@ -120,7 +108,6 @@ unsafe extern "C" {
     static __chess_counters: u8;
     static __chess_ends: u8;
     static __chess_finishes: u8;
-    static __chess_accesses: u8;
     static __chess_pointers: u8;
     static __chess_atomics: u8;
     // The linker's names for the bounds of a section.
@@ -130,8 +117,6 @@ unsafe extern "C" {
     static __stop_chess_ends: u8;
     static __start_chess_finishes: u8;
     static __stop_chess_finishes: u8;
-    static __start_chess_accesses: u8;
-    static __stop_chess_accesses: u8;
     static __start_chess_pointers: u8;
     static __stop_chess_pointers: u8;
     static __start_chess_atomics: u8;
@@ -171,13 +156,8 @@ impl Observers {
                 &raw const __chess_finishes,
                 &raw const __stop_chess_finishes,
             ),
-            // The code of an instrumented program announces all of them.
-            of_accesses: places::are_loaded()
-                || is_more(
-                    &raw const __start_chess_accesses,
-                    &raw const __chess_accesses,
-                    &raw const __stop_chess_accesses,
-                ),
+            // Only an instrumented program has a table of the places of its accesses.
+            of_accesses: places::are_loaded(),
             of_pointers: is_more(
                 &raw const __start_chess_pointers,
                 &raw const __chess_pointers,

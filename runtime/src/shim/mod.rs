@@ -16,10 +16,10 @@
     reason = "an item here is documented at its namesake in std"
 )]
 
-pub mod access;
 pub mod any;
 pub mod arch;
 pub mod asm;
+pub mod borrows;
 pub mod cell;
 pub mod env;
 pub mod hint;

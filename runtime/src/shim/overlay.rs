@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use crate::execution::{self, Site};
 
-pub use super::access::*;
+pub use super::borrows::*;
 pub use super::parking;
 
 /// The most outcomes of a draw. A larger draw is left to the executor: each outcome would be tried

@@ -109,21 +109,7 @@ const MODULES: &[Module] = &[
         real: "std/ptr",
         shim: "shim/ptr",
         kept: &[],
-        only: &[
-            "copy",
-            "copy_nonoverlapping",
-            "drop_in_place",
-            "read",
-            "read_unaligned",
-            "read_volatile",
-            "replace",
-            "swap",
-            "swap_nonoverlapping",
-            "write",
-            "write_bytes",
-            "write_unaligned",
-            "write_volatile",
-        ],
+        only: &["drop_in_place"],
     },
 ];
 

@@ -10,7 +10,8 @@ use cargo_chess::fuzz::{
 use chess_fuzz::Target;
 use chess_runtime::shim::asm::Asm;
 use rewriter::{
-    Accesses, Declarations, Request, Subjects, audit, inline_asm, module_lines, references, rewrite,
+    Borrows, MutableStatics, Request, Subjects, audit, inline_asm, module_lines, references,
+    rewrite,
 };
 
 /// The texts of the files with this ending below a directory of the repository. Build directories
@@ -59,9 +60,10 @@ fn source_text_is_rewritten_or_refused() {
             "mod m {",
             "macro_rules! m { ($e:expr) => { $e } }",
             "asm!(\"lock\")",
-            "println!(\"{}\", *p)",
+            "println!(\"{}\", &*p)",
             "static mut X: u32 = 0;",
-            "#[repr(packed)] ",
+            "&mut (*p).a",
+            ".as_ref()",
             "r#\"",
             "\"#",
             "b'x'",
@@ -80,16 +82,15 @@ fn source_text_is_rewritten_or_refused() {
             "..=",
         ],
         check: |text| {
-            let mut declarations = Declarations::default();
-            let declared = declarations.add(text).is_ok();
-            let accesses = Some(Accesses {
-                declarations: &declarations,
+            let mut statics = MutableStatics::default();
+            let declared = statics.add(text).is_ok();
+            let borrows = Some(Borrows {
+                statics: &statics,
                 without: &[],
-                only_borrows: false,
             });
             let request = Request {
                 marks: true,
-                accesses,
+                borrows,
                 ..Request::default()
             };
             let found = audit(text).map(|it| it.len());

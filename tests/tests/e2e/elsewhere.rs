@@ -48,11 +48,14 @@ fn a_report_names_the_file_as_the_compiler_does_and_the_column_of_the_users_line
 }
 
 #[test]
-fn their_accesses_are_counted_and_what_is_inserted_can_be_read() {
+fn their_references_are_counted_and_inserted_text_can_be_reviewed() {
     let workspace = Workspace::shared("elsewhere");
     let list = workspace.chess(&["list", "--workspace"]).run();
     list.assert_code(0);
-    assert!(list.stdout.contains("10 of 10 memory accesses"), "{list:?}");
+    assert!(
+        list.stdout.contains("and 5 of 5 references to raw memory"),
+        "{list:?}"
+    );
     let rewrite = workspace.chess(&["rewrite"]).run();
     rewrite.assert_code(0);
     let files: Vec<&str> = rewrite

@@ -108,8 +108,7 @@ fn difference(construct: &Construct, test: &str, verdict: &Value) -> Option<Stri
 fn assert_seen(profile: &[&str], known: &[&str]) {
     let workspace = Workspace::shared("accesses");
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
-    let run = workspace.chess(&[&args, profile].concat());
-    let run = run.env("CHESS_INSTRUMENT", "1").run();
+    let run = workspace.chess(&[&args, profile].concat()).run();
     run.assert_code(100);
     let constructs = constructs();
     let mut missing: BTreeSet<_> = constructs

@@ -1,10 +1,10 @@
 //! The end-to-end tests, a module for each subject. They are one program, so that they are linked
 //! once and share what they build: `cargo test -p end-to-end --test e2e gate::` runs one module.
 
-mod accesses;
 mod awaits;
 mod bad_input;
 mod book;
+mod borrows;
 mod budget;
 mod bugs;
 mod callers;

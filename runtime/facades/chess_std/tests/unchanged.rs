@@ -67,16 +67,16 @@ fn statements_can_be_marked_in_every_edition() {
 }
 
 #[test]
-fn accesses_can_be_told_of_in_every_edition() {
+fn borrows_can_be_reported_in_every_edition() {
     let facades = Facades::build();
     for edition in EDITIONS {
-        let out = out_directory(&format!("accesses-{edition}"));
+        let out = out_directory(&format!("borrows-{edition}"));
         let mut program = facades.rustc();
         program.args(["--edition", edition]);
-        compile(&mut program, "accesses", &out.join("accesses"));
+        compile(&mut program, "borrows", &out.join("borrows"));
         assert_eq!(
-            run(&out.join("accesses")),
-            "3 [5, 6] 7 8 true\n",
+            run(&out.join("borrows")),
+            "2 [5, 2] 6 8 4\n",
             "edition {edition}"
         );
     }

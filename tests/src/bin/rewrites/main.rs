@@ -1,4 +1,4 @@
-//! `cargo rewrites`: published sources, rewritten to report all their memory accesses, and
+//! `cargo rewrites`: published sources, rewritten to report their references to raw memory, and
 //! compiled.
 
 #![forbid(unsafe_code)]
@@ -14,8 +14,8 @@ use clap::Parser;
 
 use self::sources::Rewritten;
 
-/// Rewrites the sources of published crates so that they report their memory accesses, compiles
-/// them, and prints the numbers of sites that were found and that report their access.
+/// Rewrites the sources of published crates so that they report their references to raw memory,
+/// compiles them, and prints the numbers of references that were found and that are reported.
 ///
 /// The crates and their versions are those of fixtures/rewrites/Cargo.toml. A site that rustc
 /// rejects is left unchanged, and the crate is compiled again, until it compiles. The exit code is

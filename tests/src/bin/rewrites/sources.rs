@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use end_to_end::{Chess, Workspace};
-use rewriter::{Accesses, Declarations, Request, Rewrite, SiteId, SyntaxError, audit, rewrite};
+use rewriter::{Borrows, MutableStatics, Request, Rewrite, SiteId, SyntaxError, audit, rewrite};
 use serde_json::Value;
 
 /// One crate at one version.
@@ -82,7 +82,7 @@ pub(crate) struct File {
     without: Vec<SiteId>,
 }
 
-/// A package whose copy reports its accesses.
+/// A package whose copy reports its borrows.
 pub(crate) struct Rewritten {
     pub(crate) package: Package,
     /// The directory of the copy.
@@ -95,7 +95,7 @@ pub(crate) struct Rewritten {
     pub(crate) reaches: usize,
     /// The time that it took to compute the edits.
     pub(crate) time: Duration,
-    declarations: Declarations,
+    statics: MutableStatics,
 }
 
 impl Rewritten {
@@ -110,12 +110,12 @@ impl Rewritten {
             unreadable: Vec::new(),
             reaches: 0,
             time: Duration::ZERO,
-            declarations: Declarations::default(),
+            statics: MutableStatics::default(),
         };
         let texts = this.texts();
         let started = Instant::now();
         for (file, text) in &texts {
-            match this.declarations.add(text).and_then(|()| audit(text)) {
+            match this.statics.add(text).and_then(|()| audit(text)) {
                 Ok(reached) => this.reaches += reached.len(),
                 Err(error) => this.unreadable.push((file.clone(), error)),
             }
@@ -150,10 +150,9 @@ impl Rewritten {
 
     fn rewrite(&mut self, file: PathBuf, text: String, without: Vec<SiteId>) {
         let request = Request {
-            accesses: Some(Accesses {
-                declarations: &self.declarations,
+            borrows: Some(Borrows {
+                statics: &self.statics,
                 without: &without,
-                only_borrows: false,
             }),
             ..Request::default()
         };

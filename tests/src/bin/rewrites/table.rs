@@ -10,16 +10,15 @@ use crate::sources::Rewritten;
 #[derive(Default)]
 struct Counts {
     found: usize,
-    told: usize,
+    reported: usize,
     left: BTreeMap<Left, usize>,
 }
 
 impl Counts {
     fn add(&mut self, site: &Site) {
-        let accesses = 1 + site.pointers;
-        self.found += accesses;
+        self.found += 1;
         match site.left {
-            None => self.told += accesses,
+            None => self.reported += 1,
             Some(left) => *self.left.entry(left).or_default() += 1,
         }
     }
@@ -50,10 +49,14 @@ pub(crate) fn of(all: &[Rewritten]) -> String {
 }
 
 fn row(name: &str, counts: &Counts, reaches: Option<usize>) -> String {
-    let Counts { found, told, left } = counts;
-    let mut row = format!("{name:28} {found:5} found {told:5} told");
+    let Counts {
+        found,
+        reported,
+        left,
+    } = counts;
+    let mut row = format!("{name:28} {found:5} found {reported:5} reported");
     if *found > 0 {
-        let percent = told * 1000 / found;
+        let percent = reported * 1000 / found;
         write!(row, " {:3}.{} %", percent / 10, percent % 10).expect("memory takes every byte");
     }
     for (left, count) in left {

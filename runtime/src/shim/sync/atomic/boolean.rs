@@ -8,7 +8,6 @@ use super::operations::{Value, atomic, change, exchange_effect, exchanged, read_
 use crate::execution::How;
 use crate::execution::{self, Op, Site, saw};
 use crate::monitor::race;
-use crate::shim::memory;
 
 atomic!(AtomicBool, bool, v, val);
 read_modify_write!(

@@ -21,10 +21,7 @@ macro_rules! atomic {
             }
 
             #[inline]
-            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
-                // It is at least a read, which is not atomic.
-                memory::read((&raw const *self).cast(), size_of::<$value>());
                 self.0.get_mut()
             }
 

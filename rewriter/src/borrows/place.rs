@@ -2,23 +2,12 @@
 //! their fields and elements.
 
 use proc_macro2::Span;
-use syn::{BinOp, Expr, ExprPath, ExprUnary, Member, UnOp};
+use syn::{BinOp, Expr, ExprPath, ExprUnary, UnOp};
 
-use crate::declarations::Declarations;
+use crate::mutable_statics::MutableStatics;
 
-/// Methods without side effects, which may be called once more to compute an address.
-const CALCULATIONS: &[&str] = &[
-    "add",
-    "as_mut_ptr",
-    "as_ptr",
-    "cast",
-    "cast_const",
-    "cast_mut",
-    "offset",
-    "sub",
-    "wrapping_add",
-    "wrapping_sub",
-];
+/// Methods without side effects, which may be called once more to compute an index.
+const CALCULATIONS: &[&str] = &["wrapping_add", "wrapping_sub"];
 
 /// An expression that names a place in memory: `*p`, `(*p).field[index]`, `STATIC.field`.
 pub(super) struct Place<'e> {
@@ -26,7 +15,6 @@ pub(super) struct Place<'e> {
     pub(super) root: Root<'e>,
     /// The indices of its elements.
     indices: Vec<&'e Expr>,
-    fields: Vec<&'e Member>,
 }
 
 /// The outermost memory that contains a place.
@@ -50,24 +38,20 @@ pub(super) enum Operand {
 }
 
 impl<'e> Place<'e> {
-    pub(super) fn of(expression: &'e Expr, declarations: &Declarations) -> Option<Self> {
+    pub(super) fn of(expression: &'e Expr, statics: &MutableStatics) -> Option<Self> {
         let mut indices = Vec::new();
-        let mut fields = Vec::new();
         let mut inner = expression;
         let root = loop {
             inner = match inner {
                 Expr::Paren(e) => &e.expr,
                 Expr::Group(e) => &e.expr,
-                Expr::Field(e) => {
-                    fields.push(&e.member);
-                    &e.base
-                }
+                Expr::Field(e) => &e.base,
                 Expr::Index(e) => {
                     indices.push(&*e.index);
                     &e.expr
                 }
                 Expr::Unary(e) if matches!(e.op, UnOp::Deref(_)) => break Root::Target(e),
-                Expr::Path(e) if names_static(e, declarations) => break Root::Static(e),
+                Expr::Path(e) if names_static(e, statics) => break Root::Static(e),
                 _ => return None,
             };
         };
@@ -75,7 +59,6 @@ impl<'e> Place<'e> {
             whole: expression,
             root,
             indices,
-            fields,
         })
     }
 
@@ -107,50 +90,15 @@ impl<'e> Place<'e> {
     pub(super) fn indices(&self) -> impl Iterator<Item = &'e Expr> {
         self.indices.iter().copied()
     }
-
-    /// Whether the place may be unaligned.
-    pub(super) fn may_be_packed(&self, declarations: &Declarations) -> bool {
-        self.fields.iter().any(|field| match field {
-            Member::Named(name) => declarations.is_packed(&name.to_string()),
-            Member::Unnamed(index) => declarations.is_packed(&index.index.to_string()),
-        })
-    }
-
-    /// Returns the places from which the pointers on the way are read, in the order of the reads.
-    pub(super) fn pointers(&self, declarations: &Declarations) -> Vec<&'e Expr> {
-        let mut pointers = Vec::new();
-        let mut root = self.root;
-        while let Root::Target(deref) = root {
-            let Some(pointer) = Self::of(bare(&deref.expr), declarations) else {
-                break;
-            };
-            pointers.push(pointer.whole);
-            root = pointer.root;
-        }
-        pointers.reverse();
-        pointers
-    }
 }
 
-fn names_static(path: &ExprPath, declarations: &Declarations) -> bool {
+fn names_static(path: &ExprPath, statics: &MutableStatics) -> bool {
     path.qself.is_none()
         && path
             .path
             .segments
             .last()
-            .is_some_and(|last| declarations.is_mutable_static(&last.ident.to_string()))
-}
-
-/// Returns an expression without its enclosing parentheses and casts.
-fn bare(mut expression: &Expr) -> &Expr {
-    loop {
-        expression = match expression {
-            Expr::Paren(e) => &e.expr,
-            Expr::Group(e) => &e.expr,
-            Expr::Cast(e) => &e.expr,
-            _ => return expression,
-        };
-    }
+            .is_some_and(|last| statics.contain(&last.ident.to_string()))
 }
 
 /// Whether the expression is a place, so that its address can be taken.
@@ -184,7 +132,7 @@ pub(super) fn is_steady(expression: &Expr) -> bool {
 }
 
 /// Like [`is_steady`], but operators and calculations are allowed too.
-pub(super) fn is_repeatable(expression: &Expr) -> bool {
+fn is_repeatable(expression: &Expr) -> bool {
     match expression {
         Expr::Paren(e) => is_repeatable(&e.expr),
         Expr::Group(e) => is_repeatable(&e.expr),
@@ -193,7 +141,6 @@ pub(super) fn is_repeatable(expression: &Expr) -> bool {
         Expr::Binary(e) => {
             !is_assigning(&e.op) && is_repeatable(&e.left) && is_repeatable(&e.right)
         }
-        Expr::RawAddr(e) => is_steady(&e.expr),
         Expr::Reference(e) => e.mutability.is_none() && is_steady(&e.expr),
         Expr::Range(e) => [&e.start, &e.end]
             .into_iter()
@@ -209,7 +156,7 @@ pub(super) fn is_repeatable(expression: &Expr) -> bool {
 }
 
 /// Whether the operator changes its left operand.
-pub(super) fn is_assigning(operator: &BinOp) -> bool {
+fn is_assigning(operator: &BinOp) -> bool {
     matches!(
         operator,
         BinOp::AddAssign(_)
@@ -222,13 +169,5 @@ pub(super) fn is_assigning(operator: &BinOp) -> bool {
             | BinOp::BitOrAssign(_)
             | BinOp::ShlAssign(_)
             | BinOp::ShrAssign(_)
-    )
-}
-
-/// Whether the operator compares: an overloaded one borrows its operands.
-pub(super) fn is_comparing(operator: &BinOp) -> bool {
-    matches!(
-        operator,
-        BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
     )
 }

@@ -1,18 +1,19 @@
 //! Arguments of macros that are known to be Rust code.
 
-use proc_macro2::{Delimiter, Punct, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Punct, Spacing, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::visit::Visit;
 use syn::{Block, Expr, File, Macro, Token};
 
-use super::find::{Finder, Use};
+use super::find::Finder;
 use super::forms::text_of;
-use super::site::Left;
+use super::methods;
+use super::site::{Kind, Left};
 use crate::edit::Edit;
 use crate::extent;
 
-/// Macros with expressions as arguments, which may take references to them.
+/// Macros with expressions as arguments, whose temporary values do not live on.
 const OF_EXPRESSIONS: &[&str] = &[
     "assert",
     "assert_eq",
@@ -23,7 +24,6 @@ const OF_EXPRESSIONS: &[&str] = &[
     "eprint",
     "eprintln",
     "format",
-    "format_args",
     "panic",
     "print",
     "println",
@@ -56,17 +56,9 @@ const OF_ONE: &[&str] = &["assert_matches", "debug_assert_matches", "matches", "
 
 impl Finder<'_> {
     /// Visits a macro in the position of an expression or a statement.
-    pub(super) fn expression_macro(&mut self, invoked: &Macro, whole: Option<&Expr>) {
+    pub(super) fn expression_macro(&mut self, invoked: &Macro) {
         let name = name_of(invoked);
         let is = |names: &[&str]| names.contains(&name.as_str());
-        if is(&["addr_of", "addr_of_mut"])
-            && let Ok(of) = invoked.parse_body::<Expr>()
-        {
-            return match whole {
-                Some(whole) => self.address(whole, &of),
-                None => self.used(Use::Nothing, &of),
-            };
-        }
         if is(OF_EXPRESSIONS)
             && let Ok(arguments) =
                 invoked.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated)
@@ -80,7 +72,7 @@ impl Finder<'_> {
         if is(OF_ONE)
             && let Ok(first) = invoked.parse_body_with(first_expression)
         {
-            return self.apart(|finder| finder.inspected(&first));
+            return self.apart(|finder| finder.visit_expr(&first));
         }
         if name.starts_with("cfg_")
             && let Ok(statements) = Block::parse_within.parse2(invoked.tokens.clone())
@@ -94,7 +86,7 @@ impl Finder<'_> {
         if is(OF_TEXT) {
             return self.unknown_tokens(invoked.tokens.clone());
         }
-        self.apart(|finder| finder.unknown_arguments(invoked.tokens.clone()));
+        self.unknown_arguments(invoked.tokens.clone());
     }
 
     /// Visits the condition of an assertion without a message. Its default message contains the
@@ -102,10 +94,10 @@ impl Finder<'_> {
     fn condition(&mut self, condition: &Expr) {
         let text = text_of(self.source, condition);
         let Some(text) = text.filter(|text| !text.contains(['{', '}', '"', '\\'])) else {
-            return self.leaving(Left::Message, |finder| finder.inspected(condition));
+            return self.leaving(Left::Message, |finder| finder.visit_expr(condition));
         };
         let before = self.openings.len();
-        self.inspected(condition);
+        self.visit_expr(condition);
         if let Some(site) = self.openings.get(before).and_then(|edit| edit.site) {
             let end = extent::end_of(self.source, condition);
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -161,13 +153,13 @@ impl Finder<'_> {
         match argument {
             // `format!("{name}", name = value)`.
             Expr::Assign(named) if matches!(*named.left, Expr::Path(_)) => {
-                self.inspected(&named.right);
+                self.visit_expr(&named.right);
             }
-            argument => self.inspected(argument),
+            argument => self.visit_expr(argument),
         }
     }
 
-    /// Counts the possible accesses in tokens that are not known to be Rust.
+    /// Counts the possible borrows in tokens that are not known to be Rust.
     pub(super) fn unknown_tokens(&mut self, tokens: TokenStream) {
         self.scan(tokens, self.is_unsafe);
     }
@@ -175,28 +167,77 @@ impl Finder<'_> {
     fn scan(&mut self, tokens: TokenStream, is_unsafe: bool) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for (index, token) in tokens.iter().enumerate() {
-            let before = index.checked_sub(1).map(|before| &tokens[before]);
-            match token {
+            let (before, behind) = (&tokens[..index], &tokens[index + 1..]);
+            let found = match token {
                 TokenTree::Group(group) => {
-                    let opens = matches!(before, Some(TokenTree::Ident(word)) if word == "unsafe");
+                    let opens = matches!(before, [.., TokenTree::Ident(it)] if it == "unsafe");
                     self.scan(group.stream(), is_unsafe || opens);
+                    None
                 }
-                TokenTree::Punct(star) if is_unsafe && star.as_char() == '*' => {
-                    let is_operator = matches!(before, Some(TokenTree::Ident(word)) if !is_keyword(&word.to_string()))
-                        || matches!(before, Some(TokenTree::Literal(_) | TokenTree::Group(_)));
-                    let is_type = matches!(
-                        tokens.get(index + 1),
-                        Some(TokenTree::Ident(word)) if word == "const" || word == "mut"
-                    );
-                    let is_pattern =
-                        matches!(before, Some(TokenTree::Punct(it)) if it.as_char() == ')');
-                    if !is_operator && !is_type && !is_pattern && tokens.len() > index + 1 {
-                        self.unknown_site(star.span());
-                    }
+                TokenTree::Punct(and) if and.as_char() == '&' && is_reference(before, behind) => {
+                    borrowed_target(behind)
                 }
-                _ => {}
+                TokenTree::Punct(dot) if dot.as_char() == '.' => called_method(behind),
+                _ => None,
+            };
+            if let Some((span, kind)) = found.filter(|_| is_unsafe) {
+                self.unknown_site(span, kind);
             }
         }
+    }
+}
+
+/// Whether `&` between these tokens creates a reference. If not, it is an operator with two
+/// operands, or a part of `&&`.
+fn is_reference(before: &[TokenTree], behind: &[TokenTree]) -> bool {
+    let is_and = |it: &Punct| it.as_char() == '&';
+    let follows_other = match before.last() {
+        Some(TokenTree::Ident(word)) => !is_keyword(&word.to_string()),
+        Some(TokenTree::Literal(_) | TokenTree::Group(_)) => true,
+        Some(TokenTree::Punct(punct)) => is_and(punct) && punct.spacing() == Spacing::Joint,
+        None => false,
+    };
+    !follows_other && !matches!(behind.first(), Some(TokenTree::Punct(it)) if is_and(it))
+}
+
+/// Returns the place and the kind of a borrow, if these tokens behind `&` begin with a dereferenced
+/// pointer: `mut *p`, `(*p).field`.
+fn borrowed_target(behind: &[TokenTree]) -> Option<(Span, Kind)> {
+    let (target, kind) = match behind {
+        [TokenTree::Ident(word), rest @ ..] if word == "mut" => (rest, Kind::BorrowMut),
+        _ => (behind, Kind::Borrow),
+    };
+    match target {
+        [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis => {
+            let inner: Vec<_> = group.stream().into_iter().collect();
+            dereferencing(&inner)
+        }
+        _ => dereferencing(target),
+    }
+    .map(|star| (star, kind))
+}
+
+/// Returns the place of the first `*`, if the tokens begin with one that is not part of a type.
+fn dereferencing(tokens: &[TokenTree]) -> Option<Span> {
+    match tokens {
+        [TokenTree::Punct(_), TokenTree::Ident(word), ..] if word == "const" || word == "mut" => {
+            None
+        }
+        [TokenTree::Punct(star), _, ..] if star.as_char() == '*' => Some(star.span()),
+        _ => None,
+    }
+}
+
+/// Returns the place and the kind of a borrow, if these tokens behind `.` are the call of a method
+/// that borrows.
+fn called_method(behind: &[TokenTree]) -> Option<(Span, Kind)> {
+    match behind {
+        [TokenTree::Ident(name), TokenTree::Group(arguments), ..]
+            if arguments.delimiter() == Delimiter::Parenthesis && arguments.stream().is_empty() =>
+        {
+            methods::named(&name.to_string()).map(|method| (name.span(), method.kind))
+        }
+        _ => None,
     }
 }
 

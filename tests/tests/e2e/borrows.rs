@@ -1,5 +1,5 @@
-//! Sources that report their memory accesses: the code compiles, some sites are left out, and
-//! reports name the right places.
+//! Sources that report their references to raw memory: the code compiles, some sites are left out,
+//! and reports name the right places.
 
 use std::fs;
 use std::path::Path;
@@ -19,15 +19,16 @@ unsafe impl Sync for Slot {}
 /// No other thread uses the slot.
 pub unsafe fn fill(slot: &Slot, value: u32) -> u32 {
     unsafe {
-        (*slot.0.get()).push(value); other::COUNT += 1;
-        (*slot.0.get())[0]
+        (&mut *slot.0.get()).push(value); *(&raw mut other::COUNT).as_mut().unwrap() += 1;
+        let values = &*slot.0.get();
+        values[0]
     }
 }
 
-pub fn taken(boxed: Box<Option<String>>) -> String {
+pub fn lengths(name: *const String) -> usize {
     unsafe {
-        let taken = match *boxed { Some(name) => name, None => String::new() };
-        taken + &other::COUNT.to_string()
+        let two: &[u32] = [1, 2].as_ref();
+        two.len() + name.as_ref().map_or(0, |it| it.len())
     }
 }
 
@@ -39,20 +40,20 @@ mod tests {
     fn values_are_kept() {
         let slot = Slot(UnsafeCell::new(vec![]));
         assert_eq!(unsafe { fill(&slot, 7) }, 7);
-        assert_eq!(taken(Box::new(Some("count ".to_owned()))), "count 1");
+        assert_eq!(lengths(&String::from("name")), 6);
     }
 
     #[test]
     fn fails() {
         let cell = UnsafeCell::new(0);
         let p = cell.get();
-        unsafe { *p = 1; *p += 1; assert!(*p == 1); }
+        unsafe { *(&mut *p) = 1; assert!(*&*p == 0); }
     }
 
     #[test]
     fn fails_further_on() {
         let cell = UnsafeCell::new(vec![1]);
-        unsafe { (*cell.get()).push(2); let _ = (*cell.get())[5]; }
+        unsafe { (&mut *cell.get()).push(2); let _ = (&*cell.get())[5]; }
     }
 }
 "#;
@@ -78,7 +79,7 @@ fn texts(directory: &Path, end: &str) -> String {
 }
 
 #[test]
-fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
+fn references_are_reported_except_those_that_rustc_rejects() {
     let workspace = workspace();
     let run = workspace
         .chess(&["test", "--exact", "tests::values_are_kept"])
@@ -88,18 +89,16 @@ fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
     let build = workspace.root().join("target/chess/build");
     let refused = texts(&build, ".refused");
     assert!(
-        refused.ends_with(" 21 27 Inspect src/lib.rs\n"),
+        refused.ends_with(" 22 34 BorrowThrough src/lib.rs\n"),
         "{refused}"
     );
     // The library and its test may each have rejected the site.
     let first = refused.lines().next();
     assert!(refused.lines().all(|it| Some(it) == first), "{refused}");
-    let told = texts(&build, "src/lib.rs");
-    assert!(
-        told.contains("*__chess::update(&raw mut other::COUNT) += 1;"),
-        "{told}"
-    );
-    assert!(told.contains("match *boxed {"), "{told}");
+    let library = texts(&build, "src/lib.rs");
+    let reported = "({__chess::borrow_through(&raw const name);},name.as_ref()).1";
+    assert!(library.contains(reported), "{library}");
+    assert!(library.contains("= [1, 2].as_ref();"), "{library}");
 
     let again = workspace
         .chess(&["test", "--exact", "tests::values_are_kept"])
@@ -109,15 +108,30 @@ fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
 }
 
 #[test]
-fn the_list_says_how_many_accesses_are_told_of() {
+fn the_list_has_the_number_of_reported_references() {
     let workspace = workspace();
     let list = workspace.chess(&["list"]).run();
     list.assert_code(0);
-    let words = "8 of 9 memory accesses in unsafe code are watched (1 did not compile)";
+    let words =
+        "every load and store is watched, and 8 of 9 references to raw memory (1 did not compile)";
     assert!(list.stdout.contains(words), "{}", list.stdout);
     let list = workspace.chess(&["list", "--message-format", "json"]).run();
-    let accesses = r#""accesses":{"found":9,"told":8,"left":{"did not compile":1}}"#;
-    assert!(list.stdout.contains(accesses), "{}", list.stdout);
+    let references = r#""references":{"found":9,"watched":8,"left":{"did not compile":1}}"#;
+    assert!(list.stdout.contains(references), "{}", list.stdout);
+}
+
+#[test]
+fn the_list_has_no_references_if_no_memory_is_watched() {
+    let workspace = workspace();
+    workspace.write("Chess.toml", "[explore]\nmemory-accesses = \"ignore\"\n");
+    for format in ["human", "json"] {
+        let list = workspace.chess(&["list", "--message-format", format]).run();
+        list.assert_code(0);
+        assert!(!list.stdout.contains("references"), "{}", list.stdout);
+    }
+    let library = texts(&workspace.root().join("target/chess/build"), "src/lib.rs");
+    assert!(library.contains("__chess_mark!();"), "{library}");
+    assert!(!library.contains("__chess::borrow"), "{library}");
 }
 
 #[test]
@@ -146,12 +160,12 @@ fn places_are_those_of_the_users_text() {
         let mut found = found.map(|(line, column)| (Some(line), Some(column)));
         found.next().expect("it is in the library")
     };
-    let expected = [place("assert!(*p == 1)"), place("[5]")];
+    let expected = [place("assert!(*&*p == 0)"), place("[5]")];
     assert_eq!(places, expected);
 }
 
 #[test]
-fn what_is_told_of_can_be_reviewed() {
+fn reports_can_be_reviewed() {
     let workspace = workspace();
     let shown = workspace.chess(&["rewrite"]).run();
     shown.assert_code(0);

@@ -1,14 +1,14 @@
-//! Rewritten programs behave as the original, and report the expected accesses.
+//! Rewritten programs behave as the original, and report the expected borrows.
 //!
 //! Each program is compiled in its original and in its rewritten form, and the output of both is
-//! compared. The accesses that the rewritten program reports are a snapshot: the line, hook and
+//! compared. The borrows that the rewritten program reports are a snapshot: the line, hook and
 //! size of each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rewriter::{Accesses, Declarations, Request, Rewrite, rewrite};
+use rewriter::{Borrows, MutableStatics, Request, Rewrite, rewrite};
 use tempfile::TempDir;
 
 fn tests() -> PathBuf {
@@ -16,14 +16,13 @@ fn tests() -> PathBuf {
 }
 
 fn rewritten(text: &str, marks: bool) -> Rewrite {
-    let mut declarations = Declarations::default();
-    declarations.add(text).unwrap();
+    let mut statics = MutableStatics::default();
+    statics.add(text).unwrap();
     let request = Request {
         marks,
-        accesses: Some(Accesses {
-            declarations: &declarations,
+        borrows: Some(Borrows {
+            statics: &statics,
             without: &[],
-            only_borrows: false,
         }),
         ..Request::default()
     };
@@ -86,40 +85,40 @@ fn compile_and_run(directory: &Path, edition: &str, text: &str) -> Output {
 fn behaves_the_same(name: &str) {
     let text = fs::read_to_string(tests().join("programs").join(name).with_extension("rs"));
     let text = text.unwrap();
-    let telling = rewritten(&text, false).apply(&text);
+    let reporting = rewritten(&text, false).apply(&text);
     let hooks = hooks();
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     for edition in ["2021", "2024"] {
         let plain = compile_and_run(hooks.path(), edition, &text);
-        let rewritten = compile_and_run(hooks.path(), edition, &telling);
+        let rewritten = compile_and_run(hooks.path(), edition, &reporting);
         assert_eq!(
             String::from_utf8_lossy(&rewritten.stdout),
             String::from_utf8_lossy(&plain.stdout),
             "edition {edition}"
         );
-        told.push(String::from_utf8(rewritten.stderr).unwrap());
+        reports.push(String::from_utf8(rewritten.stderr).unwrap());
     }
-    assert_eq!(told[0], told[1], "the editions differ");
+    assert_eq!(reports[0], reports[1], "the editions differ");
     insta::with_settings!({ omit_expression => true }, {
-        insta::assert_snapshot!(name, telling);
-        insta::assert_snapshot!(format!("{name}_told"), told[0]);
+        insta::assert_snapshot!(name, reporting);
+        insta::assert_snapshot!(format!("{name}_reported"), reports[0]);
     });
 }
 
 #[test]
-fn accesses_of_every_form_do_what_they_did() {
-    behaves_the_same("accesses");
+fn borrows_of_every_form_have_the_same_effect() {
+    behaves_the_same("borrows");
 }
 
 #[test]
-fn temporary_values_moves_alignment_and_order_stay_as_they_are() {
+fn temporary_values_moves_alignment_and_order_are_preserved() {
     behaves_the_same("traps");
 }
 
 #[test]
-fn accesses_can_be_told_of_in_marked_text() {
+fn borrows_can_be_reported_in_marked_text() {
     let hooks = hooks();
-    for name in ["accesses", "traps"] {
+    for name in ["borrows", "traps"] {
         let path = tests().join("programs").join(name).with_extension("rs");
         let text = fs::read_to_string(path).unwrap();
         let both = rewritten(&text, true);

@@ -1,0 +1,238 @@
+//! The calls by which rewritten code announces its references to raw memory, immediately before
+//! each of them. A reference has no code, so that instrumentation does not find it.
+//!
+//! The rewriter inserts a call of one of these functions before the borrow, or around the address
+//! of the place. The borrow itself stays in the user's code. A place is given by a pointer, which
+//! may be unaligned, but not dangling. The rewriter knows only the names of the methods of
+//! pointers. So the `_through` functions get the address of the receiver, whose type decides
+//! whether it is a pointer at all.
+
+use std::cell::{Ref, RefMut};
+use std::marker::Freeze;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use super::memory;
+use super::sync::{Arc, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+use crate::execution::Site;
+
+/// Announces a shared reference to `*place`. As in Miri, this counts as a read, unless others may
+/// change a part of it meanwhile.
+#[inline]
+#[track_caller]
+pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
+    if T::IS_FROZEN {
+        memory::borrow(place.cast(), size_of_place(place), rewritten());
+    }
+    place
+}
+
+/// Announces a unique reference to `*place`. As in Miri, this counts as a write, unless other code
+/// may refer to the value (it is not `Unpin`).
+#[inline]
+#[track_caller]
+pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
+    if T::IS_UNIQUE {
+        memory::borrow_mut(place.cast(), size_of_place(place), rewritten());
+    }
+    place.cast_mut()
+}
+
+/// Announces a call of `receiver.as_ref()`, or of a similar method.
+#[inline]
+#[track_caller]
+pub fn borrow_through<R>(receiver: *const R) {
+    if let Some(target) = R::target(receiver)
+        && target.is_frozen
+        && !target.is_owned
+    {
+        memory::borrow(target.address, target.size, rewritten());
+    }
+}
+
+/// Announces a call of `receiver.as_mut()`, or of a similar method.
+#[inline]
+#[track_caller]
+pub fn borrow_mut_through<R>(receiver: *const R) {
+    if let Some(target) = R::target(receiver)
+        && target.is_unique
+        && !target.is_owned
+    {
+        memory::borrow_mut(target.address, target.size, rewritten());
+    }
+}
+
+/// Announces a call of `receiver.drop_in_place()`, or of a similar method. It borrows the value as
+/// [`borrow_mut`] does.
+#[inline]
+#[track_caller]
+pub fn drop_through<R>(receiver: *const R) {
+    if let Some(target) = R::target(receiver)
+        && target.needs_drop
+        && target.is_unique
+    {
+        memory::borrow_mut(target.address, target.size, rewritten());
+    }
+}
+
+/// The line of a borrow, and that its code is explored, because it was rewritten.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+#[track_caller]
+fn rewritten() -> (Site, bool) {
+    (Location::caller(), true)
+}
+
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it makes few instructions, and the user's crate may be compiled without optimisation"
+)]
+fn size_of_place<T: ?Sized>(place: *const T) -> usize {
+    // SAFETY: the place is about to be borrowed, so that the pointer's metadata (length or type) is
+    // valid.
+    unsafe { std::mem::size_of_val_raw(place) }
+}
+
+/// The memory that a receiver's methods borrow.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of its own, known when the program is compiled"
+)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Target {
+    address: *const u8,
+    size: usize,
+    is_frozen: bool,
+    is_unique: bool,
+    needs_drop: bool,
+    /// The pointer to it is in a `Box` or a guard, which may have its own `as_ref`.
+    is_owned: bool,
+}
+
+impl Target {
+    fn new<T: ?Sized>(place: *const T) -> Option<Self> {
+        let target = Self {
+            address: place.cast(),
+            size: size_of_place(place),
+            is_frozen: T::IS_FROZEN,
+            is_unique: T::IS_UNIQUE,
+            needs_drop: std::mem::needs_drop::<T>(),
+            is_owned: false,
+        };
+        // `as_ref` of a null pointer borrows nothing.
+        (!place.is_null()).then_some(target)
+    }
+}
+
+/// A possible receiver of a method by which code borrows memory.
+trait Receiver {
+    /// The borrowed memory; `None` unless the receiver is a pointer, or memory that may be
+    /// uninitialised.
+    fn target(this: *const Self) -> Option<Target>;
+}
+
+impl<R: ?Sized> Receiver for R {
+    default fn target(_: *const Self) -> Option<Target> {
+        None
+    }
+}
+
+impl<T: ?Sized> Receiver for *const T {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: a method of the pointer is about to be called.
+        Target::new(unsafe { *this })
+    }
+}
+
+impl<T: ?Sized> Receiver for *mut T {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above.
+        Target::new(unsafe { *this }.cast_const())
+    }
+}
+
+impl<T: ?Sized> Receiver for NonNull<T> {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above.
+        Target::new(unsafe { *this }.as_ptr().cast_const())
+    }
+}
+
+impl<T> Receiver for MaybeUninit<T> {
+    fn target(this: *const Self) -> Option<Target> {
+        Target::new(this)
+    }
+}
+
+impl<R: ?Sized> Receiver for &R {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above.
+        R::target(unsafe { *this })
+    }
+}
+
+impl<R: ?Sized> Receiver for &mut R {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above; it is read, not moved.
+        R::target(unsafe { &raw const **this })
+    }
+}
+
+/// Owners and guards of a value, which forward method calls to it. One more call of their `deref`
+/// has no effect; of other types that dereference, this is unknown.
+macro_rules! owners {
+    ($($owner:ty)*) => {
+        $(impl<R: ?Sized> Receiver for $owner {
+            fn target(this: *const Self) -> Option<Target> {
+                // SAFETY: as above; the value is only inspected.
+                let value: &R = unsafe { &*this };
+                R::target(value).map(|target| Target { is_owned: true, ..target })
+            }
+        })*
+    };
+}
+
+owners! {
+    Box<R> Rc<R> Arc<R> ManuallyDrop<R> Ref<'_, R> RefMut<'_, R> MutexGuard<'_, R>
+    RwLockReadGuard<'_, R> RwLockWriteGuard<'_, R>
+}
+
+/// Properties of references to a type.
+pub(super) trait Referred {
+    /// The target of a shared reference does not change.
+    const IS_FROZEN: bool;
+    /// The target of a unique reference has no other user.
+    const IS_UNIQUE: bool;
+}
+
+impl<T: ?Sized> Referred for T {
+    const IS_FROZEN: bool = T::HAS_NO_CELL;
+    const IS_UNIQUE: bool = T::IS_UNPIN;
+}
+
+trait HasNoCell {
+    const HAS_NO_CELL: bool;
+}
+
+impl<T: ?Sized> HasNoCell for T {
+    default const HAS_NO_CELL: bool = false;
+}
+
+impl<T: ?Sized + Freeze> HasNoCell for T {
+    const HAS_NO_CELL: bool = true;
+}
+
+trait IsUnpin {
+    const IS_UNPIN: bool;
+}
+
+impl<T: ?Sized> IsUnpin for T {
+    default const IS_UNPIN: bool = false;
+}
+
+impl<T: ?Sized + Unpin> IsUnpin for T {
+    const IS_UNPIN: bool = true;
+}
