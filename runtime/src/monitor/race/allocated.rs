@@ -34,7 +34,7 @@ impl Races {
         } else {
             all.words[place] = word;
         }
-        all.settled = (block.start, block.start + block.size);
+        all.place(block);
     }
 
     /// Whether `task`, which runs, knows of the allocation of the memory at `address`, if it is

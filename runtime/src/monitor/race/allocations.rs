@@ -1,6 +1,6 @@
 //! The writes of the allocations of one execution.
 
-use super::shadow::Word;
+use super::shadow::{PAGE, Word};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap::{self, Block};
 
@@ -13,6 +13,12 @@ pub(super) struct Allocations {
     pub(super) words: EngineVec<Word>,
     /// The bounds of a live block whose allocation the running task knows.
     pub(super) settled: (usize, usize),
+    /// Memory below this address, the end of a page, may have been free before the execution,
+    /// although accesses of earlier executions are recorded there. 0 if memory was put back: then
+    /// the heap does not allocate what was free before, and continues on a new page.
+    old: usize,
+    /// The bounds of the blocks below `old` that were allocated.
+    reused: EngineVec<(usize, usize)>,
     pub(super) heap: Arena,
 }
 
@@ -37,6 +43,8 @@ impl Allocations {
             before: 0,
             words: engine_vec(),
             settled: (0, 0),
+            old: 0,
+            reused: engine_vec(),
             heap: Arena {
                 block: block_at,
                 end: heap::end,
@@ -45,12 +53,33 @@ impl Allocations {
     }
 
     /// Begins a new execution. Returns the lowest address of its allocations. Allocations that reuse
-    /// freed memory may lie below it.
-    pub(super) fn begin(&mut self) -> usize {
+    /// freed memory may lie below it. `is_put_back` states whether memory was restored.
+    pub(super) fn begin(&mut self, is_put_back: bool) -> usize {
         self.before = heap::allocations();
         self.words.clear();
         self.settled = (0, 0);
-        (self.heap.end)()
+        self.reused.clear();
+        let end = (self.heap.end)();
+        self.old = if is_put_back {
+            0
+        } else {
+            end.saturating_sub(1) | (PAGE - 1)
+        };
+        end
+    }
+
+    /// Records the place of a new block.
+    pub(super) fn place(&mut self, block: Block) {
+        let bounds = (block.start, block.start + block.size);
+        self.settled = bounds;
+        if block.start < self.old {
+            self.reused.push(bounds);
+        }
+    }
+
+    /// The bounds of the blocks of the last execution that may be free in the next one.
+    pub(super) fn reused(&self) -> &[(usize, usize)] {
+        &self.reused
     }
 
     /// Forgets the settled block, because another task runs or a block is freed.

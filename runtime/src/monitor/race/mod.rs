@@ -272,7 +272,7 @@ impl Races {
         self.given_up = None;
         let forgets = self.epochs.begin();
         self.begin_memory(is_put_back);
-        let fresh = self.allocations.begin();
+        let fresh = self.allocations.begin(is_put_back);
         self.shadow.begin(forgets, fresh);
         self.inline_check.hide();
         self.inline_check.forget_pages();

@@ -65,7 +65,7 @@ fn report(
     (is_write, is_borrow): (bool, bool),
     (site, code): (Site, Code),
 ) {
-    if !is_watched() || length == 0 || is_private(address) {
+    if !is_watched() || length == 0 || is_private(address, length) {
         return;
     }
     let monitors = monitors();
@@ -112,12 +112,12 @@ pub(crate) fn stack_end() -> usize {
     unsafe { (*INLINE_CHECK.get()).stack.end() }
 }
 
-/// Whether the memory belongs to the stack of the running task, and no other task accesses its
-/// page.
+/// Whether all of this memory belongs to the stack of the running task, and no other task accesses
+/// its pages.
 #[inline]
-pub(crate) fn is_private(address: usize) -> bool {
+pub(crate) fn is_private(address: usize, length: usize) -> bool {
     // SAFETY: as in `is_noted`.
-    unsafe { (*INLINE_CHECK.get()).stack.is_private(address) }
+    unsafe { (*INLINE_CHECK.get()).stack.are_private(address, length) }
 }
 
 /// Calls `act`, whose accesses are not watched: the runtime itself reports the order of what it has

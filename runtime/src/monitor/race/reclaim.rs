@@ -93,12 +93,19 @@ impl Races {
     }
 
     /// Begins a new execution. `is_put_back` states whether memory is restored: then the memory
-    /// that the last execution freed is not free.
+    /// that the last execution freed is not free. Otherwise a process of its own may have free
+    /// memory that the last execution allocated.
     pub(super) fn begin_memory(&mut self, is_put_back: bool) {
         if is_put_back {
             for &(low, high) in &self.freed {
                 self.shadow.parts(low, high, |page, part| {
                     page.part(part).iter_mut().for_each(Cell::put_back);
+                });
+            }
+        } else {
+            for &(low, high) in self.allocations.reused() {
+                self.shadow.parts(low, high, |page, part| {
+                    page.part(part).iter_mut().for_each(Cell::free);
                 });
             }
         }

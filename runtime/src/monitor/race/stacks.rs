@@ -3,8 +3,10 @@
 //!
 //! Most accesses of unoptimised code are of this kind. When a task first accesses a page of another
 //! task's stack, earlier accesses of the owner are missing, so that the execution must be repeated.
-//! Pages are identified by their distance from the stack's end, which is the same in each
-//! execution. A page that was shared once is recorded for all tasks from then on.
+//! Pages are identified by their distance from the page with the stack's end, which is the same in
+//! each execution. A page that was shared once is recorded for all tasks from then on. The rest of
+//! the last page, which has data of the same thread, counts as a part of the stack, because the
+//! shadow memory and its tables distinguish pages by their addresses.
 
 use super::Races;
 use super::shadow::PAGE;
@@ -18,15 +20,17 @@ const PAGES: usize = 4096;
 pub(super) struct OwnStack {
     /// The address after the stack.
     end: usize,
-    /// The number of its bytes whose accesses may remain unrecorded.
+    /// The first byte whose accesses may remain unrecorded, and the number of these bytes.
+    low: usize,
     size: usize,
-    /// A bit for each page, by its distance from the end, that tasks share.
+    /// A bit for each page, by its distance from the last one, that tasks share.
     shared: [u64; PAGES / 64],
 }
 
 impl OwnStack {
     pub(super) const NONE: Self = Self {
         end: 0,
+        low: 0,
         size: 0,
         shared: [0; PAGES / 64],
     };
@@ -34,12 +38,24 @@ impl OwnStack {
     /// Whether accesses to this address need not be recorded.
     #[inline]
     pub(super) fn is_private(&self, address: usize) -> bool {
-        let distance = self.end.wrapping_sub(address).wrapping_sub(1);
-        if distance >= self.size {
+        if address.wrapping_sub(self.low) >= self.size {
             return false;
         }
-        let page = distance / PAGE;
+        let page = page_below(self.end, address);
         self.shared[page / 64] & (1 << (page % 64)) == 0
+    }
+
+    /// Whether accesses to all of these bytes need not be recorded.
+    #[inline]
+    pub(super) fn are_private(&self, address: usize, length: usize) -> bool {
+        self.is_private(address)
+            && (length <= PAGE - address % PAGE || self.are_rest_private(address, length))
+    }
+
+    #[inline(never)]
+    fn are_rest_private(&self, address: usize, length: usize) -> bool {
+        let last = address.saturating_add(length - 1);
+        (address..last).step_by(PAGE).all(|at| self.is_private(at)) && self.is_private(last)
     }
 
     /// The address after the stack.
@@ -49,13 +65,14 @@ impl OwnStack {
     }
 
     fn set(&mut self, (low, end): (usize, usize)) {
+        let top = end.next_multiple_of(PAGE);
         self.end = end;
-        self.size = (end - low).min(PAGES * PAGE);
+        self.low = low.max(top.saturating_sub(PAGES * PAGE));
+        self.size = top - self.low;
     }
 
     /// Records that tasks share a page. Returns whether this is new.
-    fn share(&mut self, distance: usize) -> bool {
-        let page = distance / PAGE;
+    fn share(&mut self, page: usize) -> bool {
         let Some(pages) = self.shared.get_mut(page / 64) else {
             return false;
         };
@@ -73,7 +90,8 @@ pub(super) struct Stacks {
     pub(super) are_special: bool,
     /// The bounds of each task's stack.
     of_tasks: EngineVec<(usize, usize)>,
-    /// The same bounds, sorted and each once: tasks may use a stack one after the other.
+    /// The same bounds with whole last pages, sorted and each once: tasks may use a stack one after
+    /// the other.
     sorted: EngineVec<(usize, usize)>,
     /// The lowest and the highest of these bounds.
     bounds: (usize, usize),
@@ -101,18 +119,26 @@ impl Stacks {
 
     fn add(&mut self, (low, end): (usize, usize)) {
         self.of_tasks.push((low, end));
+        let end = end.next_multiple_of(PAGE);
         if let Err(at) = self.sorted.binary_search(&(low, end)) {
             self.sorted.insert(at, (low, end));
         }
         self.bounds = (self.bounds.0.min(low), self.bounds.1.max(end));
     }
 
-    /// The distance of an address from the end of the stack that contains it.
-    fn distance(&self, address: usize) -> Option<usize> {
+    /// The page of an address in the stack that contains it.
+    fn page(&self, address: usize) -> Option<usize> {
         let after = self.sorted.partition_point(|&(low, _)| low <= address);
         let &(_, end) = self.sorted.get(after.checked_sub(1)?)?;
-        (address < end).then(|| end - address - 1)
+        (address < end).then(|| page_below(end, address))
     }
+}
+
+/// The page of an address, counted from the one with the last byte of its stack. A stack may end
+/// within a page.
+#[inline]
+fn page_below(end: usize, address: usize) -> usize {
+    (end - 1) / PAGE - address / PAGE
 }
 
 impl Races {
@@ -146,10 +172,10 @@ impl Races {
 
     #[inline(never)]
     fn note_stack(&mut self, address: usize) {
-        if let Some(distance) = self.stacks.distance(address)
+        if let Some(page) = self.stacks.page(address)
             && !self.inline_check.stack.is_private(address)
         {
-            self.stacks.misses_accesses |= self.inline_check.stack.share(distance);
+            self.stacks.misses_accesses |= self.inline_check.stack.share(page);
         }
     }
 
@@ -189,9 +215,13 @@ mod tests {
 
     /// Makes `task` write to memory, as the hooks of instrumented code report it.
     fn write(races: &mut Races, task: TaskId, address: usize) {
+        fill(races, task, address, 8);
+    }
+
+    fn fill(races: &mut Races, task: TaskId, address: usize, length: usize) {
         races.show_stack(task);
-        if !races.inline_check.stack.is_private(address) {
-            races.access(task, address, 8, What::Write, None);
+        if !races.inline_check.stack.are_private(address, length) {
+            races.access(task, address, length, What::Write, None);
         }
     }
 
@@ -249,6 +279,76 @@ mod tests {
         let stack = &races.inline_check.stack;
         assert!(!stack.is_private(0x1000_0000), "it is too far away");
         assert!(stack.is_private(0x1000_0000 + PAGE));
+    }
+
+    #[test]
+    fn a_range_is_recorded_if_any_of_its_pages_is_shared() {
+        let mut races = races();
+        let shared = STACKS[0].1 - 2 * PAGE;
+        write(&mut races, OTHER, shared);
+        begin(&mut races);
+        let stack = &races.inline_check.stack;
+        assert!(stack.are_private(shared - 2 * PAGE, 2 * PAGE));
+        assert!(!stack.are_private(shared - 2 * PAGE, 2 * PAGE + 1));
+        assert!(!stack.are_private(shared - PAGE, 3 * PAGE), "between");
+        assert!(!stack.are_private(shared + PAGE - 1, 2));
+        assert!(stack.are_private(shared + PAGE, PAGE));
+        fill(&mut races, MAIN, shared - 4, 8);
+        write(&mut races, OTHER, shared);
+        assert!(!races.misses_accesses() && is_racy(&races));
+    }
+
+    #[test]
+    fn the_first_access_of_another_task_is_seen_after_a_range_of_the_owner() {
+        let mut races = races();
+        let private = STACKS[0].1 - PAGE;
+        write(&mut races, OTHER, private - PAGE);
+        begin(&mut races);
+        fill(&mut races, MAIN, private - 8, 16);
+        write(&mut races, MAIN, private + 64);
+        write(&mut races, OTHER, private + 64);
+        assert!(races.misses_accesses());
+    }
+
+    #[test]
+    fn pages_of_stacks_are_pages_of_memory_wherever_the_stack_ends() {
+        let mut races = races();
+        let end = STACKS[0].1 - PAGE / 2;
+        let begin = |races: &mut Races| {
+            races.renew(true);
+            races.add_stack(MAIN, (STACKS[0].0, end));
+            assert!(races.add_task(MAIN, None));
+            races.add_stack(OTHER, STACKS[1]);
+            races.spawned(MAIN, OTHER, None);
+        };
+        // Both are in one page. The end of the stack is a page after a place between them.
+        let [lower, upper] = [end - PAGE - 64, end - PAGE + 64];
+        for is_repeated in [false, true] {
+            begin(&mut races);
+            write(&mut races, MAIN, upper);
+            write(&mut races, OTHER, lower);
+            write(&mut races, OTHER, upper);
+            assert_eq!(races.misses_accesses(), !is_repeated);
+            assert_eq!(is_racy(&races), is_repeated);
+        }
+        assert!(races.inline_check.stack.is_private(STACKS[1].1 - 1));
+    }
+
+    #[test]
+    fn other_data_in_the_last_page_of_a_stack_does_not_hide_the_stack() {
+        let mut races = Races::new();
+        races.turn_on(false);
+        races.stacks.are_special = true;
+        races.renew(true);
+        let end = STACKS[0].1 - PAGE / 2;
+        races.add_stack(MAIN, (STACKS[0].0, end));
+        assert!(races.add_task(MAIN, None));
+        races.add_stack(OTHER, STACKS[1]);
+        races.spawned(MAIN, OTHER, None);
+        write(&mut races, MAIN, end + 64);
+        write(&mut races, MAIN, end - 64);
+        write(&mut races, OTHER, end - 64);
+        assert!(races.misses_accesses());
     }
 
     #[test]
