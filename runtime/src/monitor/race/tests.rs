@@ -2,18 +2,22 @@
 
 use core::cell::Cell;
 use core::panic::Location;
-use core::sync::atomic::Ordering;
 
 use super::allocations::Arena;
 use super::clock::LAST;
 use super::shadow::PAGE;
-use super::{Atomic, Races, What};
+use super::{Races, What};
 use crate::base::rng::Rng;
-use crate::execution::{How, Op, Site, TaskId};
+use crate::execution::{Op, Site, TaskId};
 use crate::monitor::Level;
 use crate::platform::heap::{Block, FIRST};
 
 mod brute_force;
+
+thread_local! {
+    /// The end of a heap.
+    static END: Cell<usize> = const { Cell::new(0) };
+}
 
 /// The way in which an access was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,41 +33,14 @@ enum Way {
 }
 
 /// A monitor, and the running task.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct Machine {
     races: Races,
     task: TaskId,
-    /// No access is recorded without a call.
-    is_blind: bool,
     /// The program's code was rewritten, so it is known to be explored.
     is_rewritten: bool,
     /// Free memory is accessed.
     is_free: bool,
-    /// The memory consists of [`BLOCKS`], not of one block that existed before.
-    has_blocks: bool,
 }
-
-/// The size of each block, in bytes.
-const BLOCK: usize = 16;
-
-thread_local! {
-    /// The numbers of the live blocks from [`PLACE`] on.
-    static BLOCKS: Cell<[Option<u32>; 2]> = const { Cell::new([None; 2]) };
-}
-
-/// The results of the program's heap for [`BLOCKS`].
-const HEAP: Arena = Arena {
-    block: |address| {
-        let place = address.checked_sub(PLACE)? / BLOCK;
-        let number = (*BLOCKS.get().get(place)?)?;
-        Some(Block {
-            start: PLACE + place * BLOCK,
-            size: BLOCK,
-            number,
-        })
-    },
-    end: || PLACE,
-};
 
 impl Machine {
     /// A machine with this number of tasks, none of which knows of any other.
@@ -77,20 +54,10 @@ impl Machine {
         let mut machine = Self {
             races,
             task: TaskId(0),
-            is_blind: false,
             is_rewritten: false,
             is_free: false,
-            has_blocks: false,
         };
         machine.begin(tasks);
-        machine
-    }
-
-    /// A machine whose memory consists of blocks that are allocated while it runs.
-    fn with_blocks() -> Self {
-        let mut machine = Self::new(1);
-        machine.races.allocations.set_heap(HEAP);
-        machine.has_blocks = true;
         machine
     }
 
@@ -113,12 +80,8 @@ impl Machine {
         let is_write = matches!(what, What::Write | What::BorrowMut);
         let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
         let races = &mut self.races;
-        if !self.has_blocks && !self.is_free {
+        if !self.is_free {
             races.allocations.settle_all();
-        }
-        if self.is_blind {
-            races.inline_check.forget_pages();
-            races.inline_check.forget_lines();
         }
         let (bytes, kind) = ((address, length), (is_write, is_borrow));
         let line = (site, self.is_rewritten);
@@ -427,6 +390,36 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
         assert_eq!(machine.write(), Way::First);
         assert_eq!(beside(&mut machine), Way::First);
         assert!(!machine.is_racy());
+    }
+}
+
+/// Each process begins with the same free memory.
+#[test]
+fn memory_that_a_process_allocates_is_looked_at_anew_in_the_next_process() {
+    const START: usize = PLACE + 64;
+    const BLOCK: Block = Block {
+        start: START,
+        size: 16,
+        number: 1,
+    };
+    for end in [START + 16, START - 16] {
+        END.set(end);
+        let mut races = Races::new();
+        races.turn_on(false);
+        races.allocations.set_heap(Arena {
+            block: |address| (START..START + 16).contains(&address).then_some(BLOCK),
+            end: || END.get(),
+        });
+        for _ in 0..3 {
+            races.renew(false);
+            for task in [0, 1].map(TaskId) {
+                assert!(races.add_task(task, None));
+            }
+            races.allocate(TaskId(0), BLOCK, None);
+            races.switched(TaskId(0), TaskId(1));
+            races.access(TaskId(1), START, 8, What::Read, None);
+            assert!(races.found(Level::Deny).next().is_some());
+        }
     }
 }
 
