@@ -193,6 +193,8 @@ kinds! {
     Leak = "leak";
     /// An access to freed memory.
     UseAfterFree = "use-after-free";
+    /// An access that is not within the bytes of one block of memory.
+    OutOfBounds = "out-of-bounds";
     /// A second free of the same memory.
     DoubleFree = "double-free";
     /// A free of memory that was never allocated.

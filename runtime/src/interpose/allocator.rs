@@ -154,7 +154,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
             heap::refuse::<Known>(Free::Unknown(block as usize));
         }
         if size <= old && size >= old / 2 {
-            heap::renumber::<Known>(block as usize);
+            heap::renumber::<Known>(block as usize, size);
             return block;
         }
         let new = take(size);
@@ -205,7 +205,7 @@ unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     block
 }
 
-/// glibc's `malloc_usable_size`.
+/// glibc's `malloc_usable_size`. The program may use all of these bytes afterwards.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     // SAFETY: the caller passes null or a live block.
@@ -213,7 +213,7 @@ unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
         if block.is_null() {
             0
         } else if heap::contains(block as usize) && heap::is_arena() {
-            heap::usable(block as usize)
+            heap::claim(block as usize)
         } else {
             real::malloc_usable_size(block)
         }

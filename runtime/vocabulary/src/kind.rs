@@ -19,6 +19,8 @@ pub enum Kind {
     Race,
     /// Memory was used after it was freed.
     UseAfterFree,
+    /// An access was not within the bytes of one block.
+    OutOfBounds,
     /// A block was freed twice.
     DoubleFree,
     /// Memory was freed that had never been allocated.
@@ -34,7 +36,11 @@ impl Kind {
     pub fn is_undefined_behaviour(self) -> bool {
         matches!(
             self,
-            Self::Race | Self::UseAfterFree | Self::DoubleFree | Self::InvalidFree
+            Self::Race
+                | Self::UseAfterFree
+                | Self::OutOfBounds
+                | Self::DoubleFree
+                | Self::InvalidFree
         )
     }
 }
@@ -48,6 +54,7 @@ tokens! {
         Crash = "crash",
         Race = "race",
         UseAfterFree = "use-after-free",
+        OutOfBounds = "out-of-bounds",
         DoubleFree = "double-free",
         InvalidFree = "invalid-free",
         Leak = "leak",

@@ -60,6 +60,11 @@ fn a_read_of_freed_memory_is_reported_with_its_places() {
 }
 
 #[test]
+fn a_write_past_the_end_of_a_block_is_reported_with_its_places() {
+    assert_report!("out_of_bounds::claimed_slot::buggy");
+}
+
+#[test]
 fn a_double_free_is_reported_with_its_places() {
     assert_report!("double_free::buggy");
 }
@@ -86,7 +91,13 @@ fn leaks_are_no_failure_unless_they_are_asked_for() {
 
 #[test]
 fn a_replay_names_the_same_places() {
-    for test in ["double_free::buggy", "leak::buggy", "use_of_config::buggy"] {
+    let tests = [
+        "double_free::buggy",
+        "leak::buggy",
+        "out_of_bounds::claimed_slot::buggy",
+        "use_of_config::buggy",
+    ];
+    for test in tests {
         let found = chess(&["test", "--exact", test, "--message-format", "json"]).run();
         found.assert_code(100);
         let verdict = found.verdict();

@@ -275,6 +275,7 @@ mod tests {
                 block: Block {
                     start,
                     size,
+                    requested: (start, start + size),
                     number,
                 },
                 is_reached: false,

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use super::super::Failure;
-use super::{BlockEvent, Error, Heap, Role, Wrong};
+use super::{BlockEvent, Error, Heap, Outside, Role, Wrong};
 use crate::base::source_path::line_of;
 use crate::base::source_path::line_of_place;
 use crate::execution::called;
+use crate::platform::heap::Block;
 
 impl Heap {
     /// Adds the message and the place of the error to a failure.
@@ -26,22 +27,23 @@ impl Heap {
     }
 
     fn words(&self, error: &Error) -> String {
-        let (done, mut text) = match error.wrong {
-            Wrong::Read(size) => ("read", format!("read of {} in freed memory", bytes(size))),
-            Wrong::Write(size) => (
-                "written",
-                format!("write of {} in freed memory", bytes(size)),
-            ),
-            Wrong::Borrow(size) => (
-                "borrowed",
-                format!("borrow of {} in freed memory", bytes(size)),
-            ),
-            Wrong::Sync(op) => ("used", format!("{} in freed memory", op.name())),
+        let (done, access) = match error.wrong {
+            Wrong::Read(size) => ("read", format!("read of {}", bytes(size))),
+            Wrong::Write(size) => ("written", format!("write of {}", bytes(size))),
+            Wrong::Borrow(size) => ("borrowed", format!("borrow of {}", bytes(size))),
+            Wrong::Sync(op) => ("used", op.name().to_owned()),
             Wrong::Free if error.block.is_some() => (
                 "freed again",
                 "a block of memory was freed twice".to_owned(),
             ),
             Wrong::Free => ("freed", "the freed memory was never allocated".to_owned()),
+        };
+        let mut text = match (error.wrong, error.block, error.outside) {
+            (Wrong::Free, ..) => access,
+            (_, Some(block), Some(outside)) => {
+                format!("{access}, which {}", place(error.wrong, block, outside))
+            }
+            _ => format!("{access} in freed memory"),
         };
         let lines = [
             ("allocated", self.found(Role::Allocation)),
@@ -65,9 +67,86 @@ impl Heap {
     }
 }
 
+/// The place of an access, relative to the block that is next to it.
+fn place(wrong: Wrong, block: Block, Outside { address, is_live }: Outside) -> String {
+    let (low, high) = block.requested;
+    let name = if is_live {
+        format!("a block of {}", bytes(high - low))
+    } else {
+        "a freed block".to_owned()
+    };
+    if address < low {
+        return format!("begins {} before the start of {name}", bytes(low - address));
+    }
+    match wrong {
+        Wrong::Read(size) | Wrong::Write(size) | Wrong::Borrow(size) => {
+            let after = (address + size).saturating_sub(high);
+            format!("ends {} past the end of {name}", bytes(after))
+        }
+        _ if address == high => format!("begins at the end of {name}"),
+        _ => format!("begins {} past the end of {name}", bytes(address - high)),
+    }
+}
+
 fn bytes(size: usize) -> String {
     match size {
         1 => "1 byte".to_owned(),
         _ => format!("{size} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::Op;
+
+    const BLOCK: Block = Block {
+        start: 0x1000,
+        size: 64,
+        requested: (0x1020, 0x102c),
+        number: 1,
+    };
+
+    #[track_caller]
+    fn assert_place(wrong: Wrong, address: usize, expected: &str) {
+        let is_live = true;
+        assert_eq!(place(wrong, BLOCK, Outside { address, is_live }), expected);
+    }
+
+    #[test]
+    fn an_access_is_described_by_its_distance_from_the_requested_bytes() {
+        let read = Wrong::Read(8);
+        assert_place(
+            read,
+            0x1028,
+            "ends 4 bytes past the end of a block of 12 bytes",
+        );
+        assert_place(
+            read,
+            0x102c,
+            "ends 8 bytes past the end of a block of 12 bytes",
+        );
+        assert_place(
+            Wrong::Write(1),
+            0x101f,
+            "begins 1 byte before the start of a block of 12 bytes",
+        );
+        let load = Wrong::Sync(Op::AtomicLoad);
+        assert_place(load, 0x102c, "begins at the end of a block of 12 bytes");
+        assert_place(
+            load,
+            0x1030,
+            "begins 4 bytes past the end of a block of 12 bytes",
+        );
+    }
+
+    #[test]
+    fn the_size_of_a_freed_block_is_not_known() {
+        let outside = Outside {
+            address: 0x1030,
+            is_live: false,
+        };
+        let place = place(Wrong::Read(1), BLOCK, outside);
+        assert_eq!(place, "ends 5 bytes past the end of a freed block");
     }
 }

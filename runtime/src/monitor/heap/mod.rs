@@ -1,4 +1,4 @@
-//! Memory errors: accesses to free memory, and invalid frees.
+//! Memory errors: accesses to free memory or outside of blocks, and invalid frees.
 
 mod leak;
 mod message;
@@ -15,7 +15,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::{DataAccess, SyncAccess};
 use crate::execution::{Ending, Execution, Op, Site};
-use crate::platform::heap::{self, Allocation, Block, Free};
+use crate::platform::heap::{self, Allocation, Block, Fault, Free};
 
 /// A forbidden access to memory.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,16 @@ struct Error {
     site: Option<Site>,
     /// The block, if the memory ever was in one.
     block: Option<Block>,
+    /// The access begins or ends outside of the block.
+    outside: Option<Outside>,
+}
+
+/// The place of an access that is not within a block.
+#[derive(Clone, Copy, Debug)]
+struct Outside {
+    address: usize,
+    /// Whether the block is live.
+    is_live: bool,
 }
 
 /// Judges accesses and frees.
@@ -102,25 +112,44 @@ impl Heap {
             return ControlFlow::Continue(());
         }
         let address = execution.objects.get(access.object).address;
-        self.uses(execution, address, Wrong::Sync(access.op), access.site)
+        // The size of the object is not known.
+        self.uses(execution, (address, 1), Wrong::Sync(access.op), access.site)
     }
 
-    /// The current task accesses the memory at `address`, which may be free.
+    /// The current task accesses bytes, from an address on, which may be free or in no block.
     #[inline]
     fn uses(
         &mut self,
         execution: &Execution,
-        address: usize,
+        (address, length): (usize, usize),
         wrong: Wrong,
         site: Option<Site>,
     ) -> ControlFlow<()> {
-        match heap::block_around(address) {
-            Some((block, false)) => {
-                let block = Some(block);
-                self.fails(execution, Error { wrong, site, block })
-            }
-            _ => ControlFlow::Continue(()),
+        match heap::fault_of(address, length) {
+            None => ControlFlow::Continue(()),
+            Some(fault) => self.misuses(execution, (address, fault), wrong, site),
         }
+    }
+
+    #[cold]
+    fn misuses(
+        &mut self,
+        execution: &Execution,
+        (address, fault): (usize, Fault),
+        wrong: Wrong,
+        site: Option<Site>,
+    ) -> ControlFlow<()> {
+        let (block, outside) = match fault {
+            Fault::Freed(block) => (block, None),
+            Fault::Outside(block, is_live) => (block, Some(Outside { address, is_live })),
+        };
+        let error = Error {
+            wrong,
+            site,
+            block: Some(block),
+            outside,
+        };
+        self.fails(execution, error)
     }
 }
 
@@ -158,7 +187,8 @@ impl Monitor for Heap {
             size if access.is_write => Wrong::Write(size),
             size => Wrong::Read(size),
         };
-        self.uses(execution, access.address, wrong, Some(access.site))
+        let bytes = (access.address, access.size);
+        self.uses(execution, bytes, wrong, Some(access.site))
     }
 
     #[inline]
@@ -189,6 +219,7 @@ impl Monitor for Heap {
             wrong: Wrong::Free,
             site: None,
             block,
+            outside: None,
         };
         self.fails(execution, error)
     }
@@ -202,6 +233,7 @@ impl Monitor for Heap {
         let kind = match error.wrong {
             Wrong::Free if error.block.is_some() => Kind::DoubleFree,
             Wrong::Free => Kind::InvalidFree,
+            _ if error.outside.is_some() => Kind::OutOfBounds,
             _ => Kind::UseAfterFree,
         };
         let mut failure = Failure::new(kind, "");

@@ -152,7 +152,7 @@ impl Races {
         site: Site,
     ) -> bool {
         let (inline_check, first) = (&self.inline_check, self.epochs.first());
-        let is_settled = || self.allocations.is_settled(address);
+        let is_settled = || self.allocations.is_settled(address, length);
         // SAFETY: the table contains no page whose cells no longer exist, and no other code uses
         // them.
         unsafe {
@@ -168,7 +168,7 @@ impl Races {
     }
 
     /// Records a plain access of `task` to any bytes, if nothing else must be done: none of the
-    /// bytes is free, and no earlier access must be checked. `mark` is the mark of its line.
+    /// bytes is free or outside of a block, and no earlier access must be checked. `mark` is the mark of its line.
     /// Returns whether the access is recorded.
     #[inline]
     pub(crate) fn notes(
@@ -184,9 +184,9 @@ impl Races {
         let Some(epoch) = self.shown_epoch_of(task) else {
             return false;
         };
-        let mut notes = |(at, extent)| {
+        let mut notes = |(at, extent): (usize, Extent)| {
             let own = Word::new(epoch, extent, mark, is_borrow);
-            let is_settled = |races: &mut Self| races.allocations.is_settled(at);
+            let is_settled = |races: &mut Self| races.allocations.is_settled(at, extent.length());
             self.notes_word(task, at, own, is_write, is_settled) == Some(true)
         };
         if length <= GRANULE - address % GRANULE {
@@ -197,8 +197,8 @@ impl Races {
     }
 
     /// As [`Self::notes`], in one granule. `None` if there is no room for its cell. If the granule
-    /// was not accessed before in this execution, `is_settled` returns whether it is live and the
-    /// task knows of its allocation.
+    /// was not accessed before in this execution, `is_settled` returns whether the bytes are live
+    /// and the task knows of their allocation.
     #[inline]
     fn notes_word(
         &mut self,
@@ -217,7 +217,7 @@ impl Races {
         // cell.
         let cell = unsafe { &mut *cell };
         let is_over = if cell.is_new(first) {
-            !cell.is_doubtful() || is_settled(self)
+            cell.is_evidence(own.extent().in_word()) || is_settled(self)
         } else if cell.last.is_record() {
             return Some(!is_write && cell.write.is_like(own));
         } else {

@@ -40,7 +40,7 @@ impl Races {
     /// Whether `task`, which runs, knows of the allocation of the memory at `address`, if it is
     /// memory of the heap.
     pub(super) fn settles(&mut self, task: TaskId, address: usize) -> bool {
-        if self.allocations.is_settled(address) {
+        if self.allocations.is_settled(address, 1) {
             return true;
         }
         let Some(block) = (self.allocations.heap.block)(address) else {
@@ -50,7 +50,7 @@ impl Races {
         let clock = &self.tasks.get(task).clock;
         let is_settled = word == Word::NONE || is_known(&self.epochs, clock, word.epoch(), task);
         if is_settled {
-            self.allocations.settled = (block.start, block.start + block.size);
+            self.allocations.settled = block.requested;
         }
         is_settled
     }

@@ -11,7 +11,7 @@ pub(super) struct Allocations {
     /// The write of each allocation, by its number relative to `before`: a word for all bytes of a
     /// granule, or [`Word::NONE`] if all tasks know of it.
     pub(super) words: EngineVec<Word>,
-    /// The bounds of a live block whose allocation the running task knows.
+    /// The bounds of the requested bytes of a live block whose allocation the running task knows.
     pub(super) settled: (usize, usize),
     /// Memory below this address, the end of a page, may have been free before the execution,
     /// although accesses of earlier executions are recorded there. 0 if memory was put back: then
@@ -70,10 +70,9 @@ impl Allocations {
 
     /// Records the place of a new block.
     pub(super) fn place(&mut self, block: Block) {
-        let bounds = (block.start, block.start + block.size);
-        self.settled = bounds;
+        self.settled = block.requested;
         if block.start < self.old {
-            self.reused.push(bounds);
+            self.reused.push((block.start, block.start + block.size));
         }
     }
 
@@ -88,12 +87,13 @@ impl Allocations {
         self.settled = (0, 0);
     }
 
-    /// Whether memory is live, and the running task knows of its allocation, if it is memory of the
-    /// heap. This is a quick check, which may return false although both hold.
+    /// Whether all of `length` bytes were requested in one live block, and the running task knows of
+    /// its allocation, if it is memory of the heap. This is a quick check, which may return false
+    /// although both hold.
     #[inline]
-    pub(super) fn is_settled(&self, address: usize) -> bool {
+    pub(super) fn is_settled(&self, address: usize, length: usize) -> bool {
         let (start, end) = self.settled;
-        start <= address && address < end || !heap::contains(address)
+        start <= address && address + length <= end || !heap::contains(address)
     }
 
     /// The write of a block's allocation; [`Word::NONE`] if all tasks know of it.

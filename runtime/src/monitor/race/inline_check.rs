@@ -125,7 +125,7 @@ impl InlineCheck {
     }
 
     /// Records an access of the running task, if it needs no check: the bytes were accessed since
-    /// they were last freed, so they are not free, and the last access to them in this execution is
+    /// they were last freed, so they are bytes of a block, and the last access to them in this execution is
     /// known to the task. The method may return false although this holds. The caller may know that
     /// the line's code is explored.
     ///
@@ -199,7 +199,7 @@ impl InlineCheck {
     }
 
     /// As [`Self::notes`], for bytes that were not accessed before in the execution with this
-    /// `first` epoch, if they are not free.
+    /// `first` epoch, if they are live.
     ///
     /// # Safety
     /// As [`Self::notes`].
@@ -219,7 +219,8 @@ impl InlineCheck {
         };
         // SAFETY: the caller's promise.
         let cell = unsafe { &mut *cell };
-        let is_noted = self.span != 0 && cell.is_new(first) && (!cell.is_doubtful() || is_live());
+        let is_noted =
+            self.span != 0 && cell.is_new(first) && (cell.is_evidence(extent) || is_live());
         if is_noted {
             cell.note(self.word(extent, mark, is_borrow), is_write);
         }

@@ -137,7 +137,7 @@ pub(crate) struct Races {
     objects: Objects,
     shadow: Shadow,
     allocations: Allocations,
-    /// The bounds of the memory that was freed in this execution.
+    /// The bounds of the older memory that was freed in this execution.
     freed: EngineVec<(usize, usize)>,
     inline_check: InlineCheck,
     stacks: Stacks,
@@ -273,7 +273,9 @@ impl Races {
         let forgets = self.epochs.begin();
         self.begin_memory(is_put_back);
         let fresh = self.allocations.begin(is_put_back);
-        self.shadow.begin(forgets, fresh);
+        // If memory is restored to another state than before, its blocks may be others.
+        let has_moved = is_put_back && fresh != self.shadow.fresh();
+        self.shadow.begin(forgets || has_moved, fresh);
         self.inline_check.hide();
         self.inline_check.forget_pages();
         if self.points.have_changed() {

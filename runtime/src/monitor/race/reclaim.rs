@@ -70,9 +70,7 @@ impl Races {
             known: Word::NONE,
             races: engine_vec(),
         };
-        let mut is_any = false;
         self.shadow.parts(address, end, |page, part| {
-            is_any = true;
             if !page.is_touched(first) {
                 page.free(part);
                 return;
@@ -84,7 +82,7 @@ impl Races {
                 cell.free();
             }
         });
-        if is_any {
+        if address < self.shadow.fresh() {
             self.freed.push((address, end));
         }
         for earlier in check.races {
@@ -93,13 +91,14 @@ impl Races {
     }
 
     /// Begins a new execution. `is_put_back` states whether memory is restored: then the memory
-    /// that the last execution freed is not free. Otherwise a process of its own may have free
-    /// memory that the last execution allocated.
+    /// that the last execution freed is not free, and the block there may not be the one that the
+    /// last execution accessed. Otherwise a process of its own may have free memory that the last
+    /// execution allocated.
     pub(super) fn begin_memory(&mut self, is_put_back: bool) {
         if is_put_back {
             for &(low, high) in &self.freed {
                 self.shadow.parts(low, high, |page, part| {
-                    page.part(part).iter_mut().for_each(Cell::put_back);
+                    page.part(part).fill(Cell::NONE);
                 });
             }
         } else {

@@ -35,6 +35,8 @@ pub(crate) struct Extent(u8);
 impl Extent {
     /// An impossible extent, eight bytes from the last one on, for a word that points to a record.
     const OF_RECORD: Self = Self(7);
+    /// All bytes.
+    const ALL: Self = Self(0);
     /// All bytes, as a part of an allocated block: the impossible extent of eight bytes from the
     /// second one on.
     pub(super) const OF_BLOCK: Self = Self(1);
@@ -43,6 +45,12 @@ impl Extent {
     #[inline]
     pub(super) fn new(address: usize, size: usize) -> Self {
         Self((((GRANULE - size) << 3) | (address % GRANULE)) as u8)
+    }
+
+    /// The number of the bytes.
+    #[inline]
+    pub(super) fn length(self) -> usize {
+        GRANULE - usize::from(self.0 >> 3)
     }
 
     /// A bit for each byte.
@@ -139,7 +147,7 @@ impl Word {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
     /// The last access; or a pointer to the record, if the history is longer. It stays for later
-    /// executions, as evidence that the memory was live when it was accessed.
+    /// executions, as evidence that these bytes were live when they were accessed.
     pub(super) last: Word,
     /// The last write; one of an earlier execution has no meaning. With a record: the last read, if
     /// no write came after it.
@@ -152,10 +160,13 @@ impl Cell {
         write: Word::NONE,
     };
 
-    /// Whether the memory may be free: no execution has accessed it since it was last freed.
+    /// Whether these bytes are live for certain, and in the same block: an execution has accessed
+    /// them, or the whole granule, since they were last freed.
     #[inline]
-    pub(super) fn is_doubtful(&self) -> bool {
-        !(1..FREE).contains(&self.last.epoch())
+    pub(super) fn is_evidence(&self, extent: u64) -> bool {
+        let known = self.last.extent().in_word();
+        (1..FREE).contains(&self.last.epoch())
+            && (known == extent || known == Extent::ALL.in_word())
     }
 
     /// Whether the execution with this `first` epoch has not accessed the memory, or it was freed
@@ -173,12 +184,6 @@ impl Cell {
     pub(super) fn free(&mut self) {
         self.last = Word(self.last.0 | u64::from(FREE) << EPOCH_AT);
         self.write = Word::NONE;
-    }
-
-    /// Records that the memory is not free any more: it is in its state from before this execution.
-    #[inline]
-    pub(super) fn put_back(&mut self) {
-        self.last = Word(self.last.0 & !(u64::from(FREE) << EPOCH_AT));
     }
 
     /// Records that the earlier accesses to the memory no longer matter.
@@ -340,6 +345,11 @@ impl Shadow {
             }
             address = start + PAGE;
         }
+    }
+
+    /// The first address of the memory that was allocated in this execution.
+    pub(super) fn fresh(&self) -> usize {
+        self.fresh
     }
 
     /// The number of bytes of the program that have cells.

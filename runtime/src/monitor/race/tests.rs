@@ -12,6 +12,7 @@ use crate::execution::{Op, Site, TaskId};
 use crate::monitor::Level;
 use crate::platform::heap::{Block, FIRST};
 
+mod bounds;
 mod brute_force;
 
 thread_local! {
@@ -40,6 +41,8 @@ struct Machine {
     is_rewritten: bool,
     /// Free memory is accessed.
     is_free: bool,
+    /// The memory consists of blocks. Otherwise all of it is one block that is settled.
+    has_blocks: bool,
 }
 
 impl Machine {
@@ -56,6 +59,7 @@ impl Machine {
             task: TaskId(0),
             is_rewritten: false,
             is_free: false,
+            has_blocks: false,
         };
         machine.begin(tasks);
         machine
@@ -80,7 +84,7 @@ impl Machine {
         let is_write = matches!(what, What::Write | What::BorrowMut);
         let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
         let races = &mut self.races;
-        if !self.is_free {
+        if !self.is_free && !self.has_blocks {
             races.allocations.settle_all();
         }
         let (bytes, kind) = ((address, length), (is_write, is_borrow));
@@ -351,7 +355,7 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
     let page = PLACE & !(PAGE - 1);
     let beside = |machine: &mut Machine| machine.access(PLACE + 8, 8, What::Write, sites()[0]);
     let frees = [
-        (PLACE, 16, Way::InlineCheck),
+        (PLACE, 16, Way::First),
         (page, PAGE, Way::First),
         (page - PAGE, 3 * PAGE, Way::First),
     ];
@@ -400,6 +404,7 @@ fn memory_that_a_process_allocates_is_looked_at_anew_in_the_next_process() {
     const BLOCK: Block = Block {
         start: START,
         size: 16,
+        requested: (START, START + 16),
         number: 1,
     };
     for end in [START + 16, START - 16] {

@@ -5,8 +5,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::allocation::{Allocation, Block, Free};
 use super::block::{
-    ALIGNED, CLASSES, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_at, class_of,
-    class_size, inspect, link, next_of,
+    CLASSES, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, block_at, class_at, class_of,
+    class_size, inspect, link, next_of, open, resize,
 };
 use super::index;
 use super::place::{BASE, CONTROL_PAGES, FIRST, SIZE, SMALL_SIZE, contains, is_arena};
@@ -155,6 +155,13 @@ pub(crate) fn begin(is_reported: bool) {
 /// there, or between blocks.
 #[inline]
 pub(crate) fn block_around(address: usize) -> Option<(Block, bool)> {
+    // SAFETY: a block of the arena.
+    start_around(address).map(|start| unsafe { block_at(start) })
+}
+
+/// The true start of the block that contains `address`.
+#[inline]
+pub(super) fn start_around(address: usize) -> Option<usize> {
     if !contains(address) {
         return None;
     }
@@ -173,13 +180,7 @@ pub(crate) fn block_around(address: usize) -> Option<(Block, bool)> {
             }
             header = start + class_size(class);
             if address < header {
-                let state = *((start - 8) as *const usize);
-                let block = Block {
-                    start,
-                    size: class_size(class),
-                    number: (state >> NUMBER_SHIFT) as u32,
-                };
-                return Some((block, state & STATE == LIVE));
+                return Some(start);
             }
         }
         None
@@ -255,10 +256,16 @@ impl Drop for Locked {
 
 #[inline]
 pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
-    if size > SIZE / 2 {
+    allocate_in::<T>(size, HEADER, size)
+}
+
+/// Takes a block with at least `room` bytes, in which `size` bytes fit at a multiple of `align`.
+#[inline]
+fn allocate_in<T: Tasks>(room: usize, align: usize, size: usize) -> *mut c_void {
+    if room > SIZE / 2 {
         return core::ptr::null_mut();
     }
-    let class = class_of(size);
+    let class = class_of(room);
     let chosen = T::reused(class);
     let _locked = Locked::new::<T>();
     // SAFETY: the lock is held, or no other thread runs.
@@ -267,31 +274,30 @@ pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
         let lists = &mut control.lists;
         let free = lists.free[class];
         let is_reused = chosen.is_some() || free != 0;
-        let block = if let Some(block) = chosen {
-            link(block, class, 0);
-            block
+        let start = if let Some(start) = chosen {
+            start
         } else if free == 0 {
-            let block = lists.next + HEADER;
-            if block + class_size(class) > control.end {
+            let start = lists.next + HEADER;
+            if start + class_size(class) > control.end {
                 return core::ptr::null_mut();
             }
-            lists.next = block + class_size(class);
-            index::note(block - HEADER, lists.next);
+            lists.next = start + class_size(class);
+            index::note(start - HEADER, lists.next);
             lists.unknown = lists.next.next_multiple_of(index::CHUNK);
-            *((block - 16) as *mut usize) = class;
-            block
+            start
         } else {
             lists.free[class] = next_of(free);
-            link(free, class, 0);
             free
         };
+        let block = open(start, class, align, size);
         lists.number = lists.number.wrapping_add(1);
         let number = lists.number;
-        *((block - 8) as *mut usize) = LIVE | (number as usize) << NUMBER_SHIFT;
+        *((start - 8) as *mut usize) = LIVE | (number as usize) << NUMBER_SHIFT;
         T::allocated(Allocation {
             block: Block {
-                start: block,
+                start,
                 size: class_size(class),
+                requested: (block, block + size),
                 number,
             },
             is_reused,
@@ -323,12 +329,7 @@ pub(crate) unsafe fn release<T: Tasks>(block: usize) {
         };
         let size = class_size(class);
         let state = *((start - 8) as *const usize);
-        let number = (state >> NUMBER_SHIFT) as u32;
-        let known = Block {
-            start,
-            size,
-            number,
-        };
+        let known = block_at(start).0;
         if !live {
             refuse::<T>(Free::Freed(known));
         }
@@ -394,49 +395,39 @@ impl Lists {
     }
 }
 
-/// Turns a live block into another allocation in the same place.
-pub(crate) unsafe fn renumber<T: Tasks>(block: usize) {
+/// Turns a live block into another allocation of `size` bytes in the same place. They must fit.
+pub(crate) unsafe fn renumber<T: Tasks>(block: usize, size: usize) {
     // SAFETY: the caller passes a live block of the arena; the lock is held, or no other thread
     // runs.
     unsafe {
-        let Some((start, class, _)) = inspect(block) else {
+        let Some((start, ..)) = inspect(block) else {
             return;
         };
         let _locked = Locked::new::<T>();
         let lists = &mut (*control()).lists;
-        let state = (start - 8) as *mut usize;
-        let old = Block {
-            start,
-            size: class_size(class),
-            number: (*state >> NUMBER_SHIFT) as u32,
-        };
+        let old = block_at(start).0;
+        resize(start, block, size);
         lists.number = lists.number.wrapping_add(1);
-        let number = lists.number;
-        *state = LIVE | (number as usize) << NUMBER_SHIFT;
+        *((start - 8) as *mut usize) = LIVE | (lists.number as usize) << NUMBER_SHIFT;
         if !lists.is_usual {
-            T::reallocated(old, Block { number, ..old });
+            T::reallocated(old, block_at(start).0);
         }
     }
 }
 
 #[inline]
 pub(crate) fn allocate_aligned<T: Tasks>(align: usize, size: usize) -> *mut c_void {
-    if align <= 16 {
+    if align <= HEADER {
         return allocate::<T>(size);
     }
-    let Some(padded) = size.checked_add(align + HEADER) else {
-        return core::ptr::null_mut();
-    };
-    let start = allocate::<T>(padded) as usize;
-    if start == 0 {
-        return core::ptr::null_mut();
+    // As glibc does.
+    let room = align
+        .checked_next_power_of_two()
+        .and_then(|align| Some((align, size.checked_add(align)?.checked_add(HEADER)?)));
+    match room {
+        Some((align, room)) => allocate_in::<T>(room, align, size),
+        None => core::ptr::null_mut(),
     }
-    let block = start.next_multiple_of(align);
-    if block != start {
-        // SAFETY: at least 16 bytes are between the true start and the aligned one.
-        unsafe { *((block - 16) as *mut usize) = start | ALIGNED };
-    }
-    block as *mut c_void
 }
 
 /// The number of usable bytes at `block`.
@@ -445,5 +436,17 @@ pub(crate) unsafe fn usable(block: usize) -> usize {
     match unsafe { inspect(block) } {
         Some((start, class, _)) => start + class_size(class) - block,
         None => 0,
+    }
+}
+
+/// As [`usable`], for a program that may use all of these bytes from now on.
+pub(crate) unsafe fn claim(block: usize) -> usize {
+    // SAFETY: as `usable`.
+    unsafe {
+        let usable = usable(block);
+        if let Some((start, _, true)) = inspect(block) {
+            resize(start, block, usable);
+        }
+        usable
     }
 }

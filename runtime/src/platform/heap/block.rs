@@ -1,11 +1,13 @@
-//! The header of a block: its class, its state, and the next block of its list.
+//! The header of a block: its class, its state, its requested size, and the next block of its list.
 
-use super::place::{FIRST, contains};
+use super::allocation::Block;
+use super::place::{FIRST, SIZE, contains};
 
 /// The number of size classes; no block has class 0.
 pub(super) const CLASSES: usize = 176;
-/// The bytes before each block. The first word is its class, or the true start of an over-aligned
-/// block. The second word says whether it is live; its upper half is the number of its allocation.
+/// The bytes before each block. The first word is its class and what lies above [`CLASS_BITS`], or
+/// the true start of an over-aligned block. The second word says whether it is live; its upper half
+/// is the number of its allocation.
 pub(super) const HEADER: usize = 16;
 pub(super) const LIVE: usize = 0x4c49_5645;
 pub(super) const FREED: usize = 0x4652_4545;
@@ -35,25 +37,106 @@ pub(super) fn class_size(class: usize) -> usize {
     (quarter + 5) << (exponent - 2)
 }
 
-/// The low bits of the first word are the block's class, and those above the next block of a list.
-/// So the bytes of a freed block stay poisoned.
+/// The low bits of the first word are the block's class. Those above are the next block of a list
+/// while it is free, so that its bytes stay poisoned, and its slack and alignment while it is live.
 pub(super) const CLASS_BITS: u32 = 12;
+pub(super) const CLASS: usize = (1 << CLASS_BITS) - 1;
+
+/// The slack of a live block is the number of its bytes after the last requested one.
+const SLACK_BITS: u32 = 36;
+/// The binary logarithm of the alignment of an over-aligned live block, otherwise 0, lies above.
+const ALIGN_AT: u32 = CLASS_BITS + SLACK_BITS;
+const ALIGN_BITS: u32 = 6;
+
+// A block lies in the arena, so its slack is smaller.
+const _: () = assert!(SIZE <= 1 << SLACK_BITS);
+const _: () = assert!(1 << (ALIGN_AT + ALIGN_BITS) <= OBJECTS);
+
+/// The first word of a live block whose alignment is [`HEADER`].
+#[inline]
+pub(super) fn live_word(class: usize, slack: usize) -> usize {
+    class | slack << CLASS_BITS
+}
+
+/// The address that the program was given for the block at `start`, whose first word is `word`.
+#[inline]
+fn given(start: usize, word: usize) -> usize {
+    let align = word >> ALIGN_AT & ((1 << ALIGN_BITS) - 1);
+    start.next_multiple_of(1 << align)
+}
+
+/// Makes a block live, in which the program requested `size` bytes, the first of them at a multiple
+/// of `align`, a power of two. They must fit into it. Returns the address of the first one.
+#[inline]
+pub(super) unsafe fn open(start: usize, class: usize, align: usize, size: usize) -> usize {
+    let align = if align <= HEADER { 0 } else { align.ilog2() };
+    let word = (align as usize) << ALIGN_AT;
+    let block = given(start, word);
+    let slack = start + class_size(class) - (block + size);
+    // SAFETY: the caller passes the true start of a block of the arena that it just took. If they
+    // differ, at least 16 bytes are between the true start and the aligned one.
+    unsafe {
+        *((start - 16) as *mut usize) = live_word(class, slack) | word;
+        if block != start {
+            *((block - 16) as *mut usize) = start | ALIGNED;
+        }
+    }
+    block
+}
+
+/// Changes the number of the bytes that the program requested in the live block at `start`, from
+/// `block` on.
+pub(super) unsafe fn resize(start: usize, block: usize, size: usize) {
+    const SLACK: usize = ((1 << SLACK_BITS) - 1) << CLASS_BITS;
+    let word = (start - 16) as *mut usize;
+    // SAFETY: as `class_at`.
+    unsafe {
+        let slack = start + class_size(*word & CLASS) - (block + size);
+        *word = *word & !SLACK | slack << CLASS_BITS;
+    }
+}
+
+/// The block at `start`, and whether it is live.
+#[inline]
+pub(super) unsafe fn block_at(start: usize) -> (Block, bool) {
+    // SAFETY: as `class_at`.
+    let (word, state) = unsafe {
+        (
+            *((start - 16) as *const usize),
+            *((start - 8) as *const usize),
+        )
+    };
+    let size = class_size(word & CLASS);
+    let is_live = state & STATE == LIVE;
+    let mut requested = (start, start + size);
+    if is_live {
+        let slack = word >> CLASS_BITS & ((1 << SLACK_BITS) - 1);
+        requested = (given(start, word), start + size - slack);
+    }
+    let block = Block {
+        start,
+        size,
+        requested,
+        number: (state >> NUMBER_SHIFT) as u32,
+    };
+    (block, is_live)
+}
 
 /// The class of the block at `start`.
 pub(super) unsafe fn class_at(start: usize) -> usize {
     // SAFETY: the caller passes the true start of a block of the arena.
     let word = unsafe { *((start - 16) as *const usize) };
-    word & ((1 << CLASS_BITS) - 1)
+    word & CLASS
 }
 
-/// The block after `start` in its list; 0 at the end.
+/// The block after the free one at `start` in its list; 0 at the end.
 pub(super) unsafe fn next_of(start: usize) -> usize {
     // SAFETY: as `class_at`.
     let word = unsafe { *((start - 16) as *const usize) };
     (word & !OBJECTS) >> CLASS_BITS
 }
 
-/// Links `next` after the block at `start` in a list.
+/// Links `next` after the free block at `start` in a list.
 pub(super) unsafe fn link(start: usize, class: usize, next: usize) {
     // SAFETY: as `class_at`.
     unsafe { *((start - 16) as *mut usize) = class | next << CLASS_BITS };

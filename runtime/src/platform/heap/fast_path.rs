@@ -7,7 +7,8 @@ use core::ffi::c_void;
 
 use super::arena::{POISON, POISONED, QUARANTINE, control};
 use super::block::{
-    CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_of, class_size,
+    ALIGNED, CLASS, CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_of,
+    class_size, live_word,
 };
 use super::index::{self, CHUNK};
 use super::place::{FIRST, GRANULE};
@@ -29,7 +30,8 @@ pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
         }
         let class = class_of(size);
         let header = lists.next;
-        let end = header + HEADER + class_size(class);
+        let usable = class_size(class);
+        let end = header + HEADER + usable;
         if end > lists.unknown {
             if end > lists.unknown + CHUNK || end > control.end {
                 return core::ptr::null_mut();
@@ -40,7 +42,7 @@ pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
         lists.next = end;
         lists.number = lists.number.wrapping_add(1);
         let words = header as *mut usize;
-        *words = class;
+        *words = live_word(class, usable - size);
         *words.add(1) = LIVE | (lists.number as usize) << NUMBER_SHIFT;
         words.add(HEADER / size_of::<usize>()).cast()
     }
@@ -62,8 +64,8 @@ pub(crate) fn release<T: Tasks>(block: usize) -> bool {
         }
         let words = (block - HEADER) as *mut usize;
         let has_objects = *words & OBJECTS != 0;
-        // For a large or over-aligned block, this is not a small number.
-        let class = *words & !OBJECTS;
+        // For an address within an over-aligned block, this is not a small number.
+        let class = *words & (ALIGNED | CLASS);
         let state = *words.add(1);
         if class.wrapping_sub(1) >= POISONED / GRANULE || state & STATE != LIVE {
             return false;

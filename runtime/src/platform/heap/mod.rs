@@ -3,6 +3,7 @@
 //! The arena makes heap addresses equal in every execution, and lets the image drop all allocations
 //! of an execution at once. Within an execution, freed blocks are poisoned and kept in quarantine
 //! before they are reused, and a double or invalid free stops the program, as in glibc's allocator.
+//! Each live block knows the size that was requested, so that accesses outside of it are found.
 //! Outside an exploring process every call is forwarded to glibc.
 //!
 //! The entry points are in `interpose/allocator.rs`. They pass the heap a type that knows the tasks.
@@ -10,19 +11,23 @@
 mod allocation;
 mod arena;
 mod block;
+mod bounds;
 pub(crate) mod fast_path;
 mod index;
 mod place;
 mod tasks;
+#[cfg(test)]
+mod tests;
 
 use core::sync::atomic::Ordering;
 
 pub(crate) use allocation::{Allocation, Block, Free};
 pub(crate) use arena::{
     QUARANTINE_BLOCK, allocate, allocate_aligned, allocations, begin, block_around, blocks_from,
-    clean, end, freeze, grown, put_object, refuse, release, renumber, reset, usable,
+    claim, clean, end, freeze, grown, put_object, refuse, release, renumber, reset, usable,
 };
 pub(crate) use block::is_live;
+pub(crate) use bounds::{Fault, fault_of};
 use place::{ARENA, GLIBC, MODE};
 pub(crate) use place::{FIRST, contains, is_arena};
 pub(crate) use tasks::Tasks;

@@ -40,6 +40,7 @@ fn block(place: usize) -> Option<Block> {
     Some(Block {
         start,
         size: end - start,
+        requested: (start, end),
         number,
     })
 }

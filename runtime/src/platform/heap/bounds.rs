@@ -1,0 +1,66 @@
+//! Accesses outside of the bytes that the program requested.
+
+use super::allocation::Block;
+use super::arena::{block_around, start_around};
+use super::block::{HEADER, block_at};
+use super::place::contains;
+
+/// The fault of an access to the heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// It begins in a free block.
+    Freed(Block),
+    /// It is not within the requested bytes of one block. This is the block that contains its first
+    /// byte, or the nearest one, and whether that is live.
+    Outside(Block, bool),
+}
+
+/// The fault of an access to `size` bytes at `address`, which is not 0; `None` if all of them were
+/// requested in one live block, or if the first one is further than a header from all blocks.
+#[inline]
+pub(crate) fn fault_of(address: usize, size: usize) -> Option<Fault> {
+    if !contains(address) {
+        return None;
+    }
+    let Some(start) = start_around(address) else {
+        return beside(address);
+    };
+    // SAFETY: a block of the arena.
+    let (block, is_live) = unsafe { block_at(start) };
+    let (low, high) = block.requested;
+    if !is_live {
+        Some(Fault::Freed(block))
+    } else if low <= address && size <= high.saturating_sub(address) {
+        None
+    } else {
+        Some(Fault::Outside(block, true))
+    }
+}
+
+/// The fault of an access whose first byte is in no block. It may be in a header, or directly after
+/// the newest block.
+#[cold]
+fn beside(address: usize) -> Option<Fault> {
+    let header = address - address % HEADER;
+    let before = block_around(header - 1);
+    let after = block_around(header + HEADER);
+    let after = after.filter(|(block, _)| block.start == header + HEADER);
+    let ((before, is_live_before), (after, is_live_after)) = match (before, after) {
+        (Some(before), Some(after)) => (before, after),
+        (Some((block, is_live)), None) | (None, Some((block, is_live))) => {
+            return Some(Fault::Outside(block, is_live));
+        }
+        (None, None) => return None,
+    };
+    let is_nearer = address - before.requested.1 < after.requested.0 - address;
+    let is_before = if is_live_before == is_live_after {
+        is_nearer
+    } else {
+        is_live_before
+    };
+    Some(if is_before {
+        Fault::Outside(before, is_live_before)
+    } else {
+        Fault::Outside(after, is_live_after)
+    })
+}
