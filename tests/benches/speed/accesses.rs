@@ -1,88 +1,126 @@
-//! The cost of reporting accesses to plain memory: in executions and in memory.
+//! The cost of watching all accesses to plain memory: in executions and in memory.
 
 use end_to_end::{Chess, Workspace};
 
 use crate::processor::time_of_children;
 use crate::sample::{Profile, Sample, Spread};
 
-/// The tests of `fixtures/benchmarks/accesses` with a thousand accesses per execution.
-const TESTS: [&str; 2] = ["few_places", "many_places"];
-/// The test that accesses a large memory, and the size of that memory in MiB.
-const MUCH: &str = "much";
-const BYTES: f64 = 32.0;
+/// A test whose executions are timed with and without the watch.
+struct Measured {
+    workspace: &'static str,
+    package: &'static str,
+    binary: &'static str,
+    test: &'static str,
+    /// The smallest fraction of the rate of executions that must remain.
+    part: f64,
+    /// The number of executions of the longer exploration of a sample.
+    schedules: u64,
+}
 
-/// The numbers of executions of the shorter and of the longer exploration of a sample.
-const SHORT: u64 = 5_000;
-const LONG: u64 = 205_000;
-
-/// The smallest fraction of the rate of executions that must remain.
-const PART: f64 = 0.5;
-
-/// Prints both.
-pub(crate) fn print(workspace: &Workspace, rounds: usize) {
-    println!(
-        "\nA test with 1,000 plain accesses, strategy random: executions per second where \
-         nobody hears of them, and where they are told of\n\n\
-         {:<14}{:>10}{:>10}{:>10}{:>10}{:>18}",
-        "", "profile", "untold", "told", "part", "(of each round)"
-    );
-    for profile in [Profile::Release, Profile::Dev] {
-        for test in TESTS {
-            for binary in ["untold", "told"] {
-                explore(workspace, profile, binary, test, 1)
-                    .run()
-                    .assert_code(0);
-            }
-            let rates = |binary: &str| {
-                let [short, long] =
-                    [SHORT, LONG].map(|count| sample(workspace, profile, binary, test, count));
-                long.beyond(&short).rate()
-            };
-            let (mut untold, mut told) = (Vec::new(), Vec::new());
-            for _ in 0..rounds {
-                untold.push(rates("untold"));
-                told.push(rates("told"));
-            }
-            row(test, profile, &untold, &told);
+impl Measured {
+    /// A test with a thousand plain accesses in each execution.
+    const fn thousand(test: &'static str) -> Self {
+        Self {
+            workspace: "benchmarks",
+            package: "accesses",
+            binary: "places",
+            test,
+            part: 0.4,
+            schedules: 105_000,
         }
     }
-    let [untold, told] = ["untold", "told"].map(|binary| memory(workspace, binary));
+
+    /// A test of an executor, whose packages are all watched.
+    const fn executor(binary: &'static str, test: &'static str) -> Self {
+        Self {
+            workspace: "executors",
+            package: "executors",
+            binary,
+            test,
+            part: 2.0 / 3.0,
+            schedules: 15_000,
+        }
+    }
+}
+
+const TESTS: [Measured; 6] = [
+    Measured::thousand("few_places"),
+    Measured::thousand("many_places"),
+    Measured::executor("stealing", "fixed"),
+    Measured::executor("tokio", "lost_update::fixed"),
+    Measured::executor("tokio", "channels_deliver"),
+    Measured::executor("select", "futures_select::fixed"),
+];
+/// The test that accesses a large memory, and the size of that memory in MiB.
+const MUCH: Measured = Measured::thousand("much");
+const BYTES: f64 = 32.0;
+
+/// The number of executions of the shorter exploration of a sample.
+const SHORT: u64 = 5_000;
+
+/// The values of `--memory-accesses` that are compared.
+const IGNORED: &str = "ignore";
+const WATCHED: &str = "watch";
+
+/// Prints both.
+pub(crate) fn print(rounds: usize) {
     println!(
-        "\nMemory for each byte that is tracked, of {BYTES} MiB written by two tasks: {:.1} bytes",
-        (told - untold) / BYTES
+        "\nExecutions per second, strategy random, where accesses to plain memory are ignored, and \
+         where all of the build are watched\n\n\
+         {:<24}{:>10}{:>10}{:>10}{:>8}{:>18}",
+        "", "profile", "ignored", "watched", "part", "(of each round)"
+    );
+    for profile in [Profile::Release, Profile::Dev] {
+        for test in &TESTS {
+            for accesses in [IGNORED, WATCHED] {
+                explore(test, profile, accesses, 1).run().assert_code(0);
+            }
+            let rate = |accesses| {
+                let [short, long] = [SHORT, test.schedules]
+                    .map(|schedules| sample(test, profile, accesses, schedules));
+                long.beyond(&short).rate()
+            };
+            let (ignored, watched): (Vec<f64>, Vec<f64>) =
+                (0..rounds).map(|_| (rate(IGNORED), rate(WATCHED))).unzip();
+            row(test, profile, &ignored, &watched);
+        }
+    }
+    let [ignored, watched] = [IGNORED, WATCHED].map(memory);
+    println!(
+        "\nMemory for each byte that is watched, of {BYTES} MiB written by two tasks: {:.1} bytes",
+        (watched - ignored) / BYTES
     );
 }
 
-fn row(test: &str, profile: Profile, untold: &[f64], told: &[f64]) {
-    let pairs = untold.iter().zip(told).map(|(untold, told)| told / untold);
+fn row(test: &Measured, profile: Profile, ignored: &[f64], watched: &[f64]) {
+    let pairs = ignored
+        .iter()
+        .zip(watched)
+        .map(|(ignored, watched)| watched / ignored);
     let spreads = (
         Spread::of(pairs),
-        Spread::of(untold.to_vec()),
-        Spread::of(told.to_vec()),
+        Spread::of(ignored.to_vec()),
+        Spread::of(watched.to_vec()),
     );
-    let (Some(each), Some(untold), Some(told)) = spreads else {
+    let (Some(each), Some(ignored), Some(watched)) = spreads else {
         return;
     };
-    let met = if each.median >= PART { "met" } else { "missed" };
+    let part = test.part;
+    let met = if each.median >= part { "met" } else { "missed" };
     println!(
-        "{test:<14}{:>10}{:>10.0}{:>10.0}{:>10.2}{:>18}  {PART} is asked for: {met}",
+        "{:<24}{:>10}{:>10.0}{:>10.0}{:>8.2}{:>18}  {part:.2} is asked for: {met}",
+        test.test,
         profile.name(),
-        untold.median,
-        told.median,
+        ignored.median,
+        watched.median,
         each.median,
         format!("{:.2} to {:.2}", each.least, each.greatest),
     );
 }
 
-fn sample(
-    workspace: &Workspace,
-    profile: Profile,
-    binary: &str,
-    test: &str,
-    schedules: u64,
-) -> Sample {
+fn sample(test: &Measured, profile: Profile, accesses: &str, schedules: u64) -> Sample {
     let before = time_of_children();
-    let run = explore(workspace, profile, binary, test, schedules).run();
+    let run = explore(test, profile, accesses, schedules).run();
     let time = time_of_children().saturating_sub(before);
     run.assert_code(0);
     let verdict = run.verdict();
@@ -95,25 +133,27 @@ fn sample(
 }
 
 /// Returns the memory of one execution of the test with a large memory, in MiB.
-fn memory(workspace: &Workspace, binary: &str) -> f64 {
-    let mut process = explore(workspace, Profile::Release, binary, MUCH, 2).start();
+fn memory(accesses: &str) -> f64 {
+    let mut process = explore(&MUCH, Profile::Release, accesses, 2).start();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     let bytes = process.peak_memory() as f64;
     bytes / f64::from(1 << 20)
 }
 
-fn explore(
-    workspace: &Workspace,
-    profile: Profile,
-    binary: &str,
-    test: &str,
-    schedules: u64,
-) -> Chess {
+fn explore(test: &Measured, profile: Profile, accesses: &str, schedules: u64) -> Chess {
     let fixed = ["chess", "test", "-q", "--message-format", "json"];
-    let which = ["-p", "accesses", "--test", binary, "--exact", test];
-    let search = ["--strategy", "random", "--jobs", "1", "--schedules"];
-    workspace
-        .chess(&[&fixed[..], &which, &search].concat())
+    let which = [
+        "-p",
+        test.package,
+        "--test",
+        test.binary,
+        "--exact",
+        test.test,
+    ];
+    let search = ["--strategy", "random", "--jobs", "1", "--memory-accesses"];
+    Workspace::shared(test.workspace)
+        .chess(&[&fixed[..], &which, &search, &[accesses]].concat())
+        .arg("--schedules")
         .arg(schedules.to_string())
         .arg("--cargo-profile")
         .arg(profile.name())

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         long::print(&workspace, rounds);
     }
     if wanted("accesses") {
-        accesses::print(&workspace, rounds);
+        accesses::print(rounds);
     }
     if wanted("workers") {
         workers::print(&workspace, rounds);
