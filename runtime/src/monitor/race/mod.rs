@@ -139,6 +139,8 @@ pub(crate) struct Races {
     allocations: Allocations,
     /// The bounds of the older memory that was freed in this execution.
     freed: EngineVec<(usize, usize)>,
+    /// The counters in memory that a task frees when it finds no other user, and this task.
+    last_users: EngineVec<(TaskId, usize)>,
     inline_check: InlineCheck,
     stacks: Stacks,
     records: EngineVec<Record>,
@@ -171,6 +173,7 @@ impl Races {
             shadow: Shadow::new(),
             allocations: Allocations::new(),
             freed: engine_vec(),
+            last_users: engine_vec(),
             inline_check: InlineCheck::new(),
             stacks: Stacks::new(),
             records: engine_vec(),
@@ -287,6 +290,7 @@ impl Races {
         self.stacks.begin();
         self.received.clear();
         self.received.extend(0..self.messages.len() as u32);
+        self.last_users.clear();
         self.orders_all = false;
         self.found.clear();
     }
@@ -318,9 +322,11 @@ impl Races {
     }
 
     /// Releases the later operations of `task` to `object`, too: the end of this release is not
-    /// seen.
+    /// seen. The object is a counter in memory that `task` frees if it is the last user. Then the
+    /// task has acquired the counter.
     pub(crate) fn release_on(&mut self, task: TaskId, object: usize) {
         self.objects.at(object).until = Some(task);
+        self.last_users.push((task, object));
     }
 
     /// Releases the clock of `task` to `object`: to all tasks, or only to those that hold the

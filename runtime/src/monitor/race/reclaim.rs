@@ -1,12 +1,14 @@
 //! Memory that is freed, or used by another task from now on: its history is forgotten.
 
+use core::sync::atomic::Ordering::Acquire;
+
 use super::clock::{Epoch, Epochs, Owner};
 use super::record::Record;
 use super::shadow::{Cell, Word};
 use super::task_order::{TaskOrder, is_known};
 use super::{Earlier, Races, What};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::{Site, TaskId};
+use crate::execution::{How, Op, Site, TaskId};
 
 /// The knowledge of a task that frees memory, and the races of the free.
 struct FreeCheck<'r> {
@@ -58,8 +60,11 @@ impl Races {
     /// Records that memory is freed: the earlier accesses to it do not matter for later ones.
     pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
         self.allocations.unsettle();
-        let first = self.epochs.first();
         let end = address.saturating_add(length);
+        if !self.last_users.is_empty() {
+            self.acquire_counters(task, address, end);
+        }
+        let first = self.epochs.first();
         let own = self.tasks.get(task);
         let mut check = FreeCheck {
             epochs: &self.epochs,
@@ -87,6 +92,22 @@ impl Races {
         }
         for earlier in check.races {
             self.note(earlier, task, What::Free, site);
+        }
+    }
+
+    /// Acquires the counters in memory that `task` frees: it has found them to have no other user.
+    #[cold]
+    fn acquire_counters(&mut self, task: TaskId, low: usize, high: usize) {
+        let mut at = 0;
+        while let Some(&(by, counter)) = self.last_users.get(at) {
+            if !(low..high).contains(&counter) {
+                at += 1;
+                continue;
+            }
+            self.last_users.swap_remove(at);
+            if by == task {
+                self.count(task, counter, (How::Load, Acquire), Op::WeakDrop);
+            }
         }
     }
 

@@ -2,13 +2,14 @@
 
 use core::cell::Cell;
 use core::panic::Location;
+use core::sync::atomic::Ordering;
 
 use super::allocations::Arena;
 use super::clock::LAST;
 use super::shadow::PAGE;
 use super::{Races, What};
 use crate::base::rng::Rng;
-use crate::execution::{Op, Site, TaskId};
+use crate::execution::{How, Op, Site, TaskId};
 use crate::monitor::Level;
 use crate::platform::heap::{Block, FIRST};
 
@@ -497,5 +498,25 @@ fn numbers_of_epochs_may_be_large() {
             Way::Judged
         );
         assert!(machine.is_racy());
+    }
+}
+
+/// A task runs the destructor of a value, and then frees it, because another one has meanwhile
+/// given up the memory.
+#[test]
+fn a_task_that_frees_memory_as_its_last_user_knows_of_the_others() {
+    let counter = PLACE + 64;
+    for (frees, releases, is_racy) in [(0, true, false), (0, false, true), (1, true, true)] {
+        let mut machine = Machine::new(3);
+        machine.races.release_on(TaskId(0), counter);
+        machine.run(2);
+        machine.read();
+        if releases {
+            let how = (How::Exchange, Ordering::Release);
+            machine.races.count(TaskId(2), counter, how, Op::WeakDrop);
+        }
+        machine.run(frees);
+        machine.races.free(TaskId(frees), PLACE, 128, None);
+        assert_eq!(machine.is_racy(), is_racy, "{frees} {releases}");
     }
 }
