@@ -4,9 +4,10 @@
 //! Most accesses of unoptimised code are of this kind. When a task first accesses a page of another
 //! task's stack, earlier accesses of the owner are missing, so that the execution must be repeated.
 //! Pages are identified by their distance from the page with the stack's end, which is the same in
-//! each execution. A page that was shared once is recorded for all tasks from then on. The rest of
-//! the last page, which has data of the same thread, counts as a part of the stack, because the
-//! shadow memory and its tables distinguish pages by their addresses.
+//! each execution, and by the kind of the stack: that of the first task, whose locals are often
+//! shared, or any other. A page that was shared once is recorded for all stacks of its kind from
+//! then on. The rest of the last page, which has data of the same thread, counts as a part of the
+//! stack, because the shadow memory and its tables distinguish pages by their addresses.
 
 use super::Races;
 use super::shadow::PAGE;
@@ -23,8 +24,17 @@ pub(super) struct OwnStack {
     /// The first byte whose accesses may remain unrecorded, and the number of these bytes.
     low: usize,
     size: usize,
-    /// A bit for each page, by its distance from the last one, that tasks share.
-    shared: [u64; PAGES / 64],
+    kind: Kind,
+    /// For each kind of stack, a bit for each page, by its distance from the last one, that tasks
+    /// share.
+    shared: [[u64; PAGES / 64]; 2],
+}
+
+/// The kind of a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    OfFirstTask,
+    OfOthers,
 }
 
 impl OwnStack {
@@ -32,7 +42,8 @@ impl OwnStack {
         end: 0,
         low: 0,
         size: 0,
-        shared: [0; PAGES / 64],
+        kind: Kind::OfFirstTask,
+        shared: [[0; PAGES / 64]; 2],
     };
 
     /// Whether accesses to this address need not be recorded.
@@ -42,7 +53,7 @@ impl OwnStack {
             return false;
         }
         let page = page_below(self.end, address);
-        self.shared[page / 64] & (1 << (page % 64)) == 0
+        self.shared[self.kind as usize][page / 64] & (1 << (page % 64)) == 0
     }
 
     /// Whether accesses to all of these bytes need not be recorded.
@@ -64,16 +75,17 @@ impl OwnStack {
         self.end
     }
 
-    fn set(&mut self, (low, end): (usize, usize)) {
+    fn set(&mut self, (low, end): (usize, usize), kind: Kind) {
         let top = end.next_multiple_of(PAGE);
         self.end = end;
+        self.kind = kind;
         self.low = low.max(top.saturating_sub(PAGES * PAGE));
         self.size = top - self.low;
     }
 
-    /// Records that tasks share a page. Returns whether this is new.
-    fn share(&mut self, page: usize) -> bool {
-        let Some(pages) = self.shared.get_mut(page / 64) else {
+    /// Records that tasks share a page of a stack. Returns whether this is new.
+    fn share(&mut self, kind: Kind, page: usize) -> bool {
+        let Some(pages) = self.shared[kind as usize].get_mut(page / 64) else {
             return false;
         };
         let bit = 1 << (page % 64);
@@ -126,11 +138,17 @@ impl Stacks {
         self.bounds = (self.bounds.0.min(low), self.bounds.1.max(end));
     }
 
-    /// The page of an address in the stack that contains it.
-    fn page(&self, address: usize) -> Option<usize> {
+    /// The page of an address in the stack that contains it, and the stack's kind.
+    fn page(&self, address: usize) -> Option<(Kind, usize)> {
         let after = self.sorted.partition_point(|&(low, _)| low <= address);
-        let &(_, end) = self.sorted.get(after.checked_sub(1)?)?;
-        (address < end).then(|| page_below(end, address))
+        let &(low, end) = self.sorted.get(after.checked_sub(1)?)?;
+        let is_first = self.of_tasks.first().is_some_and(|it| it.0 == low);
+        let kind = if is_first {
+            Kind::OfFirstTask
+        } else {
+            Kind::OfOthers
+        };
+        (address < end).then(|| (kind, page_below(end, address)))
     }
 }
 
@@ -156,7 +174,12 @@ impl Races {
     /// Records that `task` runs now.
     pub(super) fn show_stack(&mut self, task: TaskId) {
         if let Some(&stack) = self.stacks.of_tasks.get(task.0 as usize) {
-            self.inline_check.stack.set(stack);
+            let kind = if task == TaskId(0) {
+                Kind::OfFirstTask
+            } else {
+                Kind::OfOthers
+            };
+            self.inline_check.stack.set(stack, kind);
         }
     }
 
@@ -172,10 +195,10 @@ impl Races {
 
     #[inline(never)]
     fn note_stack(&mut self, address: usize) {
-        if let Some(page) = self.stacks.page(address)
+        if let Some((kind, page)) = self.stacks.page(address)
             && !self.inline_check.stack.is_private(address)
         {
-            self.stacks.misses_accesses |= self.inline_check.stack.share(page);
+            self.stacks.misses_accesses |= self.inline_check.stack.share(kind, page);
         }
     }
 
@@ -244,15 +267,19 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_shared_at_the_same_distance_in_each_stack() {
+    fn a_page_is_shared_at_the_same_distance_in_each_stack_of_its_kind() {
+        const THIRD: (usize, usize) = (0x60_0000, 0x70_0000);
         let mut races = races();
-        write(&mut races, OTHER, STACKS[0].1 - 0x1238);
-        races.show_stack(OTHER);
-        let stack = &races.inline_check.stack;
-        assert!(!stack.is_private(STACKS[1].1 - 0x1001));
-        assert!(!stack.is_private(STACKS[1].1 - 0x2000));
-        assert!(stack.is_private(STACKS[1].1 - 0x1000));
-        assert!(stack.is_private(STACKS[1].1 - 0x2001));
+        write(&mut races, MAIN, STACKS[1].1 - 0x1238);
+        let stack = &mut races.inline_check.stack;
+        assert!(stack.is_private(STACKS[0].1 - 0x1238));
+        for (low, end) in [STACKS[1], THIRD] {
+            stack.set((low, end), Kind::OfOthers);
+            assert!(!stack.is_private(end - 0x1001));
+            assert!(!stack.is_private(end - 0x2000));
+            assert!(stack.is_private(end - 0x1000));
+            assert!(stack.is_private(end - 0x2001));
+        }
     }
 
     #[test]
@@ -275,7 +302,7 @@ mod tests {
         races
             .inline_check
             .stack
-            .set((0x1000_0000, 0x1000_0000 + deep));
+            .set((0x1000_0000, 0x1000_0000 + deep), Kind::OfOthers);
         let stack = &races.inline_check.stack;
         assert!(!stack.is_private(0x1000_0000), "it is too far away");
         assert!(stack.is_private(0x1000_0000 + PAGE));
