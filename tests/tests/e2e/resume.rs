@@ -26,7 +26,7 @@ fn unlocked() {
 #[test] fn c_fails() { unlocked() }
 #[test] fn d_middle() { locked(3, 3) }
 #[test] #[ignore] fn e_is_ignored() { locked(2, 2) }
-#[test] fn f_long() { locked(4, 3) }
+#[test] fn f_long() { locked(3, 4) }
 #[test] fn g_deadlock() {
     let (left, right) = (Mutex::new(()), Mutex::new(()));
     thread::scope(|scope| {
@@ -48,7 +48,7 @@ fn unlocked() {
     });
 }
 #[test] fn i_middle() { locked(2, 5) }
-#[test] fn j_long() { locked(3, 5) }
+#[test] fn j_long() { locked(2, 7) }
 #[test] #[should_panic] fn k_panics() { unlocked(); panic!() }
 #[test] fn l_short() { locked(2, 2) }
 ";
