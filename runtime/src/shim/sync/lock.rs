@@ -4,6 +4,7 @@ use std::mem::ManuallyDrop;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use crate::execution::{self, Mode, Op, Site};
+use crate::monitor::race;
 
 /// The same result with another guard.
 #[inline]
@@ -40,7 +41,7 @@ pub(super) fn take<G>(
 ) -> LockResult<G> {
     execution::acquire(op, object, mode, site);
     loop {
-        match attempt() {
+        match race::unwatched(&attempt) {
             Ok(guard) => return Ok(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Err(poisoned),
             // A thread that is not a task holds it, or a guard was leaked.
@@ -63,7 +64,7 @@ pub(super) fn try_take<G>(
     if !execution::try_acquire(op, object, mode, site) {
         return Err(TryLockError::WouldBlock);
     }
-    let result = attempt();
+    let result = race::unwatched(attempt);
     if let Err(TryLockError::WouldBlock) = result {
         // As in `take`.
         execution::release(op, object, mode, || {});
@@ -88,7 +89,7 @@ pub(super) fn around<T: ?Sized>(value: &T, header: usize) -> usize {
 #[inline]
 pub(super) unsafe fn give_back<G>(op: Op, object: usize, mode: Mode, guard: &mut ManuallyDrop<G>) {
     // SAFETY: it is dropped once, and the caller does not use it again.
-    let mut unlock = || unsafe { ManuallyDrop::drop(guard) };
+    let mut unlock = || race::unwatched(|| unsafe { ManuallyDrop::drop(guard) });
     if execution::active() {
         execution::release(op, object, mode, unlock);
     } else {
