@@ -53,6 +53,15 @@ pub(super) enum Target {
     Unknown,
 }
 
+/// Whether a program has its hooks in a dynamic library.
+pub(super) fn imports_hooks(program: &[u8]) -> io::Result<bool> {
+    let file = ElfFile64::<Endianness>::parse(program).map_err(io::Error::other)?;
+    let is_hook = |name: object::Result<&str>| name.is_ok_and(|name| name.starts_with(HOOK));
+    Ok(file
+        .dynamic_symbols()
+        .any(|symbol| symbol.is_undefined() && is_hook(symbol.name())))
+}
+
 impl<'a> Program<'a> {
     /// Reads a program. Returns `None` if it has no hooks, or is not for x86-64.
     pub(super) fn parse(bytes: &'a [u8]) -> io::Result<Option<Self>> {

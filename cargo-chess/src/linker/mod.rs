@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, exit};
 
@@ -33,8 +33,13 @@ pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
 /// The variable that is set if the linked program gets a table of the places of its accesses.
 pub(crate) const PLACES_VARIABLE: &str = "CHESS_LINKER_PLACES";
 
-/// The variable with the file that is written if a program cannot be linked with the stubs.
+/// The variable with the file to which a sentence about the program is added for each part that is
+/// missing in it.
 pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
+
+/// The sentence on a program that is linked without stubs.
+pub(crate) const NO_STUBS: &str = "is linked without stubs for its C functions, so the scheduler does \
+     not see what they do with memory of their own";
 
 /// Prefixes of the functions of memory allocators, which get no stubs. Tasks observe only the
 /// addresses that an allocator returns, and tests must not depend on these.
@@ -70,9 +75,24 @@ fn link(linker: &OsStr, args: &[OsString]) -> io::Result<i32> {
         && env::var_os(PLACES_VARIABLE).is_some()
         && let Some(program) = inputs::output(&words)
     {
-        places::append(&program)?;
+        let appended = places::append(&program);
+        if let Err(error) = appended {
+            add_failure(&format!(
+                "is linked without the table of its loads and stores, which are not watched for \
+                 races: {error}"
+            ))?;
+        }
     }
     Ok(code)
+}
+
+/// Reports that a part is missing in the linked program.
+fn add_failure(sentence: &str) -> io::Result<()> {
+    let Some(file) = env::var_os(FAILURE_VARIABLE) else {
+        return Ok(());
+    };
+    let mut file = File::options().create(true).append(true).open(file)?;
+    writeln!(file, "{sentence}")
 }
 
 fn link_with_stubs(
@@ -101,11 +121,8 @@ fn link_with_stubs(
         }
     }
     let status = Command::new(linker).args(args).status()?;
-    if status.success()
-        && !functions.is_empty()
-        && let Some(file) = env::var_os(FAILURE_VARIABLE)
-    {
-        fs::write(file, "")?;
+    if status.success() && !functions.is_empty() {
+        add_failure(NO_STUBS)?;
     }
     Ok(status.code().unwrap_or(1))
 }

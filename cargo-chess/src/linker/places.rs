@@ -9,12 +9,13 @@ use std::path::Path;
 use chess_vocabulary::places::{ALIGNMENT, Entry, Table, trailer_of};
 use iced_x86::Instruction;
 
-use super::calls::{Function, Program, Target};
+use super::calls::{self, Function, Program, Target};
 use super::dead_reads;
 use super::source_lines::{DebugInfo, Owner, SourceLines};
 
 /// Appends the table of places to `program`. A program without hooks, or without calls of them,
-/// stays as it is.
+/// stays as it is. If the hooks are in a dynamic library, the table is empty: the runtime then
+/// notices that the program has calls that are in no table.
 pub(super) fn append(program: &Path) -> io::Result<()> {
     let bytes = fs::read(program)?;
     let Some(table) = table(&bytes)? else {
@@ -32,6 +33,9 @@ pub(super) fn append(program: &Path) -> io::Result<()> {
 
 /// The bytes of the table of places of a program. Returns `None` if it calls no hooks.
 fn table(program: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    if calls::imports_hooks(program)? {
+        return Ok(Some(Table::new().into_bytes()));
+    }
     let Some(program) = Program::parse(program)? else {
         return Ok(None);
     };

@@ -17,6 +17,8 @@ pub(crate) enum Fallback {
     Nothing,
     /// Its sources were not changed: it has neither marks nor overlays.
     Unchanged,
+    /// Its sources were not changed, and it is not instrumented.
+    Unwatched,
     /// It was compiled unchanged.
     Opaque,
     /// It was redirected although it should be opaque.
@@ -46,6 +48,11 @@ impl FallbackRecord {
             Fallback::Unchanged => Some(format!(
                 "{package} does not compile with its statements marked or its overlay in place: \
                  {reason}; so it was compiled without them, and consecutive calls in it form one step"
+            )),
+            Fallback::Unwatched => Some(format!(
+                "{package} does not compile with its loads and stores instrumented: {reason}; so its \
+                 own sources were compiled without that: its accesses to memory are not watched for \
+                 races, and consecutive calls in it form one step"
             )),
             Fallback::Opaque => Some(format!(
                 "{package} does not compile redirected: {reason}; so it was compiled unchanged \
@@ -119,6 +126,7 @@ mod tests {
         let all = [
             record(Fallback::Nothing, None),
             record(Fallback::Unchanged, Some("E0716")),
+            record(Fallback::Unwatched, Some("E0080")),
             record(Fallback::Opaque, None),
             record(Fallback::Swapped, Some("E0308")),
         ];
@@ -126,6 +134,8 @@ mod tests {
         insta::assert_snapshot!(all.join("\n"), @r"
         bank 0.1.0: its overlay does not fit
         bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716; so it was compiled without them, and consecutive calls in it form one step
+        bank 0.1.0: its overlay does not fit
+        bank 0.1.0 does not compile with its loads and stores instrumented: E0080; so its own sources were compiled without that: its accesses to memory are not watched for races, and consecutive calls in it form one step
         bank 0.1.0: its overlay does not fit
         bank 0.1.0 does not compile redirected: rustc gave no reason; so it was compiled unchanged (opaque), and only its blocking operations are under control
         bank 0.1.0: its overlay does not fit

@@ -11,7 +11,7 @@ use camino::Utf8PathBuf;
 
 use super::instructions::Instructions;
 use super::unit::Unit;
-use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE, PLACES_VARIABLE};
+use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE, NO_STUBS, PLACES_VARIABLE};
 
 /// Makes rustc, which is also given `args`, link the unit by this program, if the unit is a
 /// program.
@@ -29,7 +29,7 @@ pub(super) fn announce_foreign_calls(
     let failure = failure_file(unit, instructions);
     _ = fs::create_dir_all(&instructions.records);
     if !is_compiler(&linker) {
-        _ = fs::write(failure, "");
+        _ = fs::write(failure, NO_STUBS);
         return;
     }
     _ = fs::remove_file(&failure);
@@ -45,15 +45,15 @@ pub(super) fn announce_foreign_calls(
     }
 }
 
-/// The warning about a program that could not be linked in this way.
-pub(super) fn failure(unit: &Unit, instructions: &Instructions) -> Option<String> {
+/// The warnings about a program in which parts are missing.
+pub(super) fn failures(unit: &Unit, instructions: &Instructions) -> Vec<String> {
     let file = failure_file(unit, instructions);
-    fs::remove_file(file).ok()?;
-    Some(format!(
-        "{} is linked without stubs for its C functions, so the scheduler does not see \
-         what they do with memory of their own",
-        unit.crate_name
-    ))
+    let sentences = fs::read_to_string(&file).unwrap_or_default();
+    _ = fs::remove_file(file);
+    let sentences = sentences.lines();
+    sentences
+        .map(|sentence| format!("{} {sentence}", unit.crate_name))
+        .collect()
 }
 
 /// Whether the linker accepts a C compiler's arguments. rustc decides by the name, too.

@@ -182,7 +182,7 @@ impl Compiler<'_> {
             }
             record
                 .problems
-                .extend(linking::failure(unit, self.instructions));
+                .extend(linking::failures(unit, self.instructions));
             record.save(&self.instructions.records, unit)?;
             let treatment = env::var(PackageInstructions::variable(&name)).ok();
             dep_info::depend_on_treatment(unit, &name, treatment.as_deref())?;
@@ -263,14 +263,18 @@ impl Compiler<'_> {
         let is_opaque = package.is_some_and(|package| package.opaque);
         let cfg = package.map_or(&[][..], |package| &package.cfg[..]);
         let facades = self.instructions.facades.as_std_path().as_os_str();
-        let mut swapped = self.command();
-        swapped
-            .args(self.args)
-            .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
-            .args(replace_with_facades(facades, self.args))
-            .args(self.instrumenting())
-            .env("RUSTC_BOOTSTRAP", "1");
-        linking::announce_foreign_calls(&mut swapped, self.args, unit, self.instructions);
+        let swapped_with = |more: Vec<OsString>| {
+            let mut swapped = self.command();
+            swapped
+                .args(self.args)
+                .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
+                .args(replace_with_facades(facades, self.args))
+                .args(more)
+                .env("RUSTC_BOOTSTRAP", "1");
+            linking::announce_foreign_calls(&mut swapped, self.args, unit, self.instructions);
+            swapped
+        };
+        let swapped = swapped_with(self.instrumenting());
         let mut opaque = self.command();
         opaque
             .args(self.args)
@@ -287,6 +291,9 @@ impl Compiler<'_> {
             attempts.push((Fallback::Unchanged, swapped));
         } else {
             attempts.push((Fallback::Nothing, swapped));
+        }
+        if let Some(mixed) = self.mixed() {
+            attempts.push((Fallback::Unwatched, swapped_with(vec![mixed.into()])));
         }
         // A test binary that is not redirected cannot be explored.
         if unit.is_library {

@@ -5,7 +5,7 @@
 
 use super::TaskId;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::platform::unwind::executable_start;
+use crate::platform::executable;
 
 /// The maximum depth. Of a deeper stack the innermost calls are kept.
 const MOST_DEEP: usize = 512;
@@ -91,7 +91,7 @@ impl Calls {
     fn here(&mut self, look: Look) -> u32 {
         self.addresses.resize(MOST_DEEP, 0);
         let count = look(&mut self.addresses);
-        let start = executable_start();
+        let start = executable::start();
         let mut call = NONE;
         for place in (0..count).rev() {
             // An address before the executable belongs to another object file, and has no lines.

@@ -6,11 +6,20 @@
 //! `memcmp` and `bcmp` are defined here, too. The hook's return address identifies the
 //! access. The frame pointer leads to the callers, if the access is in code of the library.
 
-use core::arch::global_asm;
+use core::arch::naked_asm;
 
 use crate::base::{memory, real};
+use crate::execution;
 use crate::monitor::race;
-use crate::platform::places;
+use crate::platform::places::{self, Place};
+
+/// The sentence on a test with accesses that are in no table.
+const UNKNOWN: &str = "accessed memory in code without known source lines, such as that of a dynamic \
+     library: this was not watched for races";
+
+/// The sentence on a test whose accesses are ignored.
+const FOREIGN_HEAP: &str = "has a global allocator of its own: its accesses to memory were not \
+     watched for races";
 
 /// The call of a hook.
 #[derive(Clone, Copy)]
@@ -28,62 +37,77 @@ struct Caller {
     reason = "each hook knows the length and the kind of its accesses"
 )]
 fn announce(address: usize, length: usize, is_write: bool, caller: Caller) {
-    if !race::is_watched() || race::is_private(address) {
-        return;
-    }
-    match places::of_call(caller.address) {
-        Some(place) if !place.is_of_library() && !place.is_ignored() => {
-            let line = (place.site(), true);
-            if !race::is_noted(address, length, (is_write, false), line) {
-                report(address, length, is_write, caller);
-            }
-        }
-        _ if race::is_repeated(address, length, is_write) => {}
-        _ => report(address, length, is_write, caller),
-    }
-}
-
-#[inline(never)]
-fn report(address: usize, length: usize, is_write: bool, caller: Caller) {
-    // Generics of the runtime use generics of std, which are compiled with the user's crates.
-    if memory::contains(address) {
+    if !race::is_watched() || race::is_private(address, length) {
         return;
     }
     let Some(place) = places::of_call(caller.address) else {
-        return;
+        return note_unknown(address);
     };
     if place.is_ignored() {
         return;
     }
-    if !place.is_of_library() {
-        return race::report_access(address, length, (is_write, false), (place.site(), true));
+    if place.is_of_library() {
+        if !race::is_repeated(address, length, is_write) {
+            report_of_library(address, length, is_write, place, caller.frame);
+        }
+    } else if !race::is_noted(address, length, (is_write, false), (place.site(), true)) {
+        report(address, length, is_write, place);
     }
-    let end = race::stack_end();
-    if let Some(site) = places::outside_library(place, caller.frame, end) {
+}
+
+#[inline(never)]
+fn report(address: usize, length: usize, is_write: bool, place: Place) {
+    if !memory::contains(address) {
+        race::report_access(address, length, (is_write, false), (place.site(), true));
+    }
+}
+
+/// Reports an access in code of the library, whose function has the frame pointer `frame`.
+#[inline(never)]
+fn report_of_library(address: usize, length: usize, is_write: bool, place: Place, frame: usize) {
+    // Generics of the runtime use generics of std, which are compiled with the user's crates.
+    if memory::contains(address) {
+        return;
+    }
+    if let Some(site) = places::outside_library(place, frame, race::stack_end()) {
         race::report_access_of_library(address, length, is_write, site);
     }
 }
 
-/// The entry of a hook, which passes the caller to `$inner` in two more registers.
+/// Records that an access is in no table.
+#[cold]
+#[inline(never)]
+fn note_unknown(address: usize) {
+    if memory::contains(address) {
+        return;
+    }
+    execution::note_outside(if places::are_unloaded() {
+        FOREIGN_HEAP
+    } else {
+        UNKNOWN
+    });
+}
+
+/// The entry of a hook, which passes the caller to `$inner` in two more registers. The entry is a
+/// function of Rust, so that rustc exports it from a dynamic library of the program that contains
+/// the runtime.
 macro_rules! entry {
-    ($name:literal, $inner:ident, $address:literal, $frame:literal) => {
-        global_asm!(
-            concat!(".globl ", $name),
-            concat!(".type ", $name, ",@function"),
-            concat!($name, ":"),
-            ".cfi_startproc",
-            concat!("mov ", $address, ", [rsp]"),
-            concat!("mov ", $frame, ", rbp"),
-            "jmp {inner}",
-            ".cfi_endproc",
-            concat!(".size ", $name, ",.-", $name),
-            inner = sym $inner,
-        );
+    ($name:ident, $inner:ident, $address:literal, $frame:literal) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                concat!("mov ", $address, ", [rsp]"),
+                concat!("mov ", $frame, ", rbp"),
+                "jmp {inner}",
+                inner = sym $inner,
+            )
+        }
     };
 }
 
 macro_rules! hooks {
-    ($($name:literal, $inner:ident, $length:literal, $is_write:literal;)*) => {
+    ($($name:ident, $inner:ident, $length:literal, $is_write:literal;)*) => {
         $(
             extern "C" fn $inner(address: usize, caller: usize, frame: usize) {
                 announce(address, $length, $is_write, Caller { address: caller, frame });
@@ -95,48 +119,44 @@ macro_rules! hooks {
 }
 
 hooks! {
-    "__tsan_read1", read1, 1, false;
-    "__tsan_read2", read2, 2, false;
-    "__tsan_read4", read4, 4, false;
-    "__tsan_read8", read8, 8, false;
-    "__tsan_read16", read16, 16, false;
-    "__tsan_write1", write1, 1, true;
-    "__tsan_write2", write2, 2, true;
-    "__tsan_write4", write4, 4, true;
-    "__tsan_write8", write8, 8, true;
-    "__tsan_write16", write16, 16, true;
-    "__tsan_unaligned_read2", unaligned_read2, 2, false;
-    "__tsan_unaligned_read4", unaligned_read4, 4, false;
-    "__tsan_unaligned_read8", unaligned_read8, 8, false;
-    "__tsan_unaligned_read16", unaligned_read16, 16, false;
-    "__tsan_unaligned_write2", unaligned_write2, 2, true;
-    "__tsan_unaligned_write4", unaligned_write4, 4, true;
-    "__tsan_unaligned_write8", unaligned_write8, 8, true;
-    "__tsan_unaligned_write16", unaligned_write16, 16, true;
+    __tsan_read1, read1, 1, false;
+    __tsan_read2, read2, 2, false;
+    __tsan_read4, read4, 4, false;
+    __tsan_read8, read8, 8, false;
+    __tsan_read16, read16, 16, false;
+    __tsan_write1, write1, 1, true;
+    __tsan_write2, write2, 2, true;
+    __tsan_write4, write4, 4, true;
+    __tsan_write8, write8, 8, true;
+    __tsan_write16, write16, 16, true;
+    __tsan_unaligned_read2, unaligned_read2, 2, false;
+    __tsan_unaligned_read4, unaligned_read4, 4, false;
+    __tsan_unaligned_read8, unaligned_read8, 8, false;
+    __tsan_unaligned_read16, unaligned_read16, 16, false;
+    __tsan_unaligned_write2, unaligned_write2, 2, true;
+    __tsan_unaligned_write4, unaligned_write4, 4, true;
+    __tsan_unaligned_write8, unaligned_write8, 8, true;
+    __tsan_unaligned_write16, unaligned_write16, 16, true;
 }
 
 /// Functions that are called in place of those of C, with three arguments.
 macro_rules! functions {
-    ($($name:literal, $inner:ident;)*) => {
+    ($($name:ident, $inner:ident;)*) => {
         $(entry!($name, $inner, "rcx", "r8");)*
     };
 }
 
 functions! {
-    "__tsan_memcpy", copy;
-    "__tsan_memmove", copy;
-    "__tsan_memset", fill;
-    "memcmp", compare;
-    "bcmp", compare;
+    __tsan_memcpy, copy;
+    __tsan_memmove, copy;
+    __tsan_memset, fill;
+    memcmp, compare;
+    bcmp, compare;
 }
 
 // Each object calls it from a constructor.
-global_asm!(
-    ".globl __tsan_init",
-    ".type __tsan_init,@function",
-    "__tsan_init: ret",
-    ".size __tsan_init,.-__tsan_init",
-);
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_init() {}
 
 unsafe extern "C" fn copy(
     to: *mut u8,

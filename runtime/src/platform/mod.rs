@@ -4,6 +4,7 @@ pub(crate) mod abort;
 pub(crate) mod confine;
 pub(crate) mod context;
 pub(crate) mod descriptor;
+pub(crate) mod executable;
 pub(crate) mod handover;
 pub(crate) mod heap;
 pub(crate) mod image;

@@ -13,6 +13,7 @@ use std::os::unix::fs::FileExt;
 
 use chess_vocabulary::places::{Entry, Places, RECORD, TRAILER, trailer};
 
+use super::executable;
 use crate::base::sys;
 
 /// The number of calls whose places are found at once. A power of two.
@@ -25,11 +26,13 @@ const GAP: usize = 1 << 20;
 const _: () = assert!(size_of::<Record>() == size_of::<Location<'static>>());
 const _: () = assert!(size_of::<Record>() == RECORD);
 
-/// The address of the loaded table; 0 if there is none.
+/// The address of the loaded table; 0 if there is none, or [`UNLOADED`].
 static TABLE: AtomicUsize = AtomicUsize::new(0);
 
 /// The table in memory.
 struct Table {
+    /// The start of the executable.
+    executable: usize,
     places: Places<'static>,
     /// The records of the places, which are [`Location`]s.
     records: *const Location<'static>,
@@ -81,16 +84,6 @@ impl Place {
     }
 }
 
-unsafe extern "C" {
-    static __ehdr_start: u8;
-    static _end: u8;
-}
-
-#[inline]
-fn executable() -> usize {
-    (&raw const __ehdr_start).addr()
-}
-
 /// Loads the table. Call it once, before the first fork. A program without a table has no places.
 pub(crate) fn load() {
     // A table that cannot be read is as none: no access has a place, and the report says so.
@@ -110,8 +103,9 @@ fn try_load() -> io::Result<()> {
     };
     let head = size_of::<Table>().next_multiple_of(sys::PAGE);
     let whole = head + size.next_multiple_of(sys::PAGE);
-    let below = executable().saturating_sub(whole + GAP);
-    let above = (&raw const _end).addr() + 16 * GAP;
+    let (low, high) = executable::bounds();
+    let below = low.saturating_sub(whole + GAP);
+    let above = high + 16 * GAP;
     let mut candidates = [below, above].map(|at| at & !(sys::PAGE - 1)).into_iter();
     let is_mapped = |&base: &usize| base >= GAP && sys::map_fixed(base, whole, false);
     let Some(base) = candidates.find(is_mapped) else {
@@ -135,6 +129,7 @@ fn try_load() -> io::Result<()> {
             (&raw mut (*record).file).write(file);
         }
         let table = base as *mut Table;
+        (&raw mut (*table).executable).write(low);
         (&raw mut (*table).places).write(places);
         (&raw mut (*table).records).write(records.cast());
         (&raw mut (*table).bounds).write((base, base + whole));
@@ -152,15 +147,29 @@ fn try_load() -> io::Result<()> {
 
 #[inline]
 fn table() -> Option<&'static mut Table> {
-    let table = TABLE.load(Ordering::Relaxed) as *mut Table;
+    let address = TABLE.load(Ordering::Relaxed);
+    if address <= UNLOADED {
+        return None;
+    }
+    let table = address as *mut Table;
     // SAFETY: `load` made it. One thread at a time runs tasks and the engine, and no reference
     // outlives a function of this module.
-    unsafe { table.as_mut() }
+    Some(unsafe { &mut *table })
 }
 
-/// Forgets the table: no call has a place any more.
+/// Stands for the address of a table that was forgotten.
+const UNLOADED: usize = 1;
+
+/// Forgets the table, if there is one: no call has a place any more.
 pub(crate) fn unload() {
-    TABLE.store(0, Ordering::Relaxed);
+    if are_loaded() {
+        TABLE.store(UNLOADED, Ordering::Relaxed);
+    }
+}
+
+/// Whether there was a table, which is forgotten.
+pub(crate) fn are_unloaded() -> bool {
+    TABLE.load(Ordering::Relaxed) == UNLOADED
 }
 
 /// Whether the program has a table, because it is instrumented.
@@ -177,7 +186,7 @@ pub(crate) fn bounds() -> Option<(usize, usize)> {
 #[inline]
 pub(crate) fn of_call(address: usize) -> Option<Place> {
     let table = table()?;
-    let call = u32::try_from(address.wrapping_sub(executable())).ok()?;
+    let call = u32::try_from(address.wrapping_sub(table.executable)).ok()?;
     let at = (call.wrapping_mul(0x9E37_79B1) >> (u32::BITS - CACHED.trailing_zeros())) as usize;
     let cached = &mut table.cache[at];
     if cached.call != call {

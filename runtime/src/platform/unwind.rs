@@ -12,11 +12,6 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut Context) -> usize;
 }
 
-unsafe extern "C" {
-    /// The start of the executable in memory, which the linker defines.
-    static __ehdr_start: u8;
-}
-
 const GO_ON: c_int = 0;
 const STOP: c_int = 5;
 
@@ -52,12 +47,6 @@ unsafe extern "C" fn visit(context: *mut Context, argument: *mut c_void) -> c_in
     GO_ON
 }
 
-/// The address of the executable in memory.
-pub(crate) fn executable_start() -> usize {
-    // The linker's symbol marks an address; nothing is read.
-    (&raw const __ehdr_start).addr()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,7 +69,7 @@ mod tests {
         assert!(
             addresses[..few]
                 .iter()
-                .all(|&it| it == 0 || it > executable_start())
+                .all(|&it| it == 0 || it > crate::platform::executable::start())
         );
     }
 

@@ -162,10 +162,51 @@ fn each_construct_keeps_its_kind_in_optimised_code() {
     let odd = "numbers::bytes_read";
     // Functions that end in a jump have no frame, and equal functions are one: the place is that of
     // their caller in the harness.
-    let jumps = [
-        "cells::rc_downgrade",
-        "drops::box_dropped",
-        "safe::read_by_reference",
-    ];
+    let jumps = ["cells::rc_downgrade", "futures::pointer_to_a_future"];
     assert_seen(&["--release"], &[&[volatile, odd][..], &jumps].concat());
+}
+
+/// Explores `fixtures/profiles`. Each of its tests has a race on a line of its crate.
+#[track_caller]
+fn assert_all_race(args: &[&str], flags: &str) {
+    let workspace = Workspace::shared("profiles");
+    let common = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace
+        .chess(&[&common, args].concat())
+        .env("RUSTFLAGS", flags)
+        .env("LLVM_PROFILE_FILE", "/dev/null")
+        .run();
+    run.assert_code(100);
+    let verdicts = run.verdicts();
+    assert_eq!(verdicts.len(), 4, "{args:?} {flags}");
+    for verdict in verdicts {
+        let message = verdict["message"].as_str().unwrap_or_default();
+        let is_right = verdict["kind"] == "race" && message.contains("/src/lib.rs:");
+        assert!(is_right, "{args:?} {flags}: {verdict}");
+    }
+}
+
+#[test]
+fn accesses_are_seen_in_each_profile_and_each_type_of_crate() {
+    for profile in ["dev", "whole", "stripped"] {
+        assert_all_race(&["--cargo-profile", profile], "");
+    }
+}
+
+#[test]
+fn accesses_are_seen_beside_flags_of_the_project() {
+    for flags in ["-Cinstrument-coverage", "-Cdebuginfo=0 -Ctarget-cpu=native"] {
+        assert_all_race(&[], flags);
+    }
+}
+
+/// The runtime is in the dynamic library, whose code is in no table.
+#[test]
+fn accesses_in_a_program_with_dynamic_crates_are_outside_control() {
+    let workspace = Workspace::shared("profiles");
+    let run = workspace
+        .chess(&["test", "-p", "user", "--features", "dynamic"])
+        .env("RUSTFLAGS", "-Cprefer-dynamic")
+        .run();
+    run.assert_says(0, &["in 2 tests: ", "not watched for races"]);
 }

@@ -1,13 +1,10 @@
 //! Source lines in words: the lower bits of the addresses of their places.
 
-use core::ffi::c_int;
-use core::ffi::c_void;
 use core::panic::Location;
 
 use super::shadow::MARK_AT;
-use crate::base::sys;
 use crate::execution::Site;
-use crate::platform::places;
+use crate::platform::{executable, places};
 
 /// The number of bits for the line in a word.
 pub(super) const MARK_BITS: u32 = 25;
@@ -55,31 +52,10 @@ pub(super) fn site_of(mark: u64) -> Option<Site> {
 }
 
 /// Whether words have room for all lines whose code may report accesses to this runtime: those of
-/// the executable, if the runtime is a part of it, and those of its table of places. A library with code of another crate would have
-/// a runtime of its own.
+/// the executable, if the runtime is a part of it, and those of its table of places. A library with
+/// code of another crate would have a runtime of its own.
 pub(super) fn are_all_near() -> bool {
-    /// Stores the bounds of the first object.
-    unsafe extern "C" fn visit(
-        object: *mut sys::LoadedObject,
-        _size: usize,
-        data: *mut c_void,
-    ) -> c_int {
-        // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is our pair.
-        unsafe {
-            let (low, high) = &mut *data.cast::<(usize, usize)>();
-            let object = &*object;
-            let headers = core::slice::from_raw_parts(object.headers, object.header_count.into());
-            for header in headers.iter().filter(|h| h.kind == sys::PT_LOAD) {
-                let start = (object.base + header.virtual_address) as usize;
-                *low = (*low).min(start);
-                *high = (*high).max(start + header.memory_size as usize);
-            }
-        }
-        1 // the executable comes first: stop here
-    }
-    let mut bounds = (usize::MAX, 0);
-    // SAFETY: the visitor writes to `bounds` while the call lasts.
-    unsafe { sys::dl_iterate_phdr(visit, (&raw mut bounds).cast()) };
+    let bounds = executable::bounds();
     let (low, high) = bounds;
     let (lowest, highest) = places::bounds().unwrap_or(bounds);
     let (lowest, highest) = (low.min(lowest), high.max(highest));
