@@ -13,7 +13,7 @@ fn events(args: &[&str]) -> Vec<serde_json::Value> {
 #[test]
 fn two_runs_print_the_same_events() {
     // Enough for several rounds of the longer tests.
-    let args = ["--work", "3M"];
+    let args = ["--work", "1M"];
     let first = events(&args);
     assert!(first.len() > 60, "{} events", first.len());
     assert_eq!(first, events(&args));
