@@ -97,6 +97,33 @@ fn a_run_in_which_no_test_is_under_control_is_an_error() {
     insta::assert_snapshot!(error(&run));
 }
 
+/// Its race is not seen without hooks.
+const UNWATCHED: &str = r#"
+#![feature(cfg_sanitize)]
+#![cfg(test)]
+
+#[cfg(sanitize = "thread")]
+compile_error!("this is no place for a sanitizer");
+
+static mut COUNT: u32 = 0;
+
+#[test]
+fn two_writers() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| unsafe { COUNT = 1 });
+        unsafe { COUNT = 2 };
+    });
+}
+"#;
+
+#[test]
+fn a_unit_that_does_not_compile_with_hooks_is_compiled_without_them() {
+    let workspace = Workspace::with_library(UNWATCHED);
+    let run = workspace.chess(&["test"]).run();
+    run.assert_code(0);
+    insta::assert_snapshot!(warnings(&run));
+}
+
 /// Returns the error that ended the run.
 fn error(run: &Run) -> &str {
     let at = run

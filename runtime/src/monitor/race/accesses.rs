@@ -168,8 +168,8 @@ impl Races {
     }
 
     /// Records a plain access of `task` to any bytes, if nothing else must be done: none of the
-    /// bytes is free or outside of a block, and no earlier access must be checked. `mark` is the mark of its line.
-    /// Returns whether the access is recorded.
+    /// bytes is free or outside of a block, and no earlier access must be checked. `mark` is the mark
+    /// of its line. Returns whether the access is recorded.
     #[inline]
     pub(crate) fn notes(
         &mut self,

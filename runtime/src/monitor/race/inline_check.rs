@@ -125,9 +125,9 @@ impl InlineCheck {
     }
 
     /// Records an access of the running task, if it needs no check: the bytes were accessed since
-    /// they were last freed, so they are bytes of a block, and the last access to them in this execution is
-    /// known to the task. The method may return false although this holds. The caller may know that
-    /// the line's code is explored.
+    /// they were last freed, so they are bytes of a block, and the last access to them in this
+    /// execution is known to the task. The method may return false although this holds. The caller
+    /// may know that the line's code is explored.
     ///
     /// # Safety
     /// The cells of the pages in the table exist, and no other code uses them meanwhile.

@@ -106,8 +106,9 @@ struct Start<F, R, T> {
     shared: Owner<Shared<R, T>>,
 }
 
-// SAFETY: a real handle has one owner. The task writes the outcome before it ends, and all others read it after that; and
-// `T` may be sent from the task to the others. A real handle is itself `Send` if `T` is.
+// SAFETY: a real handle has one owner. The task writes the outcome before it ends, and all others
+// read it after that; and `T` may be sent from the task to the others. A real handle is itself
+// `Send` if `T` is.
 unsafe impl<R, T: Send> Send for Joining<R, T> {}
 // SAFETY: as above.
 unsafe impl<R, T: Send> Sync for Joining<R, T> {}
