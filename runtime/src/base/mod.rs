@@ -4,6 +4,7 @@
 pub(crate) mod checkpoint;
 pub(crate) mod codec;
 pub(crate) mod fingerprint;
+pub(crate) mod loaded_objects;
 pub(crate) mod memory;
 pub(crate) mod number;
 pub(crate) mod panic_payload;

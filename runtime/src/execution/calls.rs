@@ -91,7 +91,7 @@ impl Calls {
     fn here(&mut self, look: Look) -> u32 {
         self.addresses.resize(MOST_DEEP, 0);
         let count = look(&mut self.addresses);
-        let start = executable::start();
+        let start = executable::bounds().0;
         let mut call = NONE;
         for place in (0..count).rev() {
             // An address before the executable belongs to another object file, and has no lines.

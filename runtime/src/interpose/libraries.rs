@@ -9,10 +9,11 @@
 //! child process tries it for each new name.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ops::ControlFlow;
 
 use super::files;
 use crate::base::memory::{EngineVec, Place, engine_vec};
-use crate::base::{fingerprint, real, sys};
+use crate::base::{fingerprint, loaded_objects, real, sys};
 use crate::execution::{self, active};
 use crate::platform::image::image;
 
@@ -115,13 +116,10 @@ fn loads(call: impl FnOnce()) -> bool {
 
 /// The number of loaded libraries.
 fn loaded() -> usize {
-    unsafe extern "C" fn count(_: *mut sys::LoadedObject, _: usize, data: *mut c_void) -> c_int {
-        // SAFETY: the count below.
-        unsafe { *data.cast::<usize>() += 1 };
-        0
-    }
-    let mut loaded = 0usize;
-    // SAFETY: the visitor writes to the count during the call only.
-    unsafe { sys::dl_iterate_phdr(count, (&raw mut loaded).cast()) };
+    let mut loaded = 0;
+    loaded_objects::visit(|_, _| {
+        loaded += 1;
+        ControlFlow::Continue(())
+    });
     loaded
 }

@@ -3,48 +3,42 @@
 //! The symbols that the linker defines would be those of a dynamic library, if the runtime is in
 //! one, because the program links a crate dynamically.
 
-use core::ffi::{c_int, c_void};
+use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::base::sys;
+use crate::base::{loaded_objects, sys};
 
-/// The address of the executable in memory.
-pub(crate) fn start() -> usize {
-    static START: AtomicUsize = AtomicUsize::new(0);
-    match START.load(Ordering::Relaxed) {
-        0 => {
-            let start = bounds().0;
-            START.store(start, Ordering::Relaxed);
-            start
-        }
-        start => start,
-    }
+/// The result of [`find`].
+static BOUNDS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+/// Finds the bounds of the executable. Call it once, before the first fork: an execution that wrote
+/// to a static would change the program's state.
+pub(crate) fn find() {
+    let (low, high) = search();
+    BOUNDS[0].store(low, Ordering::Relaxed);
+    BOUNDS[1].store(high, Ordering::Relaxed);
 }
 
 /// The lowest address of the executable, and the address after it.
 pub(crate) fn bounds() -> (usize, usize) {
-    /// Stores the bounds of the first object.
-    unsafe extern "C" fn visit(
-        object: *mut sys::LoadedObject,
-        _size: usize,
-        data: *mut c_void,
-    ) -> c_int {
-        // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is our pair.
-        unsafe {
-            let (low, high) = &mut *data.cast::<(usize, usize)>();
-            let object = &*object;
-            let headers = core::slice::from_raw_parts(object.headers, object.header_count.into());
-            for header in headers.iter().filter(|h| h.kind == sys::PT_LOAD) {
-                let start = (object.base + header.virtual_address) as usize;
-                *low = (*low).min(start & !(sys::PAGE - 1));
-                *high = (*high).max(start + header.memory_size as usize);
-            }
-        }
-        1 // the executable comes first: stop here
+    let [low, high] = &BOUNDS;
+    match (low.load(Ordering::Relaxed), high.load(Ordering::Relaxed)) {
+        (0, 0) => search(),
+        bounds => bounds,
     }
+}
+
+fn search() -> (usize, usize) {
     let mut bounds = (usize::MAX, 0);
-    // SAFETY: the visitor writes to `bounds` while the call lasts.
-    unsafe { sys::dl_iterate_phdr(visit, (&raw mut bounds).cast()) };
+    loaded_objects::visit(|object, headers| {
+        for header in headers.iter().filter(|h| h.kind == sys::PT_LOAD) {
+            let start = (object.base + header.virtual_address) as usize;
+            bounds.0 = bounds.0.min(start & !(sys::PAGE - 1));
+            bounds.1 = bounds.1.max(start + header.memory_size as usize);
+        }
+        // The executable comes first.
+        ControlFlow::Break(())
+    });
     bounds
 }
 
@@ -55,6 +49,8 @@ mod tests {
     #[test]
     fn the_executable_contains_its_functions_and_places() {
         let (low, high) = bounds();
+        find();
+        assert_eq!(bounds(), (low, high));
         let place = core::ptr::from_ref(core::panic::Location::caller());
         for address in [bounds as *const () as usize, place.addr()] {
             assert!((low..high).contains(&address));

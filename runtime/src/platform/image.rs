@@ -9,12 +9,13 @@
 //! dirty pages are copied back. In the steady state that is a few page copies and no system call.
 //! Thread-local blocks and stacks belong to the donors.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::CStr;
+use core::ops::ControlFlow;
 
 use super::abort::abort_with;
 use super::heap;
 use crate::base::memory::{EngineVec, Place, engine_vec};
-use crate::base::{fingerprint, sys};
+use crate::base::{fingerprint, loaded_objects, sys};
 
 /// The most bytes outside the stacks that are hashed for a state.
 const MOST: usize = 1 << 20;
@@ -222,46 +223,35 @@ impl Image {
 /// The writable pages of the executable and its libraries, without those that the linker made
 /// read-only after relocation.
 fn writable_segments() -> EngineVec<(usize, usize)> {
-    unsafe extern "C" fn visit(
-        object: *mut sys::LoadedObject,
-        _size: usize,
-        data: *mut c_void,
-    ) -> c_int {
-        // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is the vector below.
-        unsafe {
-            let object = &*object;
-            if !object.name.is_null() && is_linker(CStr::from_ptr(object.name).to_bytes()) {
-                return 0;
-            }
-            let out = &mut *data.cast::<EngineVec<(usize, usize)>>();
-            let headers = core::slice::from_raw_parts(object.headers, object.header_count.into());
-            let range = |header: &sys::ProgramHeader| {
-                let low = (object.base + header.virtual_address) as usize;
-                (low, low + header.memory_size as usize)
-            };
-            let read_only = headers
-                .iter()
-                .find(|h| h.kind == sys::PT_GNU_RELRO)
-                .map(range);
-            for header in headers
-                .iter()
-                .filter(|h| h.kind == sys::PT_LOAD && h.flags & sys::PF_W != 0)
-            {
-                let (low, high) = range(header);
-                let mut low = low & !(sys::PAGE - 1);
-                if let Some((first, last)) = read_only
-                    && (low..high).contains(&first)
-                {
-                    low = low.max(last & !(sys::PAGE - 1));
-                }
-                out.push((low, high.next_multiple_of(sys::PAGE)));
-            }
-        }
-        0
-    }
     let mut segments: EngineVec<(usize, usize)> = engine_vec();
-    // SAFETY: the visitor writes to `segments` during the call only.
-    unsafe { sys::dl_iterate_phdr(visit, (&raw mut segments).cast()) };
+    loaded_objects::visit(|object, headers| {
+        // SAFETY: the name of a loaded object is null or a C string.
+        if !object.name.is_null() && is_linker(unsafe { CStr::from_ptr(object.name) }.to_bytes()) {
+            return ControlFlow::Continue(());
+        }
+        let range = |header: &sys::ProgramHeader| {
+            let low = (object.base + header.virtual_address) as usize;
+            (low, low + header.memory_size as usize)
+        };
+        let read_only = headers
+            .iter()
+            .find(|h| h.kind == sys::PT_GNU_RELRO)
+            .map(range);
+        for header in headers
+            .iter()
+            .filter(|h| h.kind == sys::PT_LOAD && h.flags & sys::PF_W != 0)
+        {
+            let (low, high) = range(header);
+            let mut low = low & !(sys::PAGE - 1);
+            if let Some((first, last)) = read_only
+                && (low..high).contains(&first)
+            {
+                low = low.max(last & !(sys::PAGE - 1));
+            }
+            segments.push((low, high.next_multiple_of(sys::PAGE)));
+        }
+        ControlFlow::Continue(())
+    });
     segments.retain(|(low, high)| low < high);
     segments
 }

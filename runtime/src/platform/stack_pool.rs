@@ -6,7 +6,8 @@
 //! each donor runs its own task, and control is handed over through futexes.
 
 use core::arch::naked_asm;
-use core::ffi::{c_int, c_void};
+use core::ffi::c_void;
+use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::abort::abort_with;
@@ -14,7 +15,7 @@ use super::context::{self, Context, Main};
 use super::handover::{self, ABANDON, Backend, Baton, Flow, GO};
 use super::robust_list::RobustList;
 use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
-use crate::base::{fingerprint, real, sys};
+use crate::base::{fingerprint, loaded_objects, real, sys};
 
 /// The default stack of a donor, in bytes: the default of `std::thread`.
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;
@@ -304,10 +305,7 @@ impl Pool {
     /// Finds the executable's thread-local block, and copies it from the newest donor, on which no
     /// code of the program has run.
     fn learn_thread_local_block(&mut self) {
-        let mut own = (0usize, 0usize);
-        // SAFETY: the visitor writes to `own` during the call only.
-        unsafe { sys::dl_iterate_phdr(first_object_tls, (&raw mut own).cast()) };
-        let (address, length) = own;
+        let (address, length) = thread_local_block();
         if length == 0 {
             return;
         }
@@ -322,22 +320,17 @@ impl Pool {
     }
 }
 
-/// Stores the address and length of the calling thread's copy of the executable's thread-local
-/// block in `data`.
-unsafe extern "C" fn first_object_tls(
-    object: *mut sys::LoadedObject,
-    _size: usize,
-    data: *mut c_void,
-) -> c_int {
-    // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is our tuple.
-    unsafe {
-        let object = &*object;
-        let headers = core::slice::from_raw_parts(object.headers, object.header_count.into());
+/// The address and the length of the calling thread's copy of the executable's thread-local block.
+fn thread_local_block() -> (usize, usize) {
+    let mut block = (0, 0);
+    loaded_objects::visit(|object, headers| {
         if let Some(tls) = headers.iter().find(|h| h.kind == sys::PT_TLS) {
-            *data.cast::<(usize, usize)>() = (object.tls_data as usize, tls.memory_size as usize);
+            block = (object.tls_data as usize, tls.memory_size as usize);
         }
-    }
-    1 // the executable comes first: stop here
+        // The executable comes first.
+        ControlFlow::Break(())
+    });
+    block
 }
 
 /// The context that debuggers see on a donor without a task: no frame.

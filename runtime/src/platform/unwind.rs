@@ -69,7 +69,7 @@ mod tests {
         assert!(
             addresses[..few]
                 .iter()
-                .all(|&it| it == 0 || it > crate::platform::executable::start())
+                .all(|&it| it == 0 || it > crate::platform::executable::bounds().0)
         );
     }
 

@@ -21,7 +21,7 @@ use crate::execution::Known;
 use crate::execution::execution;
 use crate::harness::engine::{self, engine};
 use crate::platform::handover::Backend;
-use crate::platform::{abort, context, places};
+use crate::platform::{abort, context, executable, places};
 use crate::search::parse_schedule;
 
 /// The interval at which the explorer is checked.
@@ -68,6 +68,7 @@ fn serve_request(
             format!("the test binary has no test `{wanted}`; with --list it says which it has")
         })?;
     engine::create(request.backend)?;
+    executable::find();
     places::load();
     supervisor_output::to(out);
     // After the creation of the engine, because schedules are in its memory.

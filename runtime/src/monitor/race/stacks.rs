@@ -37,6 +37,16 @@ enum Kind {
     OfOthers,
 }
 
+impl Kind {
+    fn of(is_first: bool) -> Self {
+        if is_first {
+            Self::OfFirstTask
+        } else {
+            Self::OfOthers
+        }
+    }
+}
+
 impl OwnStack {
     pub(super) const NONE: Self = Self {
         end: 0,
@@ -143,12 +153,7 @@ impl Stacks {
         let after = self.sorted.partition_point(|&(low, _)| low <= address);
         let &(low, end) = self.sorted.get(after.checked_sub(1)?)?;
         let is_first = self.of_tasks.first().is_some_and(|it| it.0 == low);
-        let kind = if is_first {
-            Kind::OfFirstTask
-        } else {
-            Kind::OfOthers
-        };
-        (address < end).then(|| (kind, page_below(end, address)))
+        (address < end).then(|| (Kind::of(is_first), page_below(end, address)))
     }
 }
 
@@ -174,11 +179,7 @@ impl Races {
     /// Records that `task` runs now.
     pub(super) fn show_stack(&mut self, task: TaskId) {
         if let Some(&stack) = self.stacks.of_tasks.get(task.0 as usize) {
-            let kind = if task == TaskId(0) {
-                Kind::OfFirstTask
-            } else {
-                Kind::OfOthers
-            };
+            let kind = Kind::of(task == TaskId(0));
             self.inline_check.stack.set(stack, kind);
         }
     }
