@@ -131,14 +131,14 @@ struct Read {
     leads_to_decision: bool,
 }
 
-/// The load that belongs to an announcement.
+/// The result of the search for the load that an announcement belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Load {
-    /// There is none.
+    /// The code has no such load.
     None,
-    /// Some loads may be it.
+    /// Several loads may belong to it.
     Unclear,
-    /// It was found.
+    /// One load belongs to it.
     Found,
 }
 

@@ -62,7 +62,7 @@ const SHORT: u64 = 5_000;
 const IGNORED: &str = "ignore";
 const WATCHED: &str = "watch";
 
-/// Prints both.
+/// Prints the rates of executions, and the memory.
 pub(crate) fn print(rounds: usize) {
     println!(
         "\nExecutions per second, strategy random, where accesses to plain memory are ignored, and \

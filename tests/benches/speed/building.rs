@@ -66,7 +66,7 @@ fn time(workspace: &Workspace, build: impl Fn(&Workspace, &Path) -> Chess) -> f6
     time_of_children().saturating_sub(before).as_secs_f64()
 }
 
-/// The size of a test binary of tokio, in MiB: what is loaded of it, without debug information.
+/// The size in MiB of the loaded segments of a test binary of tokio. Debug information is in none.
 fn size(executors: &Workspace, accesses: &str) -> f64 {
     let target = Workspace::empty();
     let arguments = [

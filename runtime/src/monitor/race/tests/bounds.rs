@@ -118,14 +118,14 @@ impl Run<'_> {
         TABLE.with_borrow(|table| table.get(place).map(|slot| (*slot, place)))
     }
 
-    /// Makes an access near a block. Returns whether the execution goes on.
+    /// Makes an access near a block. Returns `false` if its error ends the execution.
     fn access(&mut self) -> bool {
         let count = TABLE.with_borrow(Vec::len);
         let Some((slot, _)) = self.slot(count) else {
             return true;
         };
         let rng = &mut *self.rng;
-        // Most accesses are correct, so that executions go on.
+        // Most accesses are correct, so that executions are long.
         let mut chosen = (0, 0);
         for _ in 0..8 {
             let length = match rng.below(4) {
