@@ -51,6 +51,21 @@ pub(crate) struct DataAccess {
     pub(crate) site: Site,
 }
 
+impl DataAccess {
+    /// An access to `bytes`, an address and the number of bytes from there on. The `kind` consists of two flags: whether it
+    /// writes, and whether it is a borrow.
+    pub(crate) fn new(bytes: (usize, usize), kind: (bool, bool), site: Site) -> Self {
+        let (is_write, is_borrow) = kind;
+        Self {
+            address: bytes.0,
+            size: bytes.1,
+            is_write,
+            is_borrow,
+            site,
+        }
+    }
+}
+
 /// The hooks of an execution for the monitors. All monitors together implement it, in `monitor`,
 /// so that the execution knows none of them by name. There is only one implementation: every
 /// call is static, and a hook without a body costs nothing.

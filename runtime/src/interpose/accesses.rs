@@ -11,7 +11,7 @@ use core::arch::naked_asm;
 use crate::base::{memory, real};
 use crate::execution;
 use crate::monitor::race;
-use crate::platform::places::{self, Place};
+use crate::platform::places;
 
 /// The sentence on a test with accesses that are in no table.
 const UNKNOWN: &str = "accessed memory in code without known source lines, such as that of a dynamic \
@@ -30,46 +30,26 @@ struct Caller {
     frame: usize,
 }
 
-/// Reports an access that the caller is about to make.
-#[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "each hook knows the length and the kind of its accesses"
-)]
-fn announce(address: usize, length: usize, is_write: bool, caller: Caller) {
-    if !race::is_watched() || race::is_private(address, length) {
+/// Reports an access that the caller is about to make, and for which the quick checks have no
+/// answer. `access` is its length, times two, plus one if it writes. The other arguments are those
+/// of a hook, which therefore ends with a jump to this function and saves no registers.
+#[inline(never)]
+extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usize) {
+    let (length, is_write) = (access >> 1, access & 1 == 1);
+    // Generics of the runtime use generics of std, which are compiled with the user's crates.
+    if !race::is_watched() || race::is_private(address, length) || memory::contains(address) {
         return;
     }
-    let Some(place) = places::of_call(caller.address) else {
-        return note_unknown(address);
+    let Some(place) = places::of_call(caller) else {
+        return note_unknown();
     };
     if place.is_ignored() {
         return;
     }
-    if place.is_of_library() {
-        if !race::is_repeated(address, length, is_write) {
-            report_of_library(address, length, is_write, place, caller.frame);
-        }
-    } else if !race::is_noted(address, length, (is_write, false), (place.site(), true)) {
-        report(address, length, is_write, place);
-    }
-}
-
-#[inline(never)]
-fn report(address: usize, length: usize, is_write: bool, place: Place) {
-    if !memory::contains(address) {
-        race::report_access(address, length, (is_write, false), (place.site(), true));
-    }
-}
-
-/// Reports an access in code of the library, whose function has the frame pointer `frame`.
-#[inline(never)]
-fn report_of_library(address: usize, length: usize, is_write: bool, place: Place, frame: usize) {
-    // Generics of the runtime use generics of std, which are compiled with the user's crates.
-    if memory::contains(address) {
-        return;
-    }
-    if let Some(site) = places::outside_library(place, frame, race::stack_end()) {
+    if !place.is_of_library() {
+        let site = places::of_program_call(caller, place);
+        race::report_access(address, length, (is_write, false), (site, true));
+    } else if let Some(site) = places::outside_library(place, frame, race::stack_end()) {
         race::report_access_of_library(address, length, is_write, site);
     }
 }
@@ -77,10 +57,7 @@ fn report_of_library(address: usize, length: usize, is_write: bool, place: Place
 /// Records that an access is in no table.
 #[cold]
 #[inline(never)]
-fn note_unknown(address: usize) {
-    if memory::contains(address) {
-        return;
-    }
+fn note_unknown() {
     execution::note_outside(if places::are_unloaded() {
         FOREIGN_HEAP
     } else {
@@ -110,7 +87,10 @@ macro_rules! hooks {
     ($($name:ident, $inner:ident, $length:literal, $is_write:literal;)*) => {
         $(
             extern "C" fn $inner(address: usize, caller: usize, frame: usize) {
-                announce(address, $length, $is_write, Caller { address: caller, frame });
+                let site = || places::of_known_call(caller);
+                if !race::is_settled(address, $length, $is_write, site) {
+                    announce(address, caller, frame, $length << 1 | usize::from($is_write));
+                }
             }
 
             entry!($name, $inner, "rsi", "rdx");
@@ -203,8 +183,11 @@ unsafe extern "C" fn compare(
     unsafe { real::memcmp(left.cast(), right.cast(), size) }
 }
 
-fn announce_range(address: usize, size: usize, is_write: bool, caller: Caller) {
-    if size != 0 {
-        announce(address, size, is_write, caller);
+#[inline]
+fn announce_range(address: usize, length: usize, is_write: bool, caller: Caller) {
+    let site = || places::of_known_call(caller.address);
+    if length != 0 && !race::is_range_settled(address, length, is_write, site) {
+        let access = length << 1 | usize::from(is_write);
+        announce(address, caller.address, caller.frame, access);
     }
 }

@@ -16,8 +16,10 @@ use chess_vocabulary::places::{Entry, Places, RECORD, TRAILER, trailer};
 use super::executable;
 use crate::base::sys;
 
-/// The number of calls whose places are found at once. A power of two.
-const CACHED: usize = 1 << 12;
+/// The number of calls whose entries are found at once. A power of two.
+const CACHED: usize = 1 << 15;
+/// The number of calls in code of the program whose places are found at once. A power of two.
+const PROGRAM_CALLS: usize = 1 << 13;
 /// The maximum number of callers that are visited from code of the library.
 const MOST_CALLERS: usize = 256;
 /// The distance of the table from the executable.
@@ -38,7 +40,15 @@ struct Table {
     records: *const Location<'static>,
     /// The bounds of its memory.
     bounds: (usize, usize),
+    program_calls: [ProgramCall; PROGRAM_CALLS],
     cache: [Cached; CACHED],
+}
+
+/// A call in code of the program, and its place. New memory has none.
+#[derive(Clone, Copy)]
+struct ProgramCall {
+    address: usize,
+    site: Option<&'static Location<'static>>,
 }
 
 /// A call, relative to the executable's start, and its entry.
@@ -180,6 +190,40 @@ pub(crate) fn are_loaded() -> bool {
 /// The bounds of the memory with all places, if there are any.
 pub(crate) fn bounds() -> Option<(usize, usize)> {
     table().map(|table| table.bounds)
+}
+
+/// The line of a call in code of the program, by the address to which it returns. `None` unless
+/// [`of_program_call`] has found it before.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it is asked before each access in the user's code"
+)]
+pub(crate) fn of_known_call(address: usize) -> Option<&'static Location<'static>> {
+    let call = table()?.program_calls[slot_of_program_call(address)];
+    if call.address == address {
+        call.site
+    } else {
+        None
+    }
+}
+
+/// The line of a call at a `place` in code of the program, by the address to which it returns.
+pub(crate) fn of_program_call(address: usize, place: Place) -> &'static Location<'static> {
+    let site = place.site();
+    if let Some(table) = table() {
+        table.program_calls[slot_of_program_call(address)] = ProgramCall {
+            address,
+            site: Some(site),
+        };
+    }
+    site
+}
+
+#[inline(always)]
+fn slot_of_program_call(address: usize) -> usize {
+    const FACTOR: usize = 0x9E37_79B9_7F4A_7C15;
+    address.wrapping_mul(FACTOR) >> (usize::BITS - PROGRAM_CALLS.trailing_zeros())
 }
 
 /// The place of a call, by the address to which it returns; `None` if it is unknown.

@@ -4,6 +4,24 @@
 use crate::execution::Site;
 use crate::monitor::race;
 
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it is asked before each access in the user's code"
+)]
+fn is_noted(
+    address: usize,
+    length: usize,
+    kind: (bool, bool),
+    (site, is_explored): (Site, bool),
+) -> bool {
+    if is_explored {
+        race::is_noted(address, length, kind, || Some(site))
+    } else {
+        race::is_noted_at(address, length, kind, site)
+    }
+}
+
 /// Declares the functions that announce borrows of a kind.
 macro_rules! announcements {
     ($($(#[$doc:meta])* $name:ident, $check:ident, $call:ident = $kind:expr;)*) => {
@@ -16,7 +34,7 @@ macro_rules! announcements {
                 // checks, the check is a call: this crate is always optimised.
                 if core::intrinsics::ub_checks() {
                     $check(address, size, line.0, line.1);
-                } else if !race::is_noted(address.addr(), size, $kind, line) {
+                } else if !is_noted(address.addr(), size, $kind, line) {
                     $call(address, size, line.0, line.1);
                 }
             }
@@ -24,7 +42,7 @@ macro_rules! announcements {
             #[inline(never)]
             fn $check(address: *const u8, size: usize, site: Site, is_explored: bool) {
                 let line = (site, is_explored);
-                if !race::is_noted(address.addr(), size, $kind, line) {
+                if !is_noted(address.addr(), size, $kind, line) {
                     race::report_access(address.addr(), size, $kind, line);
                 }
             }

@@ -6,7 +6,7 @@ use super::clock::{Epoch, Owner};
 use super::lines::mark_of;
 use super::order::Atomic;
 use super::record::Record;
-use super::shadow::{Cell, EPOCH_AT, Extent, GRANULE, Word};
+use super::shadow::{Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
 use super::task_order::is_known;
 use super::{Earlier, GivenUp, Races, What};
 use crate::base::memory::engine_vec;
@@ -16,28 +16,6 @@ use crate::execution::{How, Op, Site, TaskId};
 const MOST_RECORDS: usize = 1 << 20;
 
 impl Races {
-    /// The mark of a line in words, if it is known that the line's code is explored and that its
-    /// accesses are no events.
-    #[inline]
-    pub(crate) fn mark_of(&self, site: Site) -> Option<u64> {
-        self.inline_check.mark_of(site)
-    }
-
-    /// Records that the code of a line is explored and that its accesses are no events. Returns the
-    /// line's mark.
-    pub(crate) fn add_line(&mut self, site: Site) -> u64 {
-        self.inline_check.add_line(site)
-    }
-
-    /// Records that the code of a line is explored, whatever its file is: it was rewritten, or is
-    /// instrumented. Where accesses may be events, this is decided for each line.
-    #[inline]
-    pub(crate) fn explore(&mut self, site: Site) {
-        if self.inline_check.mark_of(site).is_none() && !self.points.is_any() {
-            self.inline_check.add_line(site);
-        }
-    }
-
     /// Checks and records an atomic access of `task`.
     pub(crate) fn atomic(&mut self, task: TaskId, address: usize, length: usize, access: Atomic) {
         let Atomic {
@@ -98,23 +76,17 @@ impl Races {
         site: Option<Site>,
     ) {
         let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
-        let mark = mark_of(site);
-        let Some(epoch) = self.shown_epoch_of(task) else {
-            return;
-        };
-        for (at, extent) in granules(address, length) {
-            let own = Word::new(epoch, extent, mark, is_borrow);
-            match self.notes_word(task, at, own, what.is_write(), |races| {
+        let kind = (what.is_write(), is_borrow);
+        let bytes = (address, length);
+        self.each_granule(task, bytes, kind, mark_of(site), |races, at, own, cell| {
+            let is_done = races.notes_word(task, cell, own, what.is_write(), |races| {
                 races.settles(task, at)
-            }) {
-                Some(true) => {}
-                Some(false) => self.access_shared(task, at, own, what, site),
-                None => self.give_up(GivenUp::Memory),
+            });
+            if !is_done && !races.covers_known(task, cell, own, what.is_write()) {
+                races.access_shared(task, at, own, what, site);
             }
-            if !self.is_on {
-                return;
-            }
-        }
+            races.is_on
+        });
     }
 
     /// Whether `task` made an access of this kind to these bytes in its current epoch, and no other
@@ -134,36 +106,11 @@ impl Races {
             return false;
         }
         let epoch = u64::from(epoch) << EPOCH_AT;
-        // SAFETY: as in `notes_first`.
-        unsafe {
-            self.inline_check
-                .is_repeated_in(epoch, address, length, is_write)
-        }
-    }
-
-    /// Records the running task's first plain access to bytes of one granule in this execution, if
-    /// nothing else must be done, and if this is certain at once. Otherwise [`Self::notes`] may
-    /// record it. Returns whether the access is recorded.
-    #[inline]
-    pub(crate) fn notes_first(
-        &mut self,
-        (address, length): (usize, usize),
-        (is_write, is_borrow): (bool, bool),
-        site: Site,
-    ) -> bool {
-        let (inline_check, first) = (&self.inline_check, self.epochs.first());
-        let is_settled = || self.allocations.is_settled(address, length);
         // SAFETY: the table contains no page whose cells no longer exist, and no other code uses
         // them.
         unsafe {
-            inline_check.notes_first(
-                address,
-                length,
-                (is_write, is_borrow),
-                site,
-                first,
-                is_settled,
-            )
+            self.inline_check
+                .is_repeated(epoch, address, length, is_write)
         }
     }
 
@@ -174,82 +121,140 @@ impl Races {
     pub(crate) fn notes(
         &mut self,
         task: TaskId,
-        (address, length): (usize, usize),
-        (is_write, is_borrow): (bool, bool),
+        bytes: (usize, usize),
+        kind: (bool, bool),
         mark: u64,
     ) -> bool {
-        if !self.is_on {
-            return false;
-        }
+        self.is_on
+            && self.each_granule(task, bytes, kind, mark, |races, at, own, cell| {
+                races.notes_word(task, cell, own, kind.0, |races| {
+                    races.allocations.is_settled(at, own.extent().length())
+                })
+            })
+    }
+
+    /// Records a plain access in the granules of a range that need no check. Calls `each` for the
+    /// others until it returns false: with the first address of the range in the granule, the word
+    /// of the access, and the cell. Returns whether each call returned true.
+    #[inline]
+    fn each_granule(
+        &mut self,
+        task: TaskId,
+        (address, length): (usize, usize),
+        kind: (bool, bool),
+        mark: u64,
+        mut each: impl FnMut(&mut Self, usize, Word, *mut Cell) -> bool,
+    ) -> bool {
         let Some(epoch) = self.shown_epoch_of(task) else {
             return false;
         };
-        let mut notes = |(at, extent): (usize, Extent)| {
-            let own = Word::new(epoch, extent, mark, is_borrow);
-            let is_settled = |races: &mut Self| races.allocations.is_settled(at, extent.length());
-            self.notes_word(task, at, own, is_write, is_settled) == Some(true)
-        };
-        if length <= GRANULE - address % GRANULE {
-            notes((address, Extent::new(address, length)))
-        } else {
-            granules(address, length).all(notes)
+        let end = address.saturating_add(length);
+        let mut at = address;
+        while at < end {
+            let end_of_page = end.min((at | (PAGE - 1)).saturating_add(1));
+            if self.inline_check.stack.is_private(at) {
+                at = end_of_page;
+                continue;
+            }
+            let Some(mut cell) = self.cell(at) else {
+                self.give_up(GivenUp::Memory);
+                return false;
+            };
+            while at < end_of_page {
+                if at.is_multiple_of(GRANULE) {
+                    let count = (end_of_page - at) / GRANULE;
+                    let is_settled = self.allocations.is_settled(at, count * GRANULE);
+                    let settled = is_settled.then(|| self.epochs.first());
+                    // SAFETY: these are cells of one page.
+                    let done = unsafe {
+                        let tables = &self.inline_check;
+                        tables.notes_whole(cell, count, kind, mark, settled)
+                    };
+                    at += done * GRANULE;
+                    cell = cell.wrapping_add(done);
+                    if at == end_of_page {
+                        break;
+                    }
+                }
+                let next = end_of_page.min((at | (GRANULE - 1)).saturating_add(1));
+                let own = Word::new(epoch, Extent::new(at, next - at), mark, kind.1);
+                if !each(self, at, own, cell) {
+                    return false;
+                }
+                cell = cell.wrapping_add(1);
+                at = next;
+            }
         }
+        true
     }
 
-    /// As [`Self::notes`], in one granule. `None` if there is no room for its cell. If the granule
-    /// was not accessed before in this execution, `is_settled` returns whether the bytes are live
-    /// and the task knows of their allocation.
+    /// As [`Self::notes`], in one granule. If the granule was not accessed before in this execution,
+    /// `is_settled` returns whether the bytes are live and the task knows of their allocation.
     #[inline]
     fn notes_word(
         &mut self,
         task: TaskId,
-        address: usize,
+        cell: *mut Cell,
         own: Word,
         is_write: bool,
         is_settled: impl FnOnce(&mut Self) -> bool,
-    ) -> Option<bool> {
-        let first = self.epochs.first();
-        let cell = match self.inline_check.cell(address) {
-            Some(cell) => cell,
-            None => self.find_cell(address)?,
-        };
-        // SAFETY: no table contains a page whose cells no longer exist, and no code below uses the
-        // cell.
+    ) -> bool {
+        // SAFETY: the cell's page exists, and no code below uses the cell.
         let cell = unsafe { &mut *cell };
-        let is_over = if cell.is_new(first) {
+        let is_over = if cell.is_new(self.epochs.first()) {
             cell.is_evidence(own.extent().in_word()) || is_settled(self)
         } else if cell.last.is_record() {
-            return Some(!is_write && cell.write.is_like(own));
+            return !is_write && cell.write.is_like(own);
+        } else if cell.implies(own, is_write) {
+            return true;
         } else {
-            self.is_over(task, own, cell.last)
+            cell.last.extent() == own.extent() && self.is_over(task, own, cell.last)
         };
         if is_over {
             cell.note(own, is_write);
         }
-        Some(is_over)
+        is_over
     }
 
-    /// The cell of a granule, even if it must be searched.
+    /// Records an access to bytes that are live, if the earlier accesses to its granule were to some
+    /// of its bytes, and are known to `task`. Returns whether it is recorded.
+    fn covers_known(&mut self, task: TaskId, cell: *mut Cell, own: Word, is_write: bool) -> bool {
+        // SAFETY: as in `notes_word`.
+        let cell = unsafe { &mut *cell };
+        let is_over = !cell.is_new(self.epochs.first())
+            && !cell.last.is_record()
+            && own.extent().covers(cell.last.extent())
+            && self.is_over(task, own, cell.last);
+        if is_over {
+            cell.note(own, is_write);
+        }
+        is_over
+    }
+
+    /// The cell of the granule of an address that is not in a private page; `None` if there is no
+    /// room for it. It stays there until the monitor gives up, or the next execution begins.
+    #[inline]
+    fn cell(&mut self, address: usize) -> Option<*mut Cell> {
+        match self.inline_check.cell(address) {
+            Some(cell) => Some(cell),
+            None => self.find_cell(address),
+        }
+    }
+
+    /// As [`Self::cell`], if it must be searched.
     #[inline(never)]
     fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
         self.note_page(address);
         let cell = self.shadow.cell(address, self.epochs.first())?;
-        // A part of a range can be in a private page. Its first access by another task must get here.
-        if !self.inline_check.stack.is_private(address) {
-            self.inline_check.add_page(address, cell);
-        }
+        self.inline_check.add_page(address, cell);
         Some(cell)
     }
 
-    /// Whether an earlier access was to the same bytes as the `own` one of `task`, and happened
-    /// before it.
+    /// Whether an earlier access happened before the `own` one of `task`.
     #[inline]
     fn is_over(&mut self, task: TaskId, own: Word, earlier: Word) -> bool {
         let epoch = earlier.epoch();
         let (low, high) = self.tasks.get(task).window;
-        if earlier.extent() != own.extent() {
-            return false;
-        }
         if low <= epoch && epoch <= high || epoch == own.epoch() {
             return true;
         }
@@ -348,17 +353,4 @@ impl Races {
             self.note(earlier, task, what, site);
         }
     }
-}
-
-/// The granules of a range: the first address of the range in each, and the bytes of the range in
-/// it.
-#[inline]
-fn granules(address: usize, length: usize) -> impl Iterator<Item = (usize, Extent)> {
-    let end = address.saturating_add(length);
-    let mut next = address;
-    core::iter::from_fn(move || {
-        let at = next;
-        next = ((at & !(GRANULE - 1)) + GRANULE).min(end);
-        (at < end).then(|| (at, Extent::new(at, next - at)))
-    })
 }

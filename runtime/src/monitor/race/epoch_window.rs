@@ -6,7 +6,7 @@
 //! clock contains the epochs that it knows outside this range.
 
 use super::Races;
-use super::clock::{Epoch, OLD};
+use super::clock::Epoch;
 use super::task_order::NO_WINDOW;
 use crate::execution::TaskId;
 
@@ -64,9 +64,8 @@ impl Races {
         let (low, high) = own.window;
         let is_open = low <= own.epoch && own.epoch <= high;
         if is_open && self.is_on && !self.points.is_any() {
-            // The epochs of earlier executions come before the first one.
-            let low = if low == self.epochs.first() { OLD } else { low };
-            self.inline_check.show(own.epoch, (low, high));
+            let first = self.epochs.first();
+            self.inline_check.show(own.epoch, (low, high), first);
         } else {
             self.inline_check.hide();
         }

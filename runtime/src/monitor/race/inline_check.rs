@@ -6,15 +6,18 @@
 //! table, or a range, which answers the common case at once. In other cases the monitor is called,
 //! with the same result. The contents of the tables, which also depend on earlier executions,
 //! therefore change no verdict.
+//!
+//! Of several equal accesses of a task in one epoch, only the first is recorded: an access that
+//! conflicts with a later one conflicts with the first, too.
 
-use super::clock::Epoch;
-use super::lines::{mark_at, mark_of};
+use super::clock::{Epoch, OLD};
+use super::lines::{MARK, mark_at, mark_of};
 use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
 use super::stacks::OwnStack;
 use crate::execution::Site;
 
 /// A power of two.
-const PAGES: usize = 64;
+const PAGES: usize = 128;
 /// A power of two.
 const LINES: usize = 128;
 
@@ -26,6 +29,8 @@ pub(super) struct InlineCheck {
     /// The number of these epochs, times the distance of two in words; 0 if no access may be
     /// recorded here.
     span: u64,
+    /// The number of the epochs of earlier executions, in the same unit.
+    old_span: u64,
     /// The epoch of the running task, as in a word.
     own: u64,
     /// The addresses of pages of the program that were accessed in this execution.
@@ -39,18 +44,23 @@ pub(super) struct InlineCheck {
     pub(super) stack: OwnStack,
 }
 
-/// Empty tables: every access calls the monitor.
-pub(super) static NONE: InlineCheck = InlineCheck::new();
+/// The tables of a thread whose accesses are not watched.
+pub(super) static NONE: InlineCheck = InlineCheck {
+    stack: OwnStack::UNWATCHED,
+    ..InlineCheck::new()
+};
 
 // SAFETY: the one that threads share has no cells; the others belong to the monitor, which only one
 // thread at a time uses.
 unsafe impl Sync for InlineCheck {}
 
 impl InlineCheck {
+    /// Empty tables: every access calls the monitor.
     pub(super) const fn new() -> Self {
         Self {
             low: 0,
             span: 0,
+            old_span: 0,
             own: NO_EPOCH,
             pages: [NO_PAGE; PAGES],
             cells: [core::ptr::null_mut(); PAGES],
@@ -60,22 +70,24 @@ impl InlineCheck {
         }
     }
 
-    /// Sets the epoch of the running task to `own`, and the range of epochs from `low` to `high`,
-    /// which it knows or which belong to earlier executions.
+    /// Sets the epoch of the running task to `own`, the range of epochs that it knows, from `low` to
+    /// `high`, and the `first` epoch of the execution.
     #[inline]
-    pub(super) fn show(&mut self, own: Epoch, (low, high): (Epoch, Epoch)) {
+    pub(super) fn show(&mut self, own: Epoch, (low, high): (Epoch, Epoch), first: Epoch) {
         if !self.has_all_lines {
             return self.hide();
         }
         self.own = u64::from(own) << EPOCH_AT;
         self.low = u64::from(low) << EPOCH_AT;
         self.span = u64::from(high - low + 1) << EPOCH_AT;
+        self.old_span = u64::from(first - OLD) << EPOCH_AT;
     }
 
     /// Makes all accesses call the monitor.
     #[inline]
     pub(super) fn hide(&mut self) {
         self.span = 0;
+        self.old_span = 0;
         self.own = NO_EPOCH;
     }
 
@@ -84,7 +96,7 @@ impl InlineCheck {
     #[inline]
     pub(super) fn add_page(&mut self, address: usize, cell: *mut Cell) {
         let place = address % PAGE;
-        let at = address / PAGE % PAGES;
+        let at = slot_of(address);
         self.pages[at] = address - place;
         self.cells[at] = cell.wrapping_sub(place / GRANULE);
     }
@@ -97,7 +109,7 @@ impl InlineCheck {
     /// The cell of a granule of a page that was added.
     #[inline]
     pub(super) fn cell(&self, address: usize) -> Option<*mut Cell> {
-        let at = address / PAGE % PAGES;
+        let at = slot_of(address);
         let place = address ^ self.pages[at];
         (place < PAGE).then(|| self.cells[at].wrapping_add(place / GRANULE))
     }
@@ -110,14 +122,12 @@ impl InlineCheck {
         (self.lines[at] == address).then(|| mark_at(address))
     }
 
-    /// Adds a line, unless words have no room for it. Returns its mark.
-    pub(super) fn add_line(&mut self, site: Site) -> u64 {
+    /// Adds a line, unless words have no room for it.
+    pub(super) fn add_line(&mut self, site: Site) {
         let address = core::ptr::from_ref(site).addr();
-        let mark = mark_of(Some(site));
-        if mark != mark_of(None) {
+        if mark_of(Some(site)) != mark_of(None) {
             self.lines[address / 8 % LINES] = address;
         }
-        mark
     }
 
     pub(super) fn forget_lines(&mut self) {
@@ -126,36 +136,40 @@ impl InlineCheck {
 
     /// Records an access of the running task, if it needs no check: the bytes were accessed since
     /// they were last freed, so they are bytes of a block, and the last access to them in this
-    /// execution is known to the task. The method may return false although this holds. The caller
-    /// may know that the line's code is explored.
+    /// execution, if there was any, is known to the task. The method may return false although this
+    /// holds. `mark` returns the mark of the line, if the caller knows that the line's code is
+    /// explored.
     ///
     /// # Safety
     /// The cells of the pages in the table exist, and no other code uses them meanwhile.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "it is asked before each access in the user's code, which knows length and line"
+        reason = "it is asked before each access in the user's code, which knows length and kind"
     )]
     pub(super) unsafe fn notes(
         &self,
         address: usize,
         length: usize,
         (is_write, is_borrow): (bool, bool),
-        (site, is_explored): (Site, bool),
+        mark: impl FnOnce() -> Option<u64>,
     ) -> bool {
         let Some((cell, extent)) = self.find(address, length) else {
             return false;
         };
         // SAFETY: the caller's promise.
         let cell = unsafe { &mut *cell };
-        if cell.last.from(self.low | extent) >= self.span {
-            return !is_write && cell.write.is_of(self.own | extent);
+        if is_own(cell, self.own | extent, (is_write, is_borrow)) {
+            return true;
         }
-        let mark = if is_explored {
-            mark_at(core::ptr::from_ref(site).addr())
-        } else if let Some(mark) = self.mark_of(site) {
-            mark
-        } else {
+        if !self.is_over(cell, extent) {
+            return is_own(
+                cell,
+                self.own | Extent::ALL.in_word(),
+                (is_write, is_borrow),
+            ) || !is_write && cell.write.is_of(self.own | extent);
+        }
+        let Some(mark) = mark() else {
             return false;
         };
         let word = self.word(extent, mark, is_borrow);
@@ -166,23 +180,51 @@ impl InlineCheck {
         true
     }
 
-    /// Whether the running task made an access of this kind to these bytes in its current epoch, and
-    /// no other access has followed.
+    /// Records an access of the running task to all bytes of consecutive granules, from the first one
+    /// on as long as it needs no check: `count` granules, whose first cell is `cell`. Returns the
+    /// number of those that are recorded. `mark` is the mark of the line. If it is known that the
+    /// bytes are live and that the task knows of their allocation, `settled` is the first epoch of
+    /// the execution.
     ///
     /// # Safety
-    /// As [`Self::notes`].
+    /// The cells exist, and no other code uses them meanwhile.
     #[inline]
-    pub(super) unsafe fn is_repeated(&self, address: usize, length: usize, is_write: bool) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.is_repeated_in(self.own, address, length, is_write) }
+    pub(super) unsafe fn notes_whole(
+        &self,
+        cell: *mut Cell,
+        count: usize,
+        (is_write, is_borrow): (bool, bool),
+        mark: u64,
+        settled: Option<Epoch>,
+    ) -> usize {
+        if self.span == 0 {
+            return 0;
+        }
+        let extent = Extent::ALL.in_word();
+        let own = self.own | extent;
+        let word = self.word(extent, mark, is_borrow);
+        for at in 0..count {
+            // SAFETY: the caller's promise.
+            let cell = unsafe { &mut *cell.add(at) };
+            if is_own(cell, own, (is_write, is_borrow)) {
+                continue;
+            }
+            let is_first = settled.is_some_and(|first| cell.is_new(first));
+            if !is_first && !self.is_over(cell, extent) {
+                return at;
+            }
+            cell.note(word, is_write);
+        }
+        count
     }
 
-    /// As [`Self::is_repeated`], in this `epoch`, which is in its position in a word.
+    /// Whether the running task made the same access in this `epoch`, which is in its position in a
+    /// word, and no other access has followed.
     ///
     /// # Safety
     /// As [`Self::notes`].
     #[inline]
-    pub(super) unsafe fn is_repeated_in(
+    pub(super) unsafe fn is_repeated(
         &self,
         epoch: u64,
         address: usize,
@@ -193,45 +235,14 @@ impl InlineCheck {
             return false;
         };
         // SAFETY: the caller's promise.
-        let cell = unsafe { &*cell };
-        let is_own = |word: Word| word.is_of(epoch | extent) && !word.is_borrow();
-        is_own(cell.last) && (!is_write || is_own(cell.write))
-    }
-
-    /// As [`Self::notes`], for bytes that were not accessed before in the execution with this
-    /// `first` epoch, if they are live.
-    ///
-    /// # Safety
-    /// As [`Self::notes`].
-    #[inline]
-    pub(super) unsafe fn notes_first(
-        &self,
-        address: usize,
-        length: usize,
-        (is_write, is_borrow): (bool, bool),
-        site: Site,
-        first: Epoch,
-        is_live: impl FnOnce() -> bool,
-    ) -> bool {
-        let (Some((cell, extent)), Some(mark)) = (self.find(address, length), self.mark_of(site))
-        else {
-            return false;
-        };
-        // SAFETY: the caller's promise.
-        let cell = unsafe { &mut *cell };
-        let is_noted =
-            self.span != 0 && cell.is_new(first) && (cell.is_evidence(extent) || is_live());
-        if is_noted {
-            cell.note(self.word(extent, mark, is_borrow), is_write);
-        }
-        is_noted
+        is_own(unsafe { &*cell }, epoch | extent, (is_write, false))
     }
 
     /// The cell of bytes in one granule of a page that was added, and the extent of these bytes.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `Self::notes`")]
     fn find(&self, address: usize, length: usize) -> Option<(*mut Cell, u64)> {
-        let at = address / PAGE % PAGES;
+        let at = slot_of(address);
         // The offset in the page, if the page is the right one and the bytes are aligned.
         let place = address ^ self.pages[at];
         if !(1..=GRANULE).contains(&length) || place & !(PAGE - length) != 0 {
@@ -241,12 +252,41 @@ impl InlineCheck {
         Some((cell, Extent::new(place, length).in_word()))
     }
 
+    /// Whether the last access was to the same bytes, and the running task knows of it, or it
+    /// belongs to an earlier execution.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `Self::notes`")]
+    fn is_over(&self, cell: &Cell, extent: u64) -> bool {
+        cell.last.from(self.low | extent) < self.span
+            || cell.last.from(FIRST_WORD | extent) < self.old_span
+    }
+
     #[inline]
     fn word(&self, extent: u64, mark: u64, is_borrow: bool) -> Word {
         let borrow = if is_borrow { BORROW } else { 0 };
         Word::of(self.own | extent | mark | borrow)
     }
 }
+
+/// Whether the last access, and for a write the last write, is like an access in the epoch and to
+/// the bytes of `upper`, the upper part of its word. A borrow is no substitute for another access.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as for `InlineCheck::notes`")]
+fn is_own(cell: &Cell, upper: u64, (is_write, is_borrow): (bool, bool)) -> bool {
+    let others = MARK | if is_borrow { BORROW } else { 0 };
+    let is_own = |word: Word| word.is_within(upper, others);
+    is_own(cell.last) && (!is_write || is_own(cell.write))
+}
+
+/// The slot of an address's page. The stacks of tasks are often far apart by a power of two.
+#[inline(always)]
+fn slot_of(address: usize) -> usize {
+    const FACTOR: usize = 0x9E37_79B9_7F4A_7C15;
+    (address / PAGE).wrapping_mul(FACTOR) >> (usize::BITS - PAGES.trailing_zeros())
+}
+
+/// An access in the first of all epochs, without the accessed bytes.
+const FIRST_WORD: u64 = (OLD as u64) << EPOCH_AT;
 
 /// No address differs from it only in its last bits.
 const NO_PAGE: usize = usize::MAX;

@@ -39,9 +39,9 @@ use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
     Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
-    fence, forget, go_on, is_noted, is_private, is_repeated, joined, leave, pause, receive,
-    release, release_on, release_to, report_access, report_access_of_library, resume_unseen, send,
-    stack_end, switched, unwatched,
+    fence, forget, go_on, is_noted, is_noted_at, is_private, is_range_settled, is_settled, joined,
+    leave, pause, receive, release, release_on, release_to, report_access,
+    report_access_of_library, resume_unseen, send, stack_end, switched, unwatched,
 };
 
 use super::levels::{Level, Levels};

@@ -3,7 +3,9 @@
 
 use core::sync::atomic::Ordering;
 
+use super::lines::mark_at;
 use super::plain::data_access;
+use super::stacks::SHORT;
 use super::{INLINE_CHECK, InlineCheck, Races, inline_check, is_watched};
 use crate::execution::{How, Op, Site, TaskId, active, current};
 use crate::monitor::monitors;
@@ -19,8 +21,8 @@ pub(crate) struct Atomic {
 
 /// Records an access of the running task to memory before it is made, if nothing else must be done.
 /// Returns whether it is recorded; if not, the caller must call [`report_access`]. The `kind`
-/// consists of two flags: whether it writes, and whether it is a borrow. The flag in `line` states
-/// whether its code is known to be explored.
+/// consists of two flags: whether it writes, and whether it is a borrow. `site` returns the line,
+/// if it is known that the line's code is explored.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -30,12 +32,54 @@ pub(crate) fn is_noted(
     address: usize,
     length: usize,
     kind: (bool, bool),
-    line: (Site, bool),
+    site: impl FnOnce() -> Option<Site>,
 ) -> bool {
+    let mark = || site().map(|site| mark_at(core::ptr::from_ref(site).addr()));
     // SAFETY: it is the monitor's only while an execution runs, so the engine is mapped; no unique
     // reference to the monitor or its cells lives while the program's code runs. Its table contains
     // no page whose cells no longer exist.
-    unsafe { (*INLINE_CHECK.get()).notes(address, length, kind, line) }
+    unsafe { (*INLINE_CHECK.get()).notes(address, length, kind, mark) }
+}
+
+/// As [`is_noted`], for a line whose code may not be explored.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as for `is_noted`")]
+pub(crate) fn is_noted_at(address: usize, length: usize, kind: (bool, bool), site: Site) -> bool {
+    // SAFETY: as in `is_noted`.
+    unsafe {
+        let tables = &*INLINE_CHECK.get();
+        tables.notes(address, length, kind, || tables.mark_of(site))
+    }
+}
+
+/// As [`is_noted`], for an access of at most [`SHORT`] bytes that is no borrow. It also returns
+/// true if nothing must be recorded: the accesses of the thread are not watched, or the access is to
+/// a part of the task's own stack that no other task accesses.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as for `is_noted`")]
+pub(crate) fn is_settled(
+    address: usize,
+    length: usize,
+    is_write: bool,
+    site: impl FnOnce() -> Option<Site>,
+) -> bool {
+    const { assert!(SHORT == size_of::<u128>()) };
+    // SAFETY: as in `is_noted`.
+    let is_private = unsafe { (*INLINE_CHECK.get()).stack.is_quickly_private(address) };
+    is_private || is_noted(address, length, (is_write, false), site)
+}
+
+/// As [`is_settled`], for an access of any length.
+#[inline]
+pub(crate) fn is_range_settled(
+    address: usize,
+    length: usize,
+    is_write: bool,
+    site: impl FnOnce() -> Option<Site>,
+) -> bool {
+    // SAFETY: as in `is_noted`.
+    let stack = unsafe { &(*INLINE_CHECK.get()).stack };
+    stack.are_quickly_private(address, length) || is_noted(address, length, (is_write, false), site)
 }
 
 /// Reports that the running task is about to access memory.
@@ -43,7 +87,7 @@ pub(crate) fn is_noted(
 pub(crate) fn report_access(
     address: usize,
     length: usize,
-    (is_write, is_borrow): (bool, bool),
+    kind: (bool, bool),
     (site, is_explored): (Site, bool),
 ) {
     let code = if is_explored {
@@ -51,37 +95,15 @@ pub(crate) fn report_access(
     } else {
         Code::Any
     };
-    report(address, length, (is_write, is_borrow), (site, code));
+    if is_watched() && length != 0 && !is_private(address, length) {
+        data_access((address, length), kind, (site, code));
+    }
 }
 
-/// As [`report_access`], for an access of the library. `site` is the line of its caller.
+/// As [`report_access`], for an access of the library, which is no borrow and not to the own stack.
+/// `site` is the line of its caller.
 pub(crate) fn report_access_of_library(address: usize, length: usize, is_write: bool, site: Site) {
-    report(address, length, (is_write, false), (site, Code::Library));
-}
-
-fn report(
-    address: usize,
-    length: usize,
-    (is_write, is_borrow): (bool, bool),
-    (site, code): (Site, Code),
-) {
-    if !is_watched() || length == 0 || is_private(address, length) {
-        return;
-    }
-    let monitors = monitors();
-    if code == Code::Explored {
-        // SAFETY: as below.
-        unsafe { (*monitors).races.explore(site) };
-    }
-    // SAFETY: as in `is_noted`.
-    let is_noted = unsafe {
-        (*monitors)
-            .races
-            .notes_first((address, length), (is_write, is_borrow), site)
-    };
-    if !is_noted {
-        data_access(address, length, (is_write, is_borrow), (site, code));
-    }
+    data_access((address, length), (is_write, false), (site, Code::Library));
 }
 
 /// The code that makes an access.
@@ -91,18 +113,8 @@ pub(super) enum Code {
     Any,
     /// Code that is explored, because it was rewritten or is instrumented.
     Explored,
-    /// Instrumented code of the library, on behalf of its caller. Only the first one of its equal
-    /// accesses in an epoch is recorded, so that the caller need not be found for the others.
+    /// Instrumented code of the library, on behalf of its caller.
     Library,
-}
-
-/// Whether the running task made the same access in its current epoch, and no other access to the
-/// memory has followed. Then nothing must be recorded. The function may return false although this
-/// holds.
-#[inline]
-pub(crate) fn is_repeated(address: usize, length: usize, is_write: bool) -> bool {
-    // SAFETY: as in `is_noted`.
-    unsafe { (*INLINE_CHECK.get()).is_repeated(address, length, is_write) }
 }
 
 /// The end of the running task's stack.

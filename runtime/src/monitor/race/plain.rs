@@ -1,63 +1,71 @@
 //! Plain accesses on their way to the monitors, and to the search where they are its events.
 
+use super::Races;
+use super::lines::mark_of;
 use super::order::Code;
 use super::race_points::Point;
 use crate::execution::{DataAccess, Site, perform, plain_access, running};
 use crate::monitor::{Monitor, monitors};
 
-/// Reports that the task is about to access plain memory. This is no scheduling point. Accesses of
-/// packages that are not explored are ignored, unless their code is instrumented.
+impl Races {
+    /// The effect of an access at a line on the search; `None` if the access is ignored.
+    /// `is_preempted` returns whether the line's code is preempted.
+    pub(super) fn point_of(
+        &mut self,
+        site: Site,
+        code: Code,
+        is_preempted: impl FnOnce() -> bool,
+    ) -> Option<Point> {
+        if code != Code::Any {
+            return Some(self.points.of(site, is_preempted));
+        }
+        if self.inline_check.mark_of(site).is_some() {
+            return Some(Point::None);
+        }
+        if !is_preempted() {
+            return None;
+        }
+        let point = self.points.of(site, || true);
+        if point == Point::None {
+            self.inline_check.add_line(site);
+        }
+        Some(point)
+    }
+}
+
+/// Reports that the task is about to access plain memory: some bytes from an address on. The `kind`
+/// consists of two flags: whether it writes, and whether it is a borrow. This is no scheduling
+/// point. Accesses of packages that are not explored are ignored, unless their code is instrumented.
 #[inline(never)]
 pub(super) fn data_access(
-    address: usize,
-    length: usize,
-    (is_write, is_borrow): (bool, bool),
+    (address, length): (usize, usize),
+    kind: (bool, bool),
     (site, code): (Site, Code),
 ) {
     let Some(execution) = running() else { return };
-    let access = DataAccess {
-        address,
-        size: length,
-        is_write,
-        is_borrow,
-        site,
-    };
     let monitors = monitors();
     // SAFETY: see `running`; monitors do not call the engine, and no reference lives
     // across `perform`.
     unsafe {
-        let mut mark = (*monitors).races.mark_of(site);
-        if mark.is_none() {
-            let is_preempted = (*execution).is_preempted_at(site);
-            if code == Code::Any && !is_preempted {
-                return;
+        let task = (*execution).current;
+        let is_preempted = || (*execution).is_preempted_at(site);
+        let is_event = match (*monitors).races.point_of(site, code, is_preempted) {
+            None => return,
+            Some(Point::None) => false,
+            Some(point) => {
+                let access = DataAccess::new((address, length), kind, site);
+                plain_access(access, point == Point::Scheduling);
+                true
             }
-            match (*monitors).races.points.of(site, is_preempted) {
-                Point::None => mark = Some((*monitors).races.add_line(site)),
-                Point::Event => plain_access(access, false),
-                Point::Scheduling => plain_access(access, true),
+        };
+        let races = &mut (*monitors).races;
+        let is_done = code == Code::Library && races.is_repeated(task, address, length, kind.0)
+            || !is_event && races.notes(task, (address, length), kind, mark_of(Some(site)));
+        if !is_done {
+            let access = DataAccess::new((address, length), kind, site);
+            if (*monitors).data_access(&*execution, access).is_break() {
+                perform((*execution).stop());
             }
-        }
-        if code == Code::Library
-            && (*monitors)
-                .races
-                .is_repeated((*execution).current, address, length, is_write)
-        {
-            return;
-        }
-        if let Some(mark) = mark {
-            let is_noted = (*monitors).races.notes(
-                (*execution).current,
-                (address, length),
-                (is_write, is_borrow),
-                mark,
-            );
-            if is_noted {
-                return;
-            }
-        }
-        if (*monitors).data_access(&*execution, access).is_break() {
-            perform((*execution).stop());
         }
     }
 }

@@ -93,10 +93,10 @@ impl RacePoints {
         core::mem::take(&mut self.has_changed)
     }
 
-    /// The effect of an access at `site` on the search. Lines that are not preempted are no
-    /// scheduling points.
+    /// The effect of an access at `site` on the search. `is_preempted` returns whether the line's
+    /// code is preempted; other lines are no scheduling points.
     #[inline]
-    pub(crate) fn of(&mut self, site: Site, is_preempted: bool) -> Point {
+    pub(crate) fn of(&mut self, site: Site, is_preempted: impl FnOnce() -> bool) -> Point {
         if !self.is_any() {
             return Point::None;
         }
@@ -107,8 +107,12 @@ impl RacePoints {
             return point;
         }
         let point = match self.place(site) {
-            _ if self.all && is_preempted => Point::Scheduling,
-            Some(place) if place < self.count && is_preempted => Point::Scheduling,
+            place
+                if (self.all || place.is_some_and(|place| place < self.count))
+                    && is_preempted() =>
+            {
+                Point::Scheduling
+            }
             Some(_) if self.shows_all => Point::Event,
             _ => Point::None,
         };
@@ -218,20 +222,20 @@ mod tests {
     fn lines_are_added_once_and_count_from_the_first_on() {
         let (first, second) = (Location::caller(), { Location::caller() });
         let mut points = RacePoints::new();
-        assert!(points.of(first, true) == Point::None && !points.is_any());
+        assert!(points.of(first, || true) == Point::None && !points.is_any());
         assert!(points.add(first) && !points.add(first));
-        assert_eq!(points.of(first, true), Point::Scheduling);
+        assert_eq!(points.of(first, || true), Point::Scheduling);
         let one = points.count();
         points.push(Line::new("other.rs", 7));
         points.set_count(0);
-        assert_eq!(points.of(second, true), Point::None);
+        assert_eq!(points.of(second, || true), Point::None);
         points.set_count(one);
         let mut checkpoint = Checkpoint::new();
         points.write(&mut checkpoint);
         let bytes = checkpoint.to_bytes();
         let again = RacePoints::read(&mut &bytes[..]).unwrap();
         assert_eq!(again.first(9).len(), 2);
-        assert_eq!(points.of(first, true), Point::Scheduling);
+        assert_eq!(points.of(first, || true), Point::Scheduling);
     }
 
     #[test]
@@ -239,12 +243,12 @@ mod tests {
         let site = Location::caller();
         let mut points = RacePoints::new();
         points.all = true;
-        assert_eq!(points.of(site, false), Point::None);
+        assert_eq!(points.of(site, || false), Point::None);
         points.all = false;
         points.add(site);
-        assert_eq!(points.of(site, false), Point::None);
+        assert_eq!(points.of(site, || false), Point::None);
         points.set_count(0);
         points.show_all();
-        assert_eq!(points.of(site, false), Point::Event);
+        assert_eq!(points.of(site, || false), Point::Event);
     }
 }

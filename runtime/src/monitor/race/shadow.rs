@@ -36,7 +36,7 @@ impl Extent {
     /// An impossible extent, eight bytes from the last one on, for a word that points to a record.
     const OF_RECORD: Self = Self(7);
     /// All bytes.
-    const ALL: Self = Self(0);
+    pub(super) const ALL: Self = Self(0);
     /// All bytes, as a part of an allocated block: the impossible extent of eight bytes from the
     /// second one on.
     pub(super) const OF_BLOCK: Self = Self(1);
@@ -54,12 +54,19 @@ impl Extent {
     }
 
     /// A bit for each byte.
+    #[inline]
     pub(super) fn mask(self) -> u8 {
         if self == Self::OF_BLOCK {
             return u8::MAX;
         }
         let (start, length) = (self.0 & 7, 8 - (self.0 >> 3));
         (((1u16 << length) - 1) << start) as u8
+    }
+
+    /// Whether all bytes of the other extent belong to this one.
+    #[inline]
+    pub(super) fn covers(self, other: Self) -> bool {
+        other.mask() & !self.mask() == 0
     }
 
     #[inline]
@@ -113,6 +120,7 @@ impl Word {
         Extent((self.0 >> EXTENT_AT) as u8)
     }
 
+    #[inline]
     pub(super) fn is_borrow(self) -> bool {
         self.0 & BORROW != 0
     }
@@ -133,6 +141,12 @@ impl Word {
         (self.0 ^ upper) >> EPOCH_AT == 0
     }
 
+    /// Whether this has the upper part `upper`, and below it no bit except `others`.
+    #[inline]
+    pub(super) fn is_within(self, upper: u64, others: u64) -> bool {
+        self.0 & !others == upper
+    }
+
     /// The distance of this from an access to the same bytes in some epoch; very large, if it is an
     /// access to other bytes.
     #[inline]
@@ -141,9 +155,8 @@ impl Word {
     }
 }
 
-/// The history of the accesses to one granule: each of them was to the same bytes as the one
-/// before, and came after it in the order of tasks. A task that knows of the last one therefore
-/// knows of all.
+/// The history of the accesses to one granule: each of them was to all bytes of the ones before, and
+/// came after them in the order of tasks. A task that knows of the last one therefore knows of all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
     /// The last access; or a pointer to the record, if the history is longer. It stays for later
@@ -195,18 +208,31 @@ impl Cell {
     }
 
     /// The last write in the execution with this `first` epoch, and the last read since then, of a
-    /// cell without a record. A read in the epoch of the write is left out, because each access
-    /// that conflicts with it also conflicts with the write.
+    /// cell without a record. A read of the same bytes in the epoch of the write is left out,
+    /// because each access that conflicts with it also conflicts with the write.
     pub(super) fn write_and_read(&self, first: Epoch) -> (Word, Word) {
         if self.is_new(first) {
             (Word::NONE, Word::NONE)
         } else if self.write.epoch() < first {
             (Word::NONE, self.last)
-        } else if self.write.epoch() == self.last.epoch() {
+        } else if self.write.is_like(self.last) {
             (self.write, Word::NONE)
         } else {
             (self.write, self.last)
         }
+    }
+
+    /// Whether each access that conflicts with the `own` one, whose epoch has not ended, conflicts
+    /// with one that is recorded here and no borrow: the task made it in the same epoch, to the same
+    /// bytes or more.
+    #[inline]
+    pub(super) fn implies(&self, own: Word, is_write: bool) -> bool {
+        let implies = |word: Word| {
+            word.epoch() == own.epoch()
+                && word.extent().covers(own.extent())
+                && (own.is_borrow() || !word.is_borrow())
+        };
+        implies(self.last) && (!is_write || implies(self.write))
     }
 
     /// Records an access that comes after all earlier ones.

@@ -16,6 +16,8 @@ use crate::execution::TaskId;
 
 /// The number of pages of each stack that are distinguished. Farther pages are always recorded.
 const PAGES: usize = 4096;
+/// The length of the longest access for which there is a quick check.
+pub(super) const SHORT: usize = 16;
 
 /// The stack of the running task, and the pages of stacks that tasks share.
 pub(super) struct OwnStack {
@@ -24,6 +26,9 @@ pub(super) struct OwnStack {
     /// The first byte whose accesses may remain unrecorded, and the number of these bytes.
     low: usize,
     size: usize,
+    /// The size of the part from `low` on in which an access of at most [`SHORT`] bytes may begin and
+    /// remain unrecorded: no page up to the end of the access is shared.
+    quick_size: usize,
     kind: Kind,
     /// For each kind of stack, a bit for each page, by its distance from the last one, that tasks
     /// share.
@@ -52,9 +57,34 @@ impl OwnStack {
         end: 0,
         low: 0,
         size: 0,
+        quick_size: 0,
         kind: Kind::OfFirstTask,
         shared: [[0; PAGES / 64]; 2],
     };
+
+    /// As [`Self::NONE`], of a thread whose accesses are not watched.
+    pub(super) const UNWATCHED: Self = Self {
+        quick_size: usize::MAX,
+        ..Self::NONE
+    };
+
+    /// Whether an access of at most [`SHORT`] bytes need not be recorded. It may return false
+    /// although this holds.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "it is asked before each access in the user's code"
+    )]
+    pub(super) fn is_quickly_private(&self, address: usize) -> bool {
+        address.wrapping_sub(self.low) < self.quick_size
+    }
+
+    /// As [`Self::is_quickly_private`], for an access of any length.
+    #[inline]
+    pub(super) fn are_quickly_private(&self, address: usize, length: usize) -> bool {
+        let at = address.wrapping_sub(self.low);
+        at < self.quick_size && length <= self.quick_size - at
+    }
 
     /// Whether accesses to this address need not be recorded.
     #[inline]
@@ -91,6 +121,15 @@ impl OwnStack {
         self.kind = kind;
         self.low = low.max(top.saturating_sub(PAGES * PAGE));
         self.size = top - self.low;
+        self.measure();
+    }
+
+    /// Sets the size of the part in which all pages are private.
+    fn measure(&mut self) {
+        let shared = &self.shared[self.kind as usize];
+        let deepest = shared.iter().rposition(|&pages| pages != 0);
+        let count = deepest.map_or(0, |at| (at + 1) * 64 - shared[at].leading_zeros() as usize);
+        self.quick_size = self.size.saturating_sub(count * PAGE + SHORT - 1);
     }
 
     /// Records that tasks share a page of a stack. Returns whether this is new.
@@ -101,6 +140,9 @@ impl OwnStack {
         let bit = 1 << (page % 64);
         let is_new = *pages & bit == 0;
         *pages |= bit;
+        if is_new {
+            self.measure();
+        }
         is_new
     }
 }
@@ -307,6 +349,31 @@ mod tests {
         let stack = &races.inline_check.stack;
         assert!(!stack.is_private(0x1000_0000), "it is too far away");
         assert!(stack.is_private(0x1000_0000 + PAGE));
+    }
+
+    #[test]
+    fn the_quick_check_is_true_below_all_shared_pages() {
+        let mut races = races();
+        let (low, end) = STACKS[0];
+        let is_quick =
+            |races: &Races, address| races.inline_check.stack.is_quickly_private(address);
+        assert!(is_quick(&races, low) && is_quick(&races, end - SHORT));
+        assert!(!is_quick(&races, end - SHORT + 1) && !is_quick(&races, low - 1));
+        for (page, deepest) in [(3, 3), (70, 70), (2, 70)] {
+            write(&mut races, OTHER, end - page * PAGE);
+            races.show_stack(MAIN);
+            let end_of_private = end - deepest * PAGE;
+            let start = end_of_private - 2 * PAGE;
+            let stack = &races.inline_check.stack;
+            assert!(stack.are_quickly_private(start, 2 * PAGE - SHORT + 1));
+            assert!(!stack.are_quickly_private(start, 2 * PAGE + 1));
+            assert!(is_quick(&races, end_of_private - SHORT));
+            assert!(!is_quick(&races, end_of_private - SHORT + 1));
+        }
+        races.show_stack(OTHER);
+        assert!(is_quick(&races, STACKS[1].1 - SHORT), "of another kind");
+        assert!(OwnStack::UNWATCHED.is_quickly_private(0x1234));
+        assert!(!OwnStack::NONE.is_quickly_private(0x1234));
     }
 
     #[test]

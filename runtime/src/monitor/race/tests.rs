@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use super::allocations::Arena;
 use super::clock::LAST;
+use super::lines::mark_of;
 use super::shadow::PAGE;
 use super::{Races, What};
 use crate::base::rng::Rng;
@@ -26,8 +27,6 @@ thread_local! {
 enum Way {
     /// Without a call.
     InlineCheck,
-    /// As the first access in the execution.
-    First,
     /// By the monitor, without a check.
     Note,
     /// With a check for races.
@@ -89,22 +88,21 @@ impl Machine {
             races.allocations.settle_all();
         }
         let (bytes, kind) = ((address, length), (is_write, is_borrow));
-        let line = (site, self.is_rewritten);
+        let mark = || {
+            if self.is_rewritten {
+                Some(mark_of(Some(site)))
+            } else {
+                races.inline_check.mark_of(site)
+            }
+        };
         // SAFETY: the cells are the monitor's own, and no other code uses it.
-        if unsafe { races.inline_check.notes(address, length, kind, line) } {
+        if unsafe { races.inline_check.notes(address, length, kind, mark) } {
             return Way::InlineCheck;
         }
-        if self.is_rewritten {
-            races.explore(site);
+        if !self.is_rewritten {
+            races.inline_check.add_line(site);
         }
-        if races.notes_first(bytes, kind, site) {
-            return Way::First;
-        }
-        let mark = match races.mark_of(site) {
-            Some(mark) => mark,
-            None => races.add_line(site),
-        };
-        if races.notes(self.task, bytes, kind, mark) {
+        if races.notes(self.task, bytes, kind, mark_of(Some(site))) {
             return Way::Note;
         }
         if !self.is_free {
@@ -164,7 +162,7 @@ fn what_a_task_did_before_is_noted_without_a_call_also_after_it_released_that() 
     let mut machine = Machine::new(1);
     assert_eq!(machine.read(), Way::Note, "the memory might be free");
     let beside = machine.access(PLACE + 8, 8, What::Read, sites()[0]);
-    assert_eq!(beside, Way::First, "so might that");
+    assert_eq!(beside, Way::Note, "so might that");
     assert_eq!(machine.read(), Way::InlineCheck);
     assert_eq!(machine.write(), Way::Note, "the line is new");
     assert_eq!(machine.write(), Way::InlineCheck);
@@ -256,14 +254,20 @@ fn other_bytes_are_judged_by_themselves() {
     let upper = machine.access(PLACE + 4, 4, What::Write, site);
     assert_eq!(upper, Way::Judged);
     machine.run(1);
-    machine.access(PLACE + 8, 8, What::Write, site);
-    for (address, length) in [(PLACE + 8, 1), (PLACE + 9, 2), (PLACE + 8, 4)] {
+    machine.access(PLACE + 8, 32, What::Write, site);
+    let parts = [(PLACE + 8, 1), (PLACE + 18, 2), (PLACE + 28, 4)];
+    for (address, length) in parts {
+        let way = machine.access(address, length, What::Write, site);
+        assert_eq!(way, Way::InlineCheck, "a part of the same write");
+    }
+    machine.release(LOCK);
+    for (address, length) in parts {
         let way = machine.access(address, length, What::Write, site);
         assert_eq!(way, Way::Judged, "{length} bytes");
     }
     assert!(!machine.is_racy());
     machine.run(0);
-    machine.access(PLACE + 10, 1, What::Read, site);
+    machine.access(PLACE + 18, 1, What::Read, site);
     assert!(machine.is_racy());
 }
 
@@ -298,7 +302,7 @@ fn memory_is_looked_at_anew_once_it_was_given_back() {
     machine.is_free = true;
     assert_eq!(machine.write(), Way::Judged, "it is free");
     machine.is_free = false;
-    assert_eq!(machine.write(), Way::First);
+    assert_eq!(machine.write(), Way::Note);
     machine.races.forget(PLACE, PLACE + 8);
     machine.run(1);
     assert_eq!(machine.write(), Way::Note, "it is another task's stack");
@@ -356,9 +360,9 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
     let page = PLACE & !(PAGE - 1);
     let beside = |machine: &mut Machine| machine.access(PLACE + 8, 8, What::Write, sites()[0]);
     let frees = [
-        (PLACE, 16, Way::First),
-        (page, PAGE, Way::First),
-        (page - PAGE, 3 * PAGE, Way::First),
+        (PLACE, 16, Way::Note),
+        (page, PAGE, Way::Note),
+        (page - PAGE, 3 * PAGE, Way::Note),
     ];
     for (start, length, after) in frees {
         let mut machine = Machine::new(1);
@@ -392,8 +396,8 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
         assert!(machine.races.add_task(TaskId(0), None));
         assert_eq!(machine.write(), Way::Judged);
         machine.is_free = false;
-        assert_eq!(machine.write(), Way::First);
-        assert_eq!(beside(&mut machine), Way::First);
+        assert_eq!(machine.write(), Way::Note);
+        assert_eq!(beside(&mut machine), Way::Note);
         assert!(!machine.is_racy());
     }
 }

@@ -13,7 +13,10 @@ use crate::base::rng::Rng;
 use crate::execution::{How, Op, Site, TaskId};
 use crate::monitor::race::allocations::Arena;
 use crate::monitor::race::clock::LAST;
+use crate::monitor::race::lines::mark_of;
+use crate::monitor::race::order::Code;
 use crate::monitor::race::race_points::Point;
+use crate::monitor::race::stacks::SHORT;
 use crate::monitor::race::{Atomic, Races, What};
 use crate::platform::heap::Block;
 
@@ -216,17 +219,22 @@ impl Machine {
             tables.forget_pages();
             tables.forget_lines();
         }
-        if from != Origin::Shim && tables.stack.are_private(address, length) {
-            return Ok(());
-        }
-        // SAFETY: the cells are the monitor's own, and no other code uses it.
-        let is_done = unsafe {
-            match from {
-                Origin::Hook => tables.notes(address, length, flags, (site, true)),
-                Origin::Shim => tables.notes(address, length, flags, (site, false)),
-                Origin::Library => tables.is_repeated(address, length, flags.0),
+        if from != Origin::Shim {
+            let is_private = tables.stack.are_private(address, length);
+            let is_short = length <= SHORT && tables.stack.is_quickly_private(address);
+            let is_quick = is_short || tables.stack.are_quickly_private(address, length);
+            assert!(is_private || !is_quick, "{address:#x}, {length} bytes");
+            if is_private {
+                return Ok(());
             }
+        }
+        let mark = || match from {
+            Origin::Hook => Some(mark_of(Some(site))),
+            Origin::Shim => tables.mark_of(site),
+            Origin::Library => None,
         };
+        // SAFETY: the cells are the monitor's own, and no other code uses it.
+        let is_done = unsafe { tables.notes(address, length, flags, mark) };
         if is_done {
             return Ok(());
         }
@@ -250,22 +258,17 @@ impl Machine {
         if races.inline_check.stack.are_private(address, length) {
             return Ok(());
         }
-        if from == Origin::Hook {
-            races.explore(site);
-        }
-        if races.notes_first((address, length), flags, site) {
+        let code = match from {
+            Origin::Hook => Code::Explored,
+            Origin::Shim => Code::Any,
+            Origin::Library => Code::Library,
+        };
+        let point = races.point_of(site, code, || true);
+        if code == Code::Library && races.is_repeated(self.task, address, length, flags.0) {
             return Ok(());
         }
-        let mut mark = races.mark_of(site);
-        if mark.is_none() && races.points.of(site, true) == Point::None {
-            mark = Some(races.add_line(site));
-        }
-        if from == Origin::Library && races.is_repeated(self.task, address, length, flags.0) {
-            return Ok(());
-        }
-        if let Some(mark) = mark
-            && races.notes(self.task, (address, length), flags, mark)
-        {
+        let mark = mark_of(Some(site));
+        if point == Some(Point::None) && races.notes(self.task, (address, length), flags, mark) {
             return Ok(());
         }
         if is_wrong {
