@@ -89,6 +89,9 @@ pub(crate) struct TestFinished {
     /// synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
+    /// The dependencies with data races that are warnings.
+    #[serde(default)]
+    pub racing: Vec<String>,
     /// The events outside the scheduler's control, with one sentence for each.
     #[serde(default)]
     pub outside: Vec<String>,

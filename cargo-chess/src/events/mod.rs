@@ -347,6 +347,7 @@ mod tests {
             time_ended: false,
             warnings: vec![],
             atomic: vec!["parking_lot 0.12.5".into()],
+            racing: Vec::new(),
             outside: vec!["waited for a child process".into()],
             other_failures: vec![OtherFailure {
                 kind: Kind::Deadlock,

@@ -168,6 +168,14 @@ impl Plan {
         names.into_iter().collect()
     }
 
+    /// As [`Self::packages_of`], without the members of the workspace and the standard library.
+    pub(crate) fn dependencies_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
+        let dependency = |file: &String| self.dependency_of(file, generated);
+        let names = files.iter().filter_map(dependency);
+        let names: BTreeSet<String> = names.filter(|name| name != STD).collect();
+        names.into_iter().collect()
+    }
+
     /// The package of `file`, which has rustc's name, if the package is not a member of the
     /// workspace: `parking_lot 0.12.5`.
     pub(crate) fn dependency_of(&self, file: &str, generated: &[Generated]) -> Option<String> {

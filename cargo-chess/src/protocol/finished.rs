@@ -138,6 +138,9 @@ pub(crate) struct Finished {
     /// Source files of code under the policy `atomic` that synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
+    /// Source files of code with data races that are warnings.
+    #[serde(default)]
+    pub racing: Vec<String>,
     /// The effects outside the scheduler's control, with one sentence for each.
     #[serde(default)]
     pub outside: Vec<String>,
@@ -252,6 +255,7 @@ impl Finished {
             warnings: Vec::new(),
             spins: Vec::new(),
             atomic: Vec::new(),
+            racing: Vec::new(),
             outside: Vec::new(),
             opaque: None,
             time_ended: false,
@@ -330,7 +334,7 @@ impl Finished {
     }
 
     /// The event for this verdict on `test`; `atomic` are the packages into which calls were
-    /// single steps. The path of the saved schedule is added later.
+    /// single steps. The path of the saved schedule and the racing dependencies are added later.
     pub(crate) fn to_event(
         &self,
         test: &TestId,
@@ -380,6 +384,7 @@ impl Finished {
             warnings: self.all_warnings(),
             time_ended: self.time_ended_the_search(),
             atomic,
+            racing: Vec::new(),
             outside: self.outside.clone(),
             other_failures: self.others.iter().map(Other::to_event).collect(),
             minimised: self.minimised,

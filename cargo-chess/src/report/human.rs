@@ -12,6 +12,7 @@ use super::failure::{Style, failure};
 use super::live::Live;
 use super::outside_effects::OutsideEffects;
 use super::progress::Progress;
+use super::racing_dependencies::RacingDependencies;
 use super::reporter::Reporter;
 use super::summary::{Guarantee, counts};
 use super::verdict_line::{line, seconds, statistics};
@@ -39,6 +40,7 @@ pub(crate) struct Human<W> {
     failures: Vec<(TestFinished, Detail)>,
     guarantee: Guarantee,
     outside: OutsideEffects,
+    racing: RacingDependencies,
     /// The shard that the run is.
     shard: Option<Shard>,
 }
@@ -81,6 +83,7 @@ impl<W: Write> Human<W> {
             failures: Vec::new(),
             guarantee: Guarantee::default(),
             outside: OutsideEffects::default(),
+            racing: RacingDependencies::default(),
             shard: None,
         }
     }
@@ -153,6 +156,7 @@ impl<W: Write> Human<W> {
     fn test_finished(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let is_short = self.guarantee.add(test, detail);
         self.outside.add(test);
+        self.racing.add(test);
         let bad = matches!(test.outcome, Outcome::Failed | Outcome::Timeout);
         if bad {
             self.failures.push((test.clone(), detail.clone()));
@@ -227,6 +231,9 @@ impl<W: Write> Human<W> {
         }
         for sentence in self.outside.sentences() {
             text += &status(WARN, "Outside", sentence);
+        }
+        for sentence in self.racing.sentences() {
+            text += &status(WARN, "Race", sentence);
         }
         self.print(&text)
     }

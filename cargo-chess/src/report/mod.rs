@@ -25,6 +25,7 @@ mod panics;
 mod plain;
 mod pointers;
 mod progress;
+mod racing_dependencies;
 mod reporter;
 mod repository;
 mod sarif;

@@ -364,7 +364,7 @@ mod tests {
         };
         let mut sampled = samples::passed(None, false);
         sampled.strategy = Some("random".into());
-        insta::assert_snapshot!(printed(&[
+        insta::assert_snapshot!(printed(&vec![
             ("small", samples::passed(None, true)),
             ("one_thread", one_thread.clone()),
             ("drawing", drawing),

@@ -407,6 +407,10 @@ impl Run<'_> {
             spin.warning(package.as_deref())
         });
         event.warnings.extend(spins);
+        event.racing = self
+            .inputs
+            .plan
+            .dependencies_of(&finished.racing, generated);
         let sentence = finished.opaque.and_then(|at| event.outside.get_mut(at));
         control_warnings::name_opaque(sentence, self.inputs.plan, self.inputs.build);
         event.schedule = path;

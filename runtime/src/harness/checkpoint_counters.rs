@@ -30,6 +30,7 @@ is_kept!(
     exploration.work as work,
     exploration.begun as begun,
     exploration.warned as warned,
+    exploration.racing_files as racing_files,
     exploration.executions as executions,
     exploration.distinct as distinct,
     exploration.steps as steps,

@@ -72,6 +72,8 @@ pub(crate) struct Exploration {
     pub(crate) learnt: Learnt,
     /// Races at the level of a warning, in words.
     pub(crate) warned: EngineVec<EngineVec<u8>>,
+    /// The source files of the code with these races, each once.
+    pub(crate) racing_files: EngineVec<EngineVec<u8>>,
     pub(crate) executions: u64,
     pub(crate) distinct: HashSet,
     pub(crate) steps: u64,
@@ -166,6 +168,7 @@ impl Exploration {
             begun: 0,
             learnt: Learnt::NOTHING,
             warned: engine_vec(),
+            racing_files: engine_vec(),
             executions: 0,
             distinct: HashSet::new(),
             steps: 0,

@@ -1,6 +1,6 @@
 //! Data races: detection, reports, and the behaviour after a race that is allowed.
 
-use end_to_end::{Expected, Workspace};
+use end_to_end::{Chess, Expected, Workspace};
 
 #[track_caller]
 fn assert_verdicts(more_args: &[&str]) {
@@ -192,6 +192,64 @@ fn the_package_decides_what_a_race_in_it_means() {
     let run = workspace.chess(&args).run();
     run.assert_code(1);
     insta::assert_snapshot!(workspace.redact(&run.message()));
+}
+
+#[test]
+fn a_race_in_a_dependency_is_a_warning_that_leads_to_a_report() {
+    let workspace = Workspace::empty();
+    workspace.write(
+        "shelf/Cargo.toml",
+        "[package]\nname = \"shelf\"\nversion = \"1.2.3\"\nedition = \"2024\"\n",
+    );
+    workspace.write(
+        "shelf/src/lib.rs",
+        "pub struct Shelf(std::cell::UnsafeCell<u64>);
+
+         unsafe impl Sync for Shelf {}
+
+         impl Shelf {
+             pub const fn new() -> Self {
+                 Self(std::cell::UnsafeCell::new(0))
+             }
+
+             pub fn put(&self) {
+                 unsafe { *self.0.get() += 1 }
+             }
+         }",
+    );
+    workspace.write(
+        "user/Cargo.toml",
+        "[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2024\"\n
+         [dependencies]\nshelf = { path = \"../shelf\" }\n
+         [workspace]\n",
+    );
+    workspace.write(
+        "user/src/lib.rs",
+        "#[test]
+         fn puts() {
+             let shelf = shelf::Shelf::new();
+             std::thread::scope(|scope| {
+                 scope.spawn(|| shelf.put());
+                 shelf.put();
+             });
+         }",
+    );
+    let directory = workspace.root().join("user");
+    let run = Chess::new(&directory, &["test"]).run();
+    run.assert_code(0);
+    let said = run.stderr.lines().find(|line| line.contains("Race in"));
+    insta::assert_snapshot!(said.unwrap_or_default().trim(), @r#"Race in shelf 1.2.3 (1 test): the warnings name its lines. For a report to the authors of shelf, set `races = "deny"` below `[crates.shelf]` in Chess.toml: the race is then a failure with a schedule, which `cargo chess explain` shows"#);
+    let json = ["test", "--message-format", "json"];
+    let verdict = Chess::new(&directory, &json).run().verdict();
+    assert_eq!(
+        verdict["racing"],
+        serde_json::json!(["shelf 1.2.3"]),
+        "{verdict}"
+    );
+    workspace.write("user/Chess.toml", "[crates.shelf]\nraces = \"deny\"\n");
+    let verdict = Chess::new(&directory, &json).run().verdict();
+    assert_eq!(verdict["kind"], "race", "{verdict}");
+    assert_eq!(verdict["racing"], serde_json::json!([]), "{verdict}");
 }
 
 /// Threads that each write to their own place, all before the first join.

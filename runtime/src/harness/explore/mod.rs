@@ -280,8 +280,15 @@ impl Explorer<'_> {
         if races.has_news() {
             let known = &races.known;
             let news = |found: &&RaceReport| !known.contains(&found.pair());
-            let words = races.found(Level::Warn).filter(news).map(words_of);
-            exploration.warned.extend(words);
+            for found in races.found(Level::Warn).filter(news) {
+                exploration.warned.push(copied(found.words()));
+                for file in races.files_of(found) {
+                    let files = &mut exploration.racing_files;
+                    if !files.iter().any(|it| it == file.as_bytes()) {
+                        files.push(copied(file.as_bytes()));
+                    }
+                }
+            }
         }
         let is_first = exploration.schedules == exploration.begun + 1;
         let may_learn = self.part == Part::WHOLE || is_first;
@@ -513,10 +520,10 @@ fn work_of(engine: &Engine) -> u64 {
     })
 }
 
-fn words_of(found: &RaceReport) -> EngineVec<u8> {
-    let mut words = engine_vec();
-    words.extend_from_slice(found.words());
-    words
+fn copied(bytes: &[u8]) -> EngineVec<u8> {
+    let mut copy = engine_vec();
+    copy.extend_from_slice(bytes);
+    copy
 }
 
 /// Resets the results of the last search, because the next one explores another space.

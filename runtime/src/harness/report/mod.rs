@@ -107,6 +107,7 @@ pub(super) fn finished(
         .optional_string("decisions", decisions.as_deref())
         .array("points", points(engine, exploration.learnt))
         .array("atomic", atomic_files(&engine.execution))
+        .array("racing", racing_files(&engine.exploration))
         .array(
             "outside",
             engine
@@ -349,6 +350,16 @@ fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
     let mut files = execution.policies.atomic_files.to_vec();
     files.sort_unstable();
     files.into_iter().map(quoted)
+}
+
+/// The files of code with races that are warnings. They are sorted for the same reason.
+fn racing_files(exploration: &Exploration) -> impl Iterator<Item = String> {
+    let files = exploration.racing_files.iter();
+    let mut files: Vec<_> = files
+        .map(|file| String::from_utf8_lossy(file).into_owned())
+        .collect();
+    files.sort_unstable();
+    files.into_iter().map(|file| quoted(&file))
 }
 
 fn divergence(exploration: &Exploration) -> Option<String> {

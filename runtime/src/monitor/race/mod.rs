@@ -221,6 +221,15 @@ impl Races {
             .filter(move |found| forgiven.is_empty() || !forgiven.contains(&found.pair()))
     }
 
+    /// The source files of the lines that give a race its level.
+    pub(crate) fn files_of(&self, found: &RaceReport) -> impl Iterator<Item = &'static str> {
+        let level = self.level_of(found);
+        let sites = found.sites().into_iter().flatten();
+        sites
+            .filter(move |site| self.levels.of(site) == level)
+            .map(core::panic::Location::file)
+    }
+
     /// The results of the executions so far.
     pub(crate) fn learnt(&self) -> Learnt {
         Learnt {
