@@ -13,8 +13,8 @@ use object::{
 /// The prefix of the names of the hooks, which LLVM's pass calls before accesses.
 const HOOK: &str = "__tsan_";
 
-/// C functions that the runtime defines as hooks, too: LLVM's pass announces no comparison.
-const COMPARISONS: &[&str] = &["memcmp", "bcmp"];
+/// C functions that the runtime defines as hooks, too: LLVM's pass does not announce their reads.
+const C_HOOKS: &[&str] = &["memcmp", "bcmp", "memchr", "memrchr", "strlen"];
 
 /// The access that a hook announces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,15 +70,15 @@ impl<'a> Program<'a> {
             return Ok(None);
         }
         let mut hooks = HashMap::new();
-        let mut comparisons = Vec::new();
+        let mut c_hooks = Vec::new();
         let mut functions = Vec::new();
         for symbol in file.symbols() {
             let name = symbol.name().unwrap_or_default();
             if symbol.is_definition() {
                 if let Some(of) = name.strip_prefix(HOOK) {
                     hooks.insert(symbol.address(), hook(of));
-                } else if COMPARISONS.contains(&name) {
-                    comparisons.push(symbol.address());
+                } else if C_HOOKS.contains(&name) {
+                    c_hooks.push(symbol.address());
                 }
             }
             if symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0 {
@@ -88,7 +88,7 @@ impl<'a> Program<'a> {
         if hooks.is_empty() {
             return Ok(None);
         }
-        hooks.extend(comparisons.into_iter().map(|it| (it, Hook::Other)));
+        hooks.extend(c_hooks.into_iter().map(|it| (it, Hook::Other)));
         functions.sort_unstable();
         functions.dedup_by_key(|(address, _)| *address);
         let base = base_of(&file);

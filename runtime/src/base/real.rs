@@ -65,6 +65,9 @@ macro_rules! c_name {
 
 real! {
     memcmp(left: *const c_void, right: *const c_void, size: usize) -> c_int;
+    memchr(bytes: *const c_void, byte: c_int, size: usize) -> *mut c_void;
+    memrchr(bytes: *const c_void, byte: c_int, size: usize) -> *mut c_void;
+    strlen(text: *const c_char) -> usize;
     pthread_create(
         thread: *mut pthread_t,
         attributes: *const pthread_attr_t,

@@ -2,11 +2,12 @@
 //!
 //! The tests' crates and their dependencies are compiled with LLVM's `ThreadSanitizer` pass
 //! (`cargo-chess/src/wrapper/instrument.rs`), which calls a hook before each load and store, and a
-//! function in place of `memcpy`, `memmove` and `memset`. It announces no comparison, so that
-//! `memcmp` and `bcmp` are defined here, too. The hook's return address identifies the
-//! access. The frame pointer leads to the callers, if the access is in code of the library.
+//! function in place of `memcpy`, `memmove` and `memset`. It announces no comparison and no search,
+//! so that functions such as `memcmp` and `strlen` are defined here, too. The hook's return address
+//! identifies the access. The frame pointer leads to the callers, if the access is in code of the library.
 
 use core::arch::naked_asm;
+use core::ffi::{c_char, c_void};
 
 use crate::base::{memory, real};
 use crate::execution;
@@ -132,7 +133,11 @@ functions! {
     __tsan_memset, fill;
     memcmp, compare;
     bcmp, compare;
+    memchr, find_first;
+    memrchr, find_last;
 }
+
+entry!(strlen, length_of_text, "rsi", "rdx");
 
 // Each object calls it from a constructor.
 #[unsafe(no_mangle)]
@@ -173,14 +178,68 @@ unsafe extern "C" fn compare(
     address: usize,
     frame: usize,
 ) -> i32 {
-    let caller = Caller { address, frame };
-    // Most calls come from code that is not instrumented.
-    if race::is_watched() && places::of_call(address).is_some() {
+    if let Some(caller) = instrumented(address, frame) {
         announce_range(left.addr(), size, false, caller);
         announce_range(right.addr(), size, false, caller);
     }
     // SAFETY: the caller calls `memcmp`.
     unsafe { real::memcmp(left.cast(), right.cast(), size) }
+}
+
+unsafe extern "C" fn find_first(
+    bytes: *const u8,
+    byte: i32,
+    size: usize,
+    address: usize,
+    frame: usize,
+) -> *mut c_void {
+    // SAFETY: the caller calls `memchr`.
+    let found = unsafe { real::memchr(bytes.cast(), byte, size) };
+    if let Some(caller) = instrumented(address, frame) {
+        let read = if found.is_null() {
+            size
+        } else {
+            found.addr() - bytes.addr() + 1
+        };
+        announce_range(bytes.addr(), read, false, caller);
+    }
+    found
+}
+
+unsafe extern "C" fn find_last(
+    bytes: *const u8,
+    byte: i32,
+    size: usize,
+    address: usize,
+    frame: usize,
+) -> *mut c_void {
+    // SAFETY: the caller calls `memrchr`.
+    let found = unsafe { real::memrchr(bytes.cast(), byte, size) };
+    if let Some(caller) = instrumented(address, frame) {
+        let unread = if found.is_null() {
+            0
+        } else {
+            found.addr() - bytes.addr()
+        };
+        announce_range(bytes.addr() + unread, size - unread, false, caller);
+    }
+    found
+}
+
+unsafe extern "C" fn length_of_text(text: *const c_char, address: usize, frame: usize) -> usize {
+    // SAFETY: the caller calls `strlen`.
+    let length = unsafe { real::strlen(text) };
+    if let Some(caller) = instrumented(address, frame) {
+        announce_range(text.addr(), length + 1, false, caller);
+    }
+    length
+}
+
+/// The call of a C function that reads memory, if the thread is watched and the caller is
+/// instrumented. Most calls come from other code.
+fn instrumented(address: usize, frame: usize) -> Option<Caller> {
+    let is_seen = race::is_watched() && places::of_call(address).is_some();
+    is_seen.then_some(Caller { address, frame })
 }
 
 #[inline]
