@@ -7,7 +7,7 @@
 //! identifies the access. The frame pointer leads to the callers, if the access is in code of the library.
 
 use core::arch::naked_asm;
-use core::ffi::{c_char, c_void};
+use core::ffi::{c_char, c_int, c_void};
 
 use crate::base::{memory, real};
 use crate::execution;
@@ -186,53 +186,78 @@ unsafe extern "C" fn compare(
     unsafe { real::memcmp(left.cast(), right.cast(), size) }
 }
 
+/// `memchr` or `memrchr`.
+type Search = unsafe fn(*const c_void, c_int, usize) -> *mut c_void;
+
 unsafe extern "C" fn find_first(
-    bytes: *const u8,
-    byte: i32,
+    bytes: *const c_void,
+    byte: c_int,
     size: usize,
     address: usize,
     frame: usize,
 ) -> *mut c_void {
+    let read = |found| (bytes.addr(), found + 1);
     // SAFETY: the caller calls `memchr`.
-    let found = unsafe { real::memchr(bytes.cast(), byte, size) };
-    if let Some(caller) = instrumented(address, frame) {
-        let read = if found.is_null() {
-            size
-        } else {
-            found.addr() - bytes.addr() + 1
-        };
-        announce_range(bytes.addr(), read, false, caller);
-    }
-    found
+    unsafe { search(real::memchr, (bytes, byte, size), read, (address, frame)) }
 }
 
 unsafe extern "C" fn find_last(
-    bytes: *const u8,
-    byte: i32,
+    bytes: *const c_void,
+    byte: c_int,
     size: usize,
     address: usize,
     frame: usize,
 ) -> *mut c_void {
+    let read = |found| (bytes.addr() + found, size - found);
     // SAFETY: the caller calls `memrchr`.
-    let found = unsafe { real::memrchr(bytes.cast(), byte, size) };
+    unsafe { search(real::memrchr, (bytes, byte, size), read, (address, frame)) }
+}
+
+/// Calls `function`. `read` returns the address and the number of the bytes that it reads if it
+/// finds the byte at an index.
+unsafe fn search(
+    function: Search,
+    (bytes, byte, size): (*const c_void, c_int, usize),
+    read: impl Fn(usize) -> (usize, usize),
+    (address, frame): (usize, usize),
+) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let find = || unsafe { function(bytes, byte, size) };
     if let Some(caller) = instrumented(address, frame) {
-        let unread = if found.is_null() {
-            0
-        } else {
-            found.addr() - bytes.addr()
-        };
-        announce_range(bytes.addr() + unread, size - unread, false, caller);
+        announce_read(caller, || {
+            let found = find();
+            if found.is_null() {
+                (bytes.addr(), size)
+            } else {
+                read(found.addr() - bytes.addr())
+            }
+        });
     }
-    found
+    find()
 }
 
 unsafe extern "C" fn length_of_text(text: *const c_char, address: usize, frame: usize) -> usize {
     // SAFETY: the caller calls `strlen`.
-    let length = unsafe { real::strlen(text) };
+    let length = || unsafe { real::strlen(text) };
     if let Some(caller) = instrumented(address, frame) {
-        announce_range(text.addr(), length + 1, false, caller);
+        announce_read(caller, || (text.addr(), length() + 1));
     }
-    length
+    length()
+}
+
+/// Announces the bytes that a function is about to read. `bytes` returns their address and number,
+/// which depend on the contents of memory. An announcement may be a scheduling point, at which other
+/// tasks change the memory. Therefore the bytes are determined again after it.
+fn announce_read(caller: Caller, bytes: impl Fn() -> (usize, usize)) {
+    let mut announced = None;
+    loop {
+        let (address, length) = bytes();
+        if announced == Some((address, length)) {
+            return;
+        }
+        announce_range(address, length, false, caller);
+        announced = Some((address, length));
+    }
 }
 
 /// The call of a C function that reads memory, if the thread is watched and the caller is

@@ -252,6 +252,48 @@ fn a_race_in_a_dependency_is_a_warning_that_leads_to_a_report() {
     assert_eq!(verdict["racing"], serde_json::json!([]), "{verdict}");
 }
 
+/// A C string that grows while another thread measures it. Each test fails at one of both lengths.
+const TEXT: &str = "
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char};
+
+struct Text(UnsafeCell<[c_char; 4]>);
+
+unsafe impl Sync for Text {}
+
+fn is_never(length: usize) {
+    let text = Text(UnsafeCell::new([1, 1, 0, 0]));
+    let measured = std::thread::scope(|scope| {
+        let text = &text;
+        scope.spawn(move || unsafe { text.0.get().cast::<c_char>().add(2).write(1) });
+        unsafe { CStr::from_ptr(text.0.get().cast()).count_bytes() }
+    });
+    assert_ne!(measured, length);
+}
+
+#[test]
+fn two() {
+    is_never(2);
+}
+
+#[test]
+fn three() {
+    is_never(3);
+}
+";
+
+#[test]
+fn a_c_string_is_read_after_the_scheduling_point_of_the_read() {
+    let workspace = Workspace::with_library(TEXT);
+    let args = ["test", "--no-fail-fast", "--races", "allow"];
+    let json = ["--memory-accesses", "preempt", "--message-format", "json"];
+    let run = workspace.chess(&[&args[..], &json].concat()).run();
+    run.assert_code(100);
+    for verdict in run.verdicts() {
+        assert_eq!(verdict["kind"], "panic", "{verdict}");
+    }
+}
+
 /// Threads that each write to their own place, all before the first join.
 const MANY: &str = r"
 use std::thread;
