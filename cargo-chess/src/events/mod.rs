@@ -195,6 +195,8 @@ kinds! {
     UseAfterFree = "use-after-free";
     /// An access that is not within the bytes of one block of memory.
     OutOfBounds = "out-of-bounds";
+    /// An access to the stack frame of a function that has returned, or of a thread that has ended.
+    UseAfterReturn = "use-after-return";
     /// A second free of the same memory.
     DoubleFree = "double-free";
     /// A free of memory that was never allocated.

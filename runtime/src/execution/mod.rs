@@ -11,6 +11,7 @@ mod blocking;
 pub(crate) mod calls;
 mod conflicts;
 mod current;
+mod dead_frames;
 mod descriptor_calls;
 mod descriptors;
 mod detached;
@@ -66,6 +67,7 @@ pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub(crate) use current::running;
 pub use current::{active, current};
+pub(crate) use dead_frames::DeadFrame;
 pub(crate) use descriptor_calls::{
     after_call, await_descriptors, before_call, descriptors_changed, wake_all_awaiting,
 };

@@ -82,6 +82,13 @@ impl Execution {
         self.end(Ending::Stopped)
     }
 
+    /// Whether the execution will be repeated for the monitors.
+    #[cold]
+    pub(super) fn must_repeat() -> bool {
+        // SAFETY: as in `report_point`.
+        unsafe { (*monitors()).must_repeat() }
+    }
+
     /// The ending of an execution that is given up.
     pub(super) fn given_up(&self) -> Ending {
         // SAFETY: as in `report_point`.

@@ -33,8 +33,8 @@ pub(crate) struct SyncAccess {
     pub(crate) effect: Effect,
     /// The source line; `None` in drops and in code that is not redirected.
     pub(crate) site: Option<Site>,
-    /// The object lies on the heap, and this is its first access, or the first since its block was
-    /// freed. Otherwise its memory is not free.
+    /// The object lies on the heap or on a stack, and this is its first access, or the first since
+    /// its block was freed or the first task ended. Otherwise its memory is taken to be live.
     pub(crate) may_be_free: bool,
 }
 
@@ -94,6 +94,9 @@ pub(crate) trait MonitorHooks {
 
     /// The execution is given up far beyond the step limit. Returns its ending.
     fn given_up(&mut self, execution: &Execution) -> Option<Ending>;
+
+    /// Whether the monitors have missed something that they see if the execution is repeated.
+    fn must_repeat(&self) -> bool;
 
     /// Whether happens-before is tracked here. If not, the hooks below do nothing.
     fn is_ordered() -> bool;

@@ -8,6 +8,7 @@ use super::terms::Site;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;
+use crate::platform::stack_pool::pool;
 use crate::search::ObjectId;
 
 /// The engine's state for one object.
@@ -40,8 +41,8 @@ pub(crate) struct Object {
     pub(crate) waiters: u32,
     /// The number of tasks that wait for it to change, or did and have not run since.
     pub(crate) watchers: u32,
-    /// It lies on the heap, and its memory may have been freed since its last access (if there was
-    /// one).
+    /// It lies on the heap or on a stack, and its memory may have been freed since its last access
+    /// (if there was one).
     is_doubtful: bool,
 }
 
@@ -126,10 +127,12 @@ impl ObjectTable {
     #[inline(never)]
     fn add(&mut self, at: usize, address: usize, identity: u64) -> ObjectId {
         let object = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
-        let is_doubtful = heap::contains(address);
-        if is_doubtful {
+        let is_on_heap = heap::contains(address);
+        if is_on_heap {
             heap::put_object(address);
         }
+        // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
+        let is_on_stack = unsafe { (*pool()).stacks().contains(&address) };
         self.objects.push(Object {
             address,
             identity,
@@ -145,7 +148,7 @@ impl ObjectTable {
             queued_writers: 0,
             waiters: 0,
             watchers: 0,
-            is_doubtful,
+            is_doubtful: is_on_heap || is_on_stack,
         });
         self.slots[at] = Slot {
             address,
@@ -158,7 +161,7 @@ impl ObjectTable {
         object
     }
 
-    /// Marks the objects in a block that is freed.
+    /// Marks the objects in a block that is freed, or on the stack of a task that has ended.
     #[cold]
     pub(super) fn doubt(&mut self, start: usize, size: usize) {
         // The objects are searched if they are fewer than the addresses of the block.

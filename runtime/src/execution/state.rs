@@ -93,6 +93,9 @@ pub(crate) struct Execution {
     pub(super) horizon: u64,
     /// The number of steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
+    /// An execution that passes the step limit is given up soon, because it repeats one that did not
+    /// end, or is like such a one.
+    pub(crate) is_supposed_endless: bool,
     /// When timeouts fire.
     pub(crate) timers: Timers,
     /// In some execution, a task began to wait with a deadline while there were other tasks: time
@@ -185,6 +188,7 @@ impl Execution {
             max_steps: 20_000,
             horizon: 20_000,
             longest: 0,
+            is_supposed_endless: false,
             timers: Timers::Any,
             could_be_early: false,
             early: 0,

@@ -27,6 +27,12 @@ const ROUND_PATIENCE: u64 = 250;
 /// The execution may also take this many times the steps of the longest one that ended by itself.
 const FAR_LONGER: u64 = 10;
 
+/// As [`PATIENCE`], if the schedule was given up before, or if one like it was.
+const REPEATED_PATIENCE: u64 = 4;
+
+/// As [`FAR_LONGER`], in this case.
+const LONGER: u64 = 2;
+
 /// The number of time slices in the step limit. Where spins are failures, one slice is as long as the
 /// limit.
 const SLICES: u64 = 40;
@@ -53,6 +59,11 @@ impl Execution {
             self.past_limit = true;
             self.log.trace.end();
             self.slice_end = self.steps + self.max_steps / 2;
+            // A replay is shown as it happens.
+            if !self.keeps_output && Self::must_repeat() {
+                self.ending = Ending::TooLong;
+                return true;
+            }
         }
         // A confirmation or a replay of a failure has no time limit. Neither has an execution of a
         // search before a first one has ended by itself, because the test has no verdict until
@@ -73,6 +84,7 @@ impl Execution {
             return false;
         }
         let patience = match (self.longest, self.circle) {
+            _ if self.is_supposed_endless => REPEATED_PATIENCE,
             _ if self.only_runs.is_some() => FIRST_PATIENCE,
             (0, None) => FIRST_PATIENCE,
             (0, Some(switch)) if switch < self.max_steps => {
@@ -81,7 +93,12 @@ impl Execution {
             (0, Some(_)) => ROUND_PATIENCE,
             _ => PATIENCE,
         };
-        let ordinary = self.longest.saturating_mul(FAR_LONGER);
+        let longer = if self.is_supposed_endless {
+            LONGER
+        } else {
+            FAR_LONGER
+        };
+        let ordinary = self.longest.saturating_mul(longer);
         if self.steps < self.max_steps.saturating_mul(patience).max(ordinary) {
             return false;
         }

@@ -68,6 +68,8 @@ pub(crate) struct Task {
     pub(crate) donor: usize,
     /// The flow of the donor: control passes to and from the task through it.
     pub(crate) flow: Flow,
+    /// Its stack pointer when it was last suspended; 0 before that. See [`super::dead_frames`].
+    pub(super) suspended_at: usize,
     /// The object that stands for the task, once it exists.
     pub(super) own_object: ObjectId,
     /// Whether another task waits or has waited for its end.
@@ -155,6 +157,7 @@ impl Task {
             entry,
             donor,
             flow,
+            suspended_at: 0,
             own_object: ObjectId::NONE,
             is_awaited: false,
             state: State::Runnable,
@@ -199,6 +202,7 @@ impl Task {
         self.entry = entry;
         self.donor = donor;
         self.flow = flow;
+        self.suspended_at = 0;
         self.own_object = ObjectId::NONE;
         self.is_awaited = false;
         self.state = State::Runnable;

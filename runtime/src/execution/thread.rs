@@ -221,6 +221,7 @@ impl Execution {
         }
         if current == TaskId(0) {
             self.body_done = true;
+            self.doubt_stack();
         }
         self.decide(false)
     }

@@ -5,7 +5,8 @@ use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::state::{Execution, execution};
 use super::terms::Step;
-use super::{TaskId, mark};
+use super::{State, TaskId, mark};
+use crate::platform::context;
 use crate::platform::handover::{self, Backend, Flow};
 use crate::platform::stack_pool::pool;
 
@@ -36,6 +37,7 @@ unsafe fn switch_to(next: TaskId) {
         }
         Hooks::switched(execution.current, next);
         note_calls(execution);
+        execution.running().suspended_at = context::stack_pointer();
         let from = execution.running().flow;
         let to = execution.task(next).flow;
         execution.run(next);
@@ -58,9 +60,12 @@ pub(super) fn follow() {
 }
 
 /// Records the calls of the current task before it transfers control, if the execution is reported.
+/// Of a long execution, which is reported in part, only the calls of blocked tasks are recorded
+/// later.
 pub(super) fn note_calls(execution: &mut Execution) {
+    let is_blocked = matches!(execution.running().state, State::Blocked(_));
     let (current, log) = (execution.current, &mut execution.log);
-    if log.values.is_wanted {
+    if log.values.is_wanted && (is_blocked || log.events.len() < log.most) {
         log.calls.task_waits(current, calls_in_progress);
     }
 }

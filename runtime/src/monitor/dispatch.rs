@@ -46,6 +46,10 @@ impl MonitorHooks for Monitors {
         Monitor::given_up(self, execution)
     }
 
+    fn must_repeat(&self) -> bool {
+        self.races.misses_accesses()
+    }
+
     #[inline]
     fn is_ordered() -> bool {
         race::is_watched()

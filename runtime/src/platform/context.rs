@@ -27,6 +27,16 @@ impl Context {
 /// Bytes from a suspended context's stack pointer to its caller's frame.
 pub(crate) const SAVED_BYTES: usize = 64;
 
+/// The stack pointer of the caller.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "otherwise it is that of a callee")]
+pub(crate) fn stack_pointer() -> usize {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    pointer
+}
+
 /// Suspends the caller in `from` and resumes `to`, on `to`'s stack and with its thread-local base.
 /// Saved, from the stack pointer up: mxcsr and x87 control word, r15, r14, r13, r12, rbx, rbp,
 /// return address.

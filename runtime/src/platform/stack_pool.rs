@@ -7,7 +7,7 @@
 
 use core::arch::naked_asm;
 use core::ffi::c_void;
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::abort::abort_with;
@@ -55,6 +55,8 @@ pub(crate) struct Donor {
 pub(crate) struct Pool {
     donors: EngineVec<Box<Donor, EngineMemory>>,
     free: EngineVec<usize>,
+    /// The bounds of an area that contains all stacks, and other memory.
+    stacks: Range<usize>,
     tls: ThreadLocalBlock,
     backend: Backend,
     /// The main function of each task.
@@ -90,6 +92,7 @@ impl Pool {
         Self {
             donors: engine_vec(),
             free: engine_vec(),
+            stacks: 0..0,
             tls: ThreadLocalBlock {
                 offset: 0,
                 pristine: engine_vec(),
@@ -122,6 +125,12 @@ impl Pool {
 
     pub(crate) fn get(&self, index: usize) -> &Donor {
         &self.donors[index]
+    }
+
+    /// The bounds of an area that contains all stacks, and other memory.
+    #[inline]
+    pub(crate) fn stacks(&self) -> Range<usize> {
+        self.stacks.clone()
     }
 
     /// Creates donors until `count` of at least `stack` bytes exist. Not within an execution,
@@ -297,6 +306,10 @@ impl Pool {
             (*donor).pthread = pthread;
             sys::pthread_attr_destroy(&raw mut attributes);
         }
+        let new = self.donors.last().expect("just pushed");
+        let stacks = self.donors.iter().map(|donor| donor.stack_low);
+        let low = stacks.min().expect("there is one");
+        self.stacks = low..self.stacks.end.max(new.stack_top);
         if self.tls.pristine.is_empty() {
             self.learn_thread_local_block();
         }

@@ -21,6 +21,8 @@ pub enum Kind {
     UseAfterFree,
     /// An access was not within the bytes of one block.
     OutOfBounds,
+    /// An access was in the stack frame of a function that had returned, or of a task that had ended.
+    UseAfterReturn,
     /// A block was freed twice.
     DoubleFree,
     /// Memory was freed that had never been allocated.
@@ -32,6 +34,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether the execution would not end by itself.
+    pub fn is_without_end(self) -> bool {
+        matches!(self, Self::Livelock | Self::Spin)
+    }
+
     /// Whether the program has undefined behaviour.
     pub fn is_undefined_behaviour(self) -> bool {
         matches!(
@@ -39,6 +46,7 @@ impl Kind {
             Self::Race
                 | Self::UseAfterFree
                 | Self::OutOfBounds
+                | Self::UseAfterReturn
                 | Self::DoubleFree
                 | Self::InvalidFree
         )
@@ -55,6 +63,7 @@ tokens! {
         Race = "race",
         UseAfterFree = "use-after-free",
         OutOfBounds = "out-of-bounds",
+        UseAfterReturn = "use-after-return",
         DoubleFree = "double-free",
         InvalidFree = "invalid-free",
         Leak = "leak",

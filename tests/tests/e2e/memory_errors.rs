@@ -65,6 +65,11 @@ fn a_write_past_the_end_of_a_block_is_reported_with_its_places() {
 }
 
 #[test]
+fn a_write_to_the_stack_of_another_thread_is_reported_with_its_place() {
+    assert_report!("dead_frames::returned_function::buggy");
+}
+
+#[test]
 fn a_double_free_is_reported_with_its_places() {
     assert_report!("double_free::buggy");
 }
@@ -92,6 +97,7 @@ fn leaks_are_no_failure_unless_they_are_asked_for() {
 #[test]
 fn a_replay_names_the_same_places() {
     let tests = [
+        "dead_frames::ended_test::buggy",
         "double_free::buggy",
         "leak::buggy",
         "out_of_bounds::claimed_slot::buggy",

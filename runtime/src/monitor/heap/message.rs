@@ -6,7 +6,7 @@ use super::super::Failure;
 use super::{BlockEvent, Error, Heap, Outside, Role, Wrong};
 use crate::base::source_path::line_of;
 use crate::base::source_path::line_of_place;
-use crate::execution::called;
+use crate::execution::{DeadFrame, called};
 use crate::platform::heap::Block;
 
 impl Heap {
@@ -43,7 +43,10 @@ impl Heap {
             (_, Some(block), Some(outside)) => {
                 format!("{access}, which {}", place(error.wrong, block, outside))
             }
-            _ => format!("{access} in freed memory"),
+            _ => match error.frame {
+                Some(frame) => format!("{access} {}", end_of(frame)),
+                None => format!("{access} in freed memory"),
+            },
         };
         let lines = [
             ("allocated", self.found(Role::Allocation)),
@@ -64,6 +67,16 @@ impl Heap {
             }
         }
         text
+    }
+}
+
+/// The place of an access in a dead frame.
+fn end_of(DeadFrame { owner, has_ended }: DeadFrame) -> String {
+    let owner = called(owner);
+    if has_ended {
+        format!("on the stack of {owner}, which has ended")
+    } else {
+        format!("on the stack of {owner}, in the frame of a function that has returned")
     }
 }
 

@@ -1,4 +1,5 @@
-//! Memory errors: accesses to free memory or outside of blocks, and invalid frees.
+//! Memory errors: accesses to free memory, outside of blocks or in dead stack frames, and invalid
+//! frees.
 
 mod leak;
 mod message;
@@ -13,7 +14,7 @@ use self::places::BlockEvent;
 use super::{End, Failure, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
-use crate::execution::{DataAccess, SyncAccess};
+use crate::execution::{DataAccess, DeadFrame, SyncAccess};
 use crate::execution::{Ending, Execution, Op, Site};
 use crate::platform::heap::{self, Allocation, Block, Fault, Free};
 
@@ -36,6 +37,8 @@ struct Error {
     block: Option<Block>,
     /// The access begins or ends outside of the block.
     outside: Option<Outside>,
+    /// The frame, if the memory is that of a stack.
+    frame: Option<DeadFrame>,
 }
 
 /// The place of an access that is not within a block.
@@ -116,7 +119,8 @@ impl Heap {
         self.uses(execution, (address, 1), Wrong::Sync(access.op), access.site)
     }
 
-    /// The current task accesses bytes, from an address on, which may be free or in no block.
+    /// The current task accesses bytes, from an address on, which may be free, in no block, or in a
+    /// dead stack frame.
     #[inline]
     fn uses(
         &mut self,
@@ -125,10 +129,20 @@ impl Heap {
         wrong: Wrong,
         site: Option<Site>,
     ) -> ControlFlow<()> {
-        match heap::fault_of(address, length) {
-            None => ControlFlow::Continue(()),
-            Some(fault) => self.misuses(execution, (address, fault), wrong, site),
+        if let Some(fault) = heap::fault_of(address, length) {
+            return self.misuses(execution, (address, fault), wrong, site);
         }
+        if let Some(frame) = execution.dead_frame_at(address) {
+            let error = Error {
+                wrong,
+                site,
+                block: None,
+                outside: None,
+                frame: Some(frame),
+            };
+            return self.fails(execution, error);
+        }
+        ControlFlow::Continue(())
     }
 
     #[cold]
@@ -148,6 +162,7 @@ impl Heap {
             site,
             block: Some(block),
             outside,
+            frame: None,
         };
         self.fails(execution, error)
     }
@@ -220,6 +235,7 @@ impl Monitor for Heap {
             site: None,
             block,
             outside: None,
+            frame: None,
         };
         self.fails(execution, error)
     }
@@ -233,6 +249,7 @@ impl Monitor for Heap {
         let kind = match error.wrong {
             Wrong::Free if error.block.is_some() => Kind::DoubleFree,
             Wrong::Free => Kind::InvalidFree,
+            _ if error.frame.is_some() => Kind::UseAfterReturn,
             _ if error.outside.is_some() => Kind::OutOfBounds,
             _ => Kind::UseAfterFree,
         };

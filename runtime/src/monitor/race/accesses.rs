@@ -245,8 +245,11 @@ impl Races {
     #[inline(never)]
     fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
         self.note_page(address);
+        let is_on_other_stack = self.is_on_other_stack(address);
         let cell = self.shadow.cell(address, self.epochs.first())?;
-        self.inline_check.add_page(address, cell);
+        if !is_on_other_stack {
+            self.inline_check.add_page(address, cell);
+        }
         Some(cell)
     }
 

@@ -16,8 +16,8 @@ use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
 use super::stacks::OwnStack;
 use crate::execution::Site;
 
-/// A power of two.
-const PAGES: usize = 128;
+/// A power of two, and the number of bits of a word.
+const PAGES: usize = u128::BITS as usize;
 /// A power of two.
 const LINES: usize = 128;
 
@@ -37,6 +37,9 @@ pub(super) struct InlineCheck {
     pages: [usize; PAGES],
     /// The cells of each of these pages.
     cells: [*mut Cell; PAGES],
+    /// A bit for each slot whose page belongs to the stack of the running task. For other tasks,
+    /// frames there may be dead.
+    stack_pages: u128,
     /// The addresses of source lines whose accesses are watched, and are no events.
     lines: [usize; LINES],
     /// Whether words have room for all lines. If not, no access is recorded here.
@@ -64,6 +67,7 @@ impl InlineCheck {
             own: NO_EPOCH,
             pages: [NO_PAGE; PAGES],
             cells: [core::ptr::null_mut(); PAGES],
+            stack_pages: 0,
             lines: [0; LINES],
             has_all_lines: false,
             stack: OwnStack::NONE,
@@ -99,11 +103,28 @@ impl InlineCheck {
         let at = slot_of(address);
         self.pages[at] = address - place;
         self.cells[at] = cell.wrapping_sub(place / GRANULE);
+        let slot = 1 << at;
+        if self.stack.contains(address) {
+            self.stack_pages |= slot;
+        } else {
+            self.stack_pages &= !slot;
+        }
     }
 
     #[inline]
     pub(super) fn forget_pages(&mut self) {
         self.pages = [NO_PAGE; PAGES];
+        self.stack_pages = 0;
+    }
+
+    /// Removes the pages of the running task's stack, because another task runs.
+    #[inline]
+    pub(super) fn forget_stack_pages(&mut self) {
+        let mut slots = core::mem::take(&mut self.stack_pages);
+        while slots != 0 {
+            self.pages[slots.trailing_zeros() as usize] = NO_PAGE;
+            slots &= slots - 1;
+        }
     }
 
     /// The cell of a granule of a page that was added.

@@ -59,8 +59,9 @@ pub(super) fn data_access(
             }
         };
         let races = &mut (*monitors).races;
-        let is_done = code == Code::Library && races.is_repeated(task, address, length, kind.0)
-            || !is_event && races.notes(task, (address, length), kind, mark_of(Some(site)));
+        let is_done = !races.is_on_other_stack(address)
+            && (code == Code::Library && races.is_repeated(task, address, length, kind.0)
+                || !is_event && races.notes(task, (address, length), kind, mark_of(Some(site))));
         if !is_done {
             let access = DataAccess::new((address, length), kind, site);
             if (*monitors).data_access(&*execution, access).is_break() {

@@ -89,7 +89,7 @@ impl OwnStack {
     /// Whether accesses to this address need not be recorded.
     #[inline]
     pub(super) fn is_private(&self, address: usize) -> bool {
-        if address.wrapping_sub(self.low) >= self.size {
+        if !self.contains(address) {
             return false;
         }
         let page = page_below(self.end, address);
@@ -107,6 +107,11 @@ impl OwnStack {
     fn are_rest_private(&self, address: usize, length: usize) -> bool {
         let last = address.saturating_add(length - 1);
         (address..last).step_by(PAGE).all(|at| self.is_private(at)) && self.is_private(last)
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.low) < self.size
     }
 
     /// The address after the stack.
@@ -223,6 +228,7 @@ impl Races {
         if let Some(&stack) = self.stacks.of_tasks.get(task.0 as usize) {
             let kind = Kind::of(task == TaskId(0));
             self.inline_check.stack.set(stack, kind);
+            self.inline_check.forget_stack_pages();
         }
     }
 
@@ -243,6 +249,14 @@ impl Races {
         {
             self.stacks.misses_accesses |= self.inline_check.stack.share(kind, page);
         }
+    }
+
+    /// Whether the address may be on the stack of another task than the running one. The frame there
+    /// may be dead.
+    #[inline]
+    pub(super) fn is_on_other_stack(&self, address: usize) -> bool {
+        let (low, high) = self.stacks.bounds;
+        (low..high).contains(&address) && !self.inline_check.stack.contains(address)
     }
 
     /// Whether accesses to the stacks of other tasks make it necessary to repeat the execution.
@@ -465,6 +479,24 @@ mod tests {
         races.show_stack(OTHER);
         races.atomic(OTHER, STACKS[0].1 - 0x10, 8, access);
         assert!(races.misses_accesses());
+    }
+
+    #[test]
+    fn each_access_to_the_stack_of_another_task_reaches_the_monitors() {
+        let mut races = races();
+        let local = STACKS[0].1 - 0x1238;
+        write(&mut races, OTHER, local);
+        begin(&mut races);
+        write(&mut races, MAIN, local);
+        assert!(races.inline_check.cell(local).is_some());
+        races.show_stack(OTHER);
+        for _ in 0..2 {
+            assert!(races.inline_check.cell(local).is_none());
+            assert!(races.is_on_other_stack(local));
+            write(&mut races, OTHER, local);
+        }
+        races.show_stack(MAIN);
+        assert!(!races.is_on_other_stack(local));
     }
 
     #[test]

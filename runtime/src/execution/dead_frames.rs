@@ -1,0 +1,54 @@
+//! Stack frames that are dead: their function has returned, or their task has ended.
+//!
+//! Below the stack pointer of a suspended task, no function of the task keeps data. A frame that was
+//! replaced by that of a later call is not distinguished from the later one.
+
+use super::TaskId;
+use super::state::Execution;
+use super::task::{State, Task};
+use crate::platform::stack_pool::pool;
+
+/// A place on the stack of a task that belongs to no function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DeadFrame {
+    pub(crate) owner: TaskId,
+    /// Whether the task has ended. Otherwise, the function has returned.
+    pub(crate) has_ended: bool,
+}
+
+impl Execution {
+    /// The dead frame at `address`; `None` if there is a live one, and outside of the stacks of the
+    /// other tasks.
+    pub(crate) fn dead_frame_at(&self, address: usize) -> Option<DeadFrame> {
+        // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
+        let pool = unsafe { &*pool() };
+        if !pool.stacks().contains(&address) {
+            return None;
+        }
+        let bounds = |task: &Task| match task.donor {
+            Task::NO_DONOR => 0..0,
+            donor => pool.get(donor).stack_low..pool.get(donor).stack_top,
+        };
+        if bounds(self.tasks.running()).contains(&address) {
+            return None;
+        }
+        let tasks = (0..self.live as u32).map(TaskId);
+        let owner = { tasks }.find(|&task| bounds(self.task(task)).contains(&address))?;
+        let task = self.task(owner);
+        let has_ended = task.state == State::Finished;
+        // A task may be suspended on a stack of its own making. Then its frames here are not known.
+        let is_known = bounds(task).contains(&task.suspended_at);
+        let is_dead = has_ended || is_known && address < task.suspended_at;
+        is_dead.then_some(DeadFrame { owner, has_ended })
+    }
+
+    /// Marks the synchronization objects on the stack of the current task, which has ended.
+    #[cold]
+    pub(super) fn doubt_stack(&mut self) {
+        let donor = self.running().donor;
+        // SAFETY: as in `dead_frame_at`.
+        let donor = unsafe { (*pool()).get(donor) };
+        let (low, top) = (donor.stack_low, donor.stack_top);
+        self.objects.doubt(low, top - low);
+    }
+}
