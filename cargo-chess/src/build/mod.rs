@@ -146,7 +146,15 @@ fn generated(script: &BuildScript) -> Generated {
     Generated {
         package: script.package_id.repr.clone(),
         directory: script.out_dir.clone(),
+        libraries: script.linked_libs.iter().map(library).collect(),
     }
+}
+
+/// The name of a linked library that a build script states as `[kind[:modifiers]=]name[:rename]`.
+fn library(linked: &Utf8PathBuf) -> String {
+    let text = linked.as_str();
+    let name = text.split_once('=').map_or(text, |(_, name)| name);
+    name.split(':').next().unwrap_or(name).to_owned()
 }
 
 /// A directory name for each runtime, compiler and wrapper, and for instrumented builds: cargo does

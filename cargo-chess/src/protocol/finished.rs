@@ -123,6 +123,9 @@ pub(crate) struct Finished {
     /// The index in `outside` of the sentence about calls into opaque packages.
     #[serde(default)]
     pub opaque: Option<usize>,
+    /// The index in `outside` of the sentence about calls into C code.
+    #[serde(default)]
+    pub foreign: Option<usize>,
     /// Whether the time of `--time` ended the search.
     #[serde(default)]
     pub time_ended: bool,
@@ -258,6 +261,7 @@ impl Finished {
             racing: Vec::new(),
             outside: Vec::new(),
             opaque: None,
+            foreign: None,
             time_ended: false,
             signal: None,
             written: Vec::new(),

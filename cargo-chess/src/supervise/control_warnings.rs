@@ -35,6 +35,29 @@ pub(super) fn name_opaque(sentence: Option<&mut String>, plan: &Plan, build: &Bu
     }
 }
 
+/// Adds the packages that link libraries of C code to the sentence of a test about calls into such
+/// code, and states that it is not watched for races, if other code is.
+pub(super) fn name_libraries(sentence: Option<&mut String>, plan: &Plan, build: &Build) {
+    let Some(sentence) = sentence else { return };
+    if plan.instruments {
+        *sentence += ", whose accesses to memory were not watched for races";
+    }
+    let linking = build.generated.iter().filter(|it| !it.libraries.is_empty());
+    let named = linking.filter_map(|it| {
+        let mut packages = plan.packages.iter();
+        let package = packages.find(|package| package.id == it.package)?;
+        let libraries = it.libraries.join(", ");
+        Some(format!(
+            "{libraries} of {} {}",
+            package.name, package.version
+        ))
+    });
+    let named: Vec<String> = named.collect();
+    if !named.is_empty() {
+        *sentence = format!("{sentence} (this build links {})", named.join(", "));
+    }
+}
+
 fn opaque_by_policy(plan: &Plan) -> Vec<String> {
     let packages = plan.packages.iter();
     packages

@@ -413,6 +413,8 @@ impl Run<'_> {
             .dependencies_of(&finished.racing, generated);
         let sentence = finished.opaque.and_then(|at| event.outside.get_mut(at));
         control_warnings::name_opaque(sentence, self.inputs.plan, self.inputs.build);
+        let sentence = finished.foreign.and_then(|at| event.outside.get_mut(at));
+        control_warnings::name_libraries(sentence, self.inputs.plan, self.inputs.build);
         event.schedule = path;
         event.stopped = self.stop.take();
         let kept = kept.into_iter().map(RegressionRun::saved);

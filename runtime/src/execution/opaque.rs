@@ -342,10 +342,13 @@ pub(crate) fn enter() {
     enter_for(ENTERED_OPAQUE, true);
 }
 
+/// The sentence on a test that called into C code. The tool adds the packages that link libraries.
+pub(crate) const ENTERED_FOREIGN: &str = "called into C code";
+
 /// Records a call from Rust code of a function in C or another language. C has no guards, so all
 /// its later operations are in calls as well.
 pub(crate) fn enter_foreign() {
-    enter_for("called into C code", false);
+    enter_for(ENTERED_FOREIGN, false);
 }
 
 /// A step into code that the engine does not see. `keeps` states whether the task may touch the

@@ -16,7 +16,7 @@ use super::json::{Object, quoted};
 use super::names::ObjectNames;
 use super::request::Request;
 use super::{Exploration, Milestone, Paused};
-use crate::execution::opaque::ENTERED_OPAQUE;
+use crate::execution::opaque::{ENTERED_FOREIGN, ENTERED_OPAQUE};
 use crate::execution::{Execution, Timers};
 use crate::harness::engine::Engine;
 use crate::interpose::Process;
@@ -116,7 +116,8 @@ pub(super) fn finished(
                 .iter()
                 .map(|it| quoted(&sentence(it))),
         )
-        .optional_number("opaque", entered_opaque(&engine.execution))
+        .optional_number("opaque", place_of(&engine.execution, ENTERED_OPAQUE))
+        .optional_number("foreign", place_of(&engine.execution, ENTERED_FOREIGN))
         .boolean("time_ended", engine.execution.is_out_of_time())
         .array("written", written_paths(&engine.process))
         .array(
@@ -180,11 +181,10 @@ fn message<'a>(verdict: &'a Verdict<'_>) -> Option<Cow<'a, str>> {
     })
 }
 
-/// The place of the sentence on calls into opaque packages, among the sentences on effects outside
-/// of control.
-fn entered_opaque(execution: &Execution) -> Option<u64> {
+/// The place of a sentence among those on effects outside of control, if it is one of them.
+fn place_of(execution: &Execution, sentence: &str) -> Option<u64> {
     let mut sentences = execution.outside.iter();
-    let place = sentences.position(|it| *it == ENTERED_OPAQUE)?;
+    let place = sentences.position(|it| *it == sentence)?;
     Some(place as u64)
 }
 
