@@ -78,14 +78,9 @@ fn build() -> bool {
     let mut build = Command::new(cargo());
     build
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "cargo-chess",
-            "--bin",
-            "cargo-chess",
-        ])
+        // Of the whole workspace, so that the features of dependencies are those of `cargo test
+        // --workspace`, which has built them.
+        .args(["build", "--quiet", "--workspace", "--bin", "cargo-chess"])
         .args(["--profile", if name == "debug" { "dev" } else { name }])
         .arg("--target-dir")
         .arg(target);

@@ -48,7 +48,6 @@ impl Execution {
             && !self.fairness.restrains()
             && !self.awaits_outside()
             && !self.body_done
-            && !self.past_limit
             && !self.policies.confines()
             && self.live <= FEW;
         match self.enabled.small() {

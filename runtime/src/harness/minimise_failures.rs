@@ -84,7 +84,7 @@ impl Explorer<'_> {
         exploration.minimised = None;
         engine.execution.timers = timers;
         engine.monitors.races.recall(learnt);
-        let failure = match self.repeat(engine, &decisions, &first) {
+        let failure = match self.repeat(engine, &decisions, &first, true) {
             Some(failure) => {
                 self.look_again(engine, &decisions);
                 failure
@@ -150,10 +150,15 @@ struct Work<'a, 'b> {
     smallest: Option<Smallest>,
 }
 
+/// The numbers of executions and steps so far.
+fn progress_of(engine: Root) -> (u64, u64) {
+    (engine.exploration.executions, engine.exploration.steps)
+}
+
 impl<'a, 'b> Work<'a, 'b> {
     fn new(explorer: &'a mut Explorer<'b>, mut engine: Root, known: Known, most: u64) -> Self {
         engine.monitors.races.recall(known.learnt);
-        let start = (engine.exploration.executions, engine.exploration.steps);
+        let start = progress_of(engine);
         let most = match explorer.isolation {
             Isolation::Fork => most / PROCESSES,
             Isolation::Image | Isolation::Tls => most,
@@ -180,6 +185,51 @@ impl<'a, 'b> Work<'a, 'b> {
         if execution.only_runs.is_some() || execution.is_out_of_time() || is_enough {
             return None;
         }
+        let is_endless = self.known.failure.kind.is_without_end();
+        // Executions that fail are cut short at first. If the smallest of them only takes long, all
+        // are run to their ends.
+        is_endless
+            .then(|| self.make_smaller_within(decisions.clone(), searches, true))
+            .flatten()
+            .or_else(|| self.make_smaller_within(decisions, searches, false))
+    }
+
+    /// As [`Self::make_smaller`]. `is_cut_short` states whether executions are given up soon.
+    fn make_smaller_within(
+        &mut self,
+        decisions: EngineVec<Decision>,
+        searches: bool,
+        is_cut_short: bool,
+    ) -> Option<(Minimised, Smallest)> {
+        self.smallest = None;
+        self.start = progress_of(self.engine);
+        self.engine.execution.is_supposed_endless = is_cut_short;
+        let found = self.find_smaller(decisions, searches);
+        self.engine.execution.is_supposed_endless = false;
+        let (from, fewest) = found?;
+        let mut smallest = self.smallest.clone()?;
+        if smallest.measure < from {
+            let (decisions, failure) = (&smallest.decisions, &smallest.failure);
+            self.engine.execution.timers = smallest.timers;
+            let explorer = &mut *self.explorer;
+            smallest.failure = explorer.repeat(self.engine, decisions, failure, false)?;
+        }
+        let minimised = Minimised {
+            executions: self.engine.exploration.executions - self.start.0,
+            from,
+            to: smallest.measure,
+            fewest,
+        };
+        Some((minimised, smallest))
+    }
+
+    /// Edits the schedule, and may search. Returns the size of the given schedule, and whether none with fewer
+    /// preemptions than the smallest one fails in this way.
+    fn find_smaller(
+        &mut self,
+        decisions: EngineVec<Decision>,
+        searches: bool,
+    ) -> Option<(Measure, bool)> {
         let mut first = self.follow(Source::Schedule(decisions))?;
         let from = first.measure;
         if self.engine.exploration.phases.phase == Phase::Early && from.early > 0 {
@@ -191,19 +241,7 @@ impl<'a, 'b> Work<'a, 'b> {
         if searches && !fewest && left <= FEW {
             fewest = self.search(left - 1);
         }
-        let mut smallest = self.smallest.clone()?;
-        if smallest.measure < from {
-            let (decisions, failure) = (&smallest.decisions, &smallest.failure);
-            self.engine.execution.timers = smallest.timers;
-            smallest.failure = self.explorer.repeat(self.engine, decisions, failure)?;
-        }
-        let minimised = Minimised {
-            executions: self.engine.exploration.executions - self.start.0,
-            from,
-            to: smallest.measure,
-            fewest,
-        };
-        Some((minimised, smallest))
+        Some((from, fewest))
     }
 
     /// Follows the `first` execution with timeouts only when no task can run. If it fails in the
@@ -319,8 +357,7 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Whether this number of preemptions is low enough to stop: endless executions take long, and
     /// have as many switches as the step limit allows.
     fn is_enough(&self, preemptions: u32) -> bool {
-        let is_endless = matches!(self.known.failure.kind, Kind::Livelock | Kind::Spin);
-        is_endless && self.is_fewest(preemptions)
+        self.known.failure.kind.is_without_end() && self.is_fewest(preemptions)
     }
 
     /// Whether the search has run every schedule with fewer preemptions.

@@ -115,3 +115,51 @@ fn executions_in_processes_of_their_own_are_made_smaller() {
         assert_eq!(verdict["preemptions"], 1, "{isolation}: {verdict}");
     }
 }
+
+/// Long executions are cut short while a livelock is minimised, because each would take long. One
+/// that would have ended must not become the reported one.
+#[test]
+fn a_long_execution_does_not_take_the_place_of_one_without_end() {
+    let workspace = Workspace::with_library(
+        r"
+        #[test]
+        fn ends_late_or_never() {
+            use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+            let (state, turns) = (AtomicU32::new(0), AtomicU32::new(0));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    state.store(1, SeqCst);
+                    state.store(0, SeqCst);
+                });
+                let rounds = if state.load(SeqCst) == 1 { u32::MAX } else { 2_000 };
+                for _ in 0..rounds {
+                    turns.fetch_add(1, SeqCst);
+                    std::thread::yield_now();
+                }
+            });
+        }
+        ",
+    );
+    let first_fails = (0..50).map(|seed: u32| {
+        let seed = seed.to_string();
+        let args = [
+            "test",
+            "--strategy",
+            "random",
+            "--seed",
+            &seed,
+            "--max-steps",
+            "100",
+        ];
+        let run = workspace
+            .chess(&args)
+            .arg("--schedules=2")
+            .arg("--message-format=json")
+            .run();
+        run.verdict()
+    });
+    let mut failing = first_fails.filter(|it| it["kind"] == "livelock" && it["schedules"] == 1);
+    let verdict = failing.next().expect("one schedule in a few fails");
+    assert_eq!(verdict["preemptions"], 2, "{verdict}");
+    assert_ne!(verdict["minimised"], Value::Null, "{verdict}");
+}

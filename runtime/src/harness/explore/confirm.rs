@@ -62,7 +62,7 @@ impl Explorer<'_> {
         } = engine.execution;
         let decisions = engine.execution.decisions.clone();
         let search = engine.execution.strategy.take();
-        let failure = match self.repeat(engine, &decisions, &failure) {
+        let failure = match self.repeat(engine, &decisions, &failure, true) {
             Some(failure) => {
                 self.look_again(engine, &decisions);
                 failure
@@ -92,11 +92,11 @@ impl Explorer<'_> {
         let learnt = engine.exploration.learnt;
         engine.monitors.races.recall(learnt);
         engine.execution.timers = engine.exploration.phases.timers;
-        if failure.kind == Kind::Race && self.repeat(engine, &decisions, &failure).is_some() {
+        if failure.kind == Kind::Race && self.repeat(engine, &decisions, &failure, true).is_some() {
             engine.monitors.races.show();
         }
         engine.execution.log.values.is_wanted = true;
-        if let Some(failure) = self.repeat(engine, &decisions, &failure) {
+        if let Some(failure) = self.repeat(engine, &decisions, &failure, true) {
             engine.exploration.confirmed = true;
             engine.exploration.failure = Some(failure);
             self.look_again(engine, &decisions);
@@ -106,17 +106,21 @@ impl Explorer<'_> {
     }
 
     /// Repeats a schedule. Returns its failure if that is like `failure`, with the values of this
-    /// execution, which is then the last one.
+    /// execution, which is then the last one. If the schedule `is_known` to have no end, only its
+    /// beginning is repeated.
     pub(in crate::harness) fn repeat(
         &mut self,
         mut engine: Root,
         decisions: &EngineVec<Decision>,
         failure: &Failure,
+        is_known: bool,
     ) -> Option<Failure> {
+        let is_known_endless = is_known && failure.kind.is_without_end();
         engine.execution.keeps_output = true;
         let mut events: Option<EngineVec<Event>> = None;
         let mut apart = engine_vec();
-        let repeated = (0..TRIES).find_map(|_| {
+        let repeated = (0..TRIES).find_map(|attempt| {
+            engine.execution.is_supposed_endless = is_known_endless && attempt == 0;
             set_strategy(engine, Replay::new(decisions.clone()));
             strategy(engine).begin();
             let again = self.run_once(engine);
@@ -134,6 +138,7 @@ impl Explorer<'_> {
             engine.exploration.difference = apart;
         }
         engine.execution.keeps_output = false;
+        engine.execution.is_supposed_endless = false;
         repeated
     }
 
