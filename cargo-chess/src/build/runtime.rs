@@ -7,11 +7,11 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use sha2::{Digest, Sha256};
 
 use super::canary;
 use super::unused;
 use super::versions;
+use crate::digest;
 use crate::error::{Error, OF_RUSTC, Result, not_run};
 use crate::interrupt::Interrupt;
 use crate::shell::Shell;
@@ -133,16 +133,10 @@ pub(super) fn ensure(
 }
 
 fn key(toolchain: &Toolchain) -> String {
-    let mut hash = Sha256::new();
-    hash.update(sources::DIGEST);
-    hash.update(toolchain.key());
-    hash.finalize()
-        .iter()
-        .take(8)
-        .fold(String::new(), |mut key, byte| {
-            let _ = write!(key, "{byte:02x}");
-            key
-        })
+    let mut digest = digest::Streamed::default();
+    digest.update(sources::DIGEST.as_bytes());
+    digest.update(toolchain.key().as_bytes());
+    digest.short(16)
 }
 
 /// Whether `dir` holds every file of its list, each with the listed size.

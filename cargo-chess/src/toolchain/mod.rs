@@ -3,14 +3,13 @@
 pub(crate) mod cache;
 
 use std::env;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
 use camino::Utf8PathBuf;
-use sha2::{Digest, Sha256};
 
+use crate::digest;
 use crate::error::{Error, OF_RUSTC, Result, not_run};
 
 /// The only target that can be explored today.
@@ -196,14 +195,7 @@ fn memory_of(rustc: &Path, identity: &str) -> Option<Utf8PathBuf> {
     if identity.is_empty() || is_proxy(rustc) {
         return None;
     }
-    let name =
-        Sha256::digest(identity)
-            .iter()
-            .take(8)
-            .fold("rustc-".to_owned(), |mut name, byte| {
-                let _ = write!(name, "{byte:02x}");
-                name
-            });
+    let name = format!("rustc-{}", digest::short(identity.as_bytes(), 16));
     Some(cache::shared_dir().ok()??.join(name))
 }
 
