@@ -1,7 +1,8 @@
 //! Stack frames that are dead: their function has returned, or their task has ended.
 //!
-//! Below the stack pointer of a suspended task, no function of the task keeps data. A frame that was
-//! replaced by that of a later call is not distinguished from the later one.
+//! Below the stack pointer of a suspended task, no function of the task keeps data. If a function has
+//! returned, and the frame of a later call now lies in the same place, an access there is not
+//! recognised as one to a dead frame.
 
 use super::TaskId;
 use super::state::Execution;
@@ -36,7 +37,8 @@ impl Execution {
         let owner = { tasks }.find(|&task| bounds(self.task(task)).contains(&address))?;
         let task = self.task(owner);
         let has_ended = task.state == State::Finished;
-        // A task may be suspended on a stack of its own making. Then its frames here are not known.
+        // If the task was suspended on a stack that the program allocated (for a coroutine), the place
+        // of its frames here is not known.
         let is_known = bounds(task).contains(&task.suspended_at);
         let is_dead = has_ended || is_known && address < task.suspended_at;
         is_dead.then_some(DeadFrame { owner, has_ended })

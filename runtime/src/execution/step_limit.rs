@@ -27,7 +27,7 @@ const ROUND_PATIENCE: u64 = 250;
 /// The execution may also take this many times the steps of the longest one that ended by itself.
 const FAR_LONGER: u64 = 10;
 
-/// As [`PATIENCE`], if the schedule was given up before, or if one like it was.
+/// As [`PATIENCE`], if this schedule, or one that is being made smaller, is known to have no end.
 const REPEATED_PATIENCE: u64 = 4;
 
 /// As [`FAR_LONGER`], in this case.

@@ -186,8 +186,8 @@ impl<'a, 'b> Work<'a, 'b> {
             return None;
         }
         let is_endless = self.known.failure.kind.is_without_end();
-        // Executions that fail are cut short at first. If the smallest of them only takes long, all
-        // are run to their ends.
+        // Executions without an end are given up soon at first. If the smallest of them ends after
+        // all, the search for smaller ones is repeated with full patience.
         is_endless
             .then(|| self.make_smaller_within(decisions.clone(), searches, true))
             .flatten()
@@ -223,8 +223,8 @@ impl<'a, 'b> Work<'a, 'b> {
         Some((minimised, smallest))
     }
 
-    /// Edits the schedule, and may search. Returns the size of the given schedule, and whether none with fewer
-    /// preemptions than the smallest one fails in this way.
+    /// Edits the schedule, and, with `searches`, searches. Returns the size of the given schedule, and
+    /// whether no schedule with fewer preemptions than the smallest one fails in this way.
     fn find_smaller(
         &mut self,
         decisions: EngineVec<Decision>,

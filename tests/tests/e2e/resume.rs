@@ -118,7 +118,7 @@ impl Random {
 
 #[test]
 fn a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one() {
-    const KILLS: usize = 50;
+    const KILLS: usize = 20;
     let workspace = Workspace::with_locks(TESTS);
     let args = ["test", "--message-format", "json", "--no-fail-fast"];
     workspace.chess(&args).run().assert_code(100);

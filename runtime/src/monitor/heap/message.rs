@@ -44,7 +44,7 @@ impl Heap {
                 format!("{access}, which {}", place(error.wrong, block, outside))
             }
             _ => match error.frame {
-                Some(frame) => format!("{access} {}", end_of(frame)),
+                Some(frame) => format!("{access} {}", place_of(frame)),
                 None => format!("{access} in freed memory"),
             },
         };
@@ -70,8 +70,8 @@ impl Heap {
     }
 }
 
-/// The place of an access in a dead frame.
-fn end_of(DeadFrame { owner, has_ended }: DeadFrame) -> String {
+/// The place of an access to a dead frame.
+fn place_of(DeadFrame { owner, has_ended }: DeadFrame) -> String {
     let owner = called(owner);
     if has_ended {
         format!("on the stack of {owner}, which has ended")
