@@ -37,28 +37,9 @@ const LONGER: u64 = 2;
 /// limit.
 const SLICES: u64 = 40;
 
-/// The durations of steps past the limit, in virtual nanoseconds, each with the number of steps past
-/// the limit from which on it holds. At first it is about the duration of a native step: a loop that
-/// runs for a second does far more than read the clock. It is longer later, so that loops that poll
-/// while another task sleeps for seconds come to an end.
-const DURATIONS: [(u64, u64); 3] = [(0, 100), (1_000_000, 1_000), (10_000_000, 10_000)];
-
-/// The duration of the step that is the `past`-th past the limit, in virtual nanoseconds.
-fn duration_of_step(past: u64) -> u64 {
-    let held = DURATIONS.iter().rev().find(|&&(from, _)| past >= from);
-    held.map_or(0, |&(_, duration)| duration)
-}
-
-/// The duration of the first `past` steps past the limit, in virtual nanoseconds.
-fn duration_of_steps(past: u64) -> u64 {
-    let mut end = past;
-    let mut sum = 0;
-    for (from, duration) in DURATIONS.into_iter().rev() {
-        sum += end.saturating_sub(from) * duration;
-        end = end.min(from);
-    }
-    sum
-}
+/// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native
+/// step. A loop that runs for a second does far more than read the clock.
+const STEP: u64 = 100;
 
 impl Execution {
     /// At the step limit: whether the execution ends here; sets its ending. The execution first
@@ -72,7 +53,7 @@ impl Execution {
             self.ending = Ending::Finished;
             return true;
         }
-        self.clock += duration_of_step(self.steps.saturating_sub(self.max_steps));
+        self.clock += STEP;
         let is_first = !self.past_limit;
         if is_first {
             self.past_limit = true;
@@ -129,8 +110,7 @@ impl Execution {
     /// created, or a task has waited throughout for a deadline that has not passed yet.
     pub(crate) fn may_be_long(&self) -> bool {
         let half = self.steps / 2;
-        let passed = |steps: u64| duration_of_steps(steps.saturating_sub(self.max_steps));
-        let middle = self.clock.saturating_sub(passed(self.steps) - passed(half));
+        let middle = self.clock.saturating_sub(half * STEP);
         let is_waited_for =
             |task: TaskId| self.late.contains(task) && self.task(task).waits_since <= middle;
         self.last_spawn >= half || (0..self.live as u32).map(TaskId).any(is_waited_for)
@@ -168,22 +148,5 @@ impl Execution {
         self.slice_end = self.steps + slice;
         self.yield_fairly();
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_take_longer_far_past_the_limit() {
-        let mut sum = 0;
-        for past in 0..12_000_000 {
-            if past % 999_999 == 0 {
-                assert_eq!(duration_of_steps(past), sum, "{past} steps");
-            }
-            sum += duration_of_step(past);
-        }
-        assert_eq!(sum / 1_000_000_000, 29, "seconds");
     }
 }
