@@ -47,6 +47,8 @@ pub(crate) struct Build {
     pub compiled: CompiledFiles,
     /// The directories of generated files, one for each build script.
     pub generated: Vec<Generated>,
+    /// The native libraries of each package whose build script links some.
+    pub native_libraries: Vec<NativeLibraries>,
     /// The directory of the changed copies of sources.
     pub sources: Utf8PathBuf,
     /// The target directory of the build.
@@ -66,6 +68,15 @@ impl Build {
             })
         })
     }
+}
+
+/// The native libraries that a package links.
+#[derive(Serialize, Deserialize, Debug)]
+pub(crate) struct NativeLibraries {
+    /// Cargo's identifier of the package.
+    pub package: String,
+    /// The names of the libraries.
+    pub names: Vec<String>,
 }
 
 /// A test executable.
@@ -132,6 +143,11 @@ pub(crate) fn run(
     Ok(Build {
         compiled: products.compiled.clone(),
         generated: products.scripts.iter().map(generated).collect(),
+        native_libraries: products
+            .scripts
+            .iter()
+            .filter_map(native_libraries)
+            .collect(),
         sources: treatments::sources(&target_dir),
         variables: products.variables.clone(),
         binaries: test_binaries(toolchain, plan, &target_dir, products),
@@ -146,15 +162,26 @@ fn generated(script: &BuildScript) -> Generated {
     Generated {
         package: script.package_id.repr.clone(),
         directory: script.out_dir.clone(),
-        libraries: script.linked_libs.iter().map(library).collect(),
     }
 }
 
-/// The name of a linked library that a build script states as `[kind[:modifiers]=]name[:rename]`.
-fn library(linked: &Utf8PathBuf) -> String {
-    let text = linked.as_str();
-    let name = text.split_once('=').map_or(text, |(_, name)| name);
-    name.split(':').next().unwrap_or(name).to_owned()
+/// The native libraries that a build script links, if it links any.
+fn native_libraries(script: &BuildScript) -> Option<NativeLibraries> {
+    let names: Vec<String> = script
+        .linked_libs
+        .iter()
+        .map(|stated| library_name(stated.as_str()).to_owned())
+        .collect();
+    (!names.is_empty()).then(|| NativeLibraries {
+        package: script.package_id.repr.clone(),
+        names,
+    })
+}
+
+/// The name in cargo's form of a linked library, `[kind[:modifiers]=]name[:rename]`.
+fn library_name(stated: &str) -> &str {
+    let name = stated.split_once('=').map_or(stated, |(_, name)| name);
+    name.split(':').next().unwrap_or(name)
 }
 
 /// A directory name for each runtime, compiler and wrapper, and for instrumented builds: cargo does
@@ -256,6 +283,17 @@ fn why_not(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_has_its_name_without_kind_and_modifiers() {
+        let stated = [
+            "ssl",
+            "static=z",
+            "static:+whole-archive,-bundle=a",
+            "dylib=a:b",
+        ];
+        assert_eq!(stated.map(library_name), ["ssl", "z", "a", "a"]);
+    }
 
     fn id(kind: &str, name: &str) -> String {
         let target = serde_json::json!({ "name": name, "kind": [kind], "src_path": "src/x.rs" });

@@ -115,15 +115,13 @@ pub(crate) struct PlannedPackage {
     pub spins: Option<Spins>,
 }
 
-/// The results of a package's build script: a directory of generated files (`OUT_DIR`), and libraries.
+/// The directory of the files that a package's build script generated (`OUT_DIR`).
 #[derive(Serialize, Deserialize, Debug)]
 pub(crate) struct Generated {
     /// Cargo's identifier of the package.
     pub package: String,
     /// The directory.
     pub directory: Utf8PathBuf,
-    /// The names of the native libraries that the script tells cargo to link.
-    pub libraries: Vec<String>,
 }
 
 /// The reason for a package's policy.

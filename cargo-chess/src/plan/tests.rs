@@ -222,7 +222,6 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
     let generated = [Generated {
         package: far.id.clone(),
         directory: "/target/far-1/out".into(),
-        libraries: Vec::new(),
     }];
     let far = far.root.join("src/lib.rs");
     let registry = "/home/u/.cargo/registry/src/index-0123456789abcdef";

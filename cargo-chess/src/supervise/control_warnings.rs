@@ -42,15 +42,11 @@ pub(super) fn name_libraries(sentence: Option<&mut String>, plan: &Plan, build: 
     if plan.instruments {
         *sentence += ", whose accesses to memory were not watched for races";
     }
-    let linking = build.generated.iter().filter(|it| !it.libraries.is_empty());
-    let named = linking.filter_map(|it| {
+    let named = build.native_libraries.iter().filter_map(|linked| {
         let mut packages = plan.packages.iter();
-        let package = packages.find(|package| package.id == it.package)?;
-        let libraries = it.libraries.join(", ");
-        Some(format!(
-            "{libraries} of {} {}",
-            package.name, package.version
-        ))
+        let package = packages.find(|package| package.id == linked.package)?;
+        let names = linked.names.join(", ");
+        Some(format!("{names} of {} {}", package.name, package.version))
     });
     let named: Vec<String> = named.collect();
     if !named.is_empty() {

@@ -116,8 +116,8 @@ fn executions_in_processes_of_their_own_are_made_smaller() {
     }
 }
 
-/// Long executions are cut short while a livelock is minimised, because each would take long. One
-/// that would have ended must not become the reported one.
+/// While a livelock is minimised, executions are given up soon, because each would take long. An
+/// execution that would have ended must not be reported as a livelock.
 #[test]
 fn a_long_execution_does_not_take_the_place_of_one_without_end() {
     let workspace = Workspace::with_library(

@@ -41,7 +41,8 @@ fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
         .arg("demo")
         .run();
     run.assert_code(0);
-    // Otherwise it would build another runtime than the tool of the repository.
+    // The tool of the repository has built the runtime. The packed sources are the same, so that this
+    // tool finds it in the cache.
     let builds = run.stderr.contains("Building the runtime");
     assert!(!builds, "the packed runtime differs: {run:?}");
 }
