@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 /// What decides how the runtime is built, beside its sources.
 const RUNTIME_BUILD: &str = "src/build/runtime.rs";
 
-/// What decides how units are compiled against it.
-const WRAPPER: &[&str] = &["src/wrapper", "shipped/runtime/overlays"];
+/// The sources that decide how units are compiled against the runtime and linked.
+const WRAPPER: &[&str] = &["src/wrapper", "src/linker", "shipped/runtime/overlays"];
 
 /// The sources of the rewriter, which decide that, too. The package depends on its own
 /// version of it, and so needs no digest of them.

@@ -5,8 +5,9 @@
 //! the unused one out.
 //!
 //! Such a call is recognised only in the shape that unoptimised code has. Two announcements follow
-//! each other in straight-line code, for two halves of a pair behind one pointer. One of them has
-//! its load, by a pointer in a register. After the other one, no instruction up to the next call or
+//! each other in straight-line code, for two halves of a pair behind one pointer, or of a static.
+//! One of them has its load. A load of a part counts, because rustc makes a discriminant as large as
+//! the alignment of its payload, and loads the part that differs. After the other one, no instruction up to the next call or
 //! jump may load from its address. Unoptimised code has each load in the same straight-line code as
 //! its announcement, and uses no register that a callee preserves. So no load is elsewhere.
 //!
@@ -37,12 +38,15 @@ pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> 
     if targets.iter().filter(is_read).count() < 2 || !is_unoptimised(instructions) {
         return Vec::new();
     }
+    let mut info = InstructionInfoFactory::new();
     let mut walk = Walk {
-        info: InstructionInfoFactory::new(),
+        spilled: spill_slots(instructions, &mut info),
+        spills: HashMap::new(),
+        info,
         labels: instructions.iter().filter_map(jump_target).collect(),
         registers: HashMap::new(),
         slots: HashMap::new(),
-        last_origin: 0,
+        last_origin: PROGRAM,
         blocks: vec![Vec::new()],
         is_open: false,
         after: After::default(),
@@ -62,6 +66,51 @@ pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> 
         Some(DeadRead { call, other })
     });
     dead.collect()
+}
+
+/// The words of the stack frame that hold one value of the function for as long as it is used, by
+/// their distance from the frame pointer: only one instruction writes such a word, and none takes
+/// its address.
+fn spill_slots(instructions: &[Instruction], info: &mut InstructionInfoFactory) -> HashSet<i64> {
+    let mut words = Vec::new();
+    let mut written = Vec::new();
+    let mut taken = HashSet::new();
+    for instruction in instructions {
+        let is_of_frame = instruction.memory_base() == Register::RBP;
+        if is_of_frame && instruction.mnemonic() == Mnemonic::Lea {
+            taken.insert(instruction.memory_displacement64().cast_signed());
+        }
+        if is_word_store(instruction) && instruction.memory_index() == Register::None {
+            words.push(instruction.memory_displacement64().cast_signed());
+        }
+        let options = InstructionInfoOptions::NONE;
+        let memory = info.info_options(instruction, options).used_memory();
+        let of_frame = memory.iter().filter(|it| it.base() == Register::RBP);
+        for it in of_frame.filter(|it| is_written(it)) {
+            let size = it.memory_size().size();
+            if size == 0 || it.index() != Register::None {
+                return HashSet::new();
+            }
+            let start = it.displacement().cast_signed();
+            let end = start.saturating_add(i64::try_from(size).unwrap_or(i64::MAX));
+            written.push((start, end));
+        }
+    }
+    let meets = |slot: i64, (start, end): &(i64, i64)| *start < slot + 8 && slot < *end;
+    words.retain(|&slot| {
+        written.iter().filter(|range| meets(slot, range)).count() == 1
+            && !(slot..slot + 8).any(|byte| taken.contains(&byte))
+    });
+    words.into_iter().collect()
+}
+
+/// Whether an instruction stores a register of eight bytes in the stack frame.
+fn is_word_store(instruction: &Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Mov
+        && instruction.op0_kind() == OpKind::Memory
+        && instruction.memory_base() == Register::RBP
+        && instruction.op1_kind() == OpKind::Register
+        && instruction.op1_register().is_gpr64()
 }
 
 /// Whether no value is kept in a register across calls, which optimised code does if it needs a
@@ -105,12 +154,25 @@ fn are_halves(first: &Read, second: &Read) -> bool {
 /// An unknown number with a known one added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Value {
-    /// A number for each unknown number; 0 for the value of the frame pointer.
+    /// A number for each unknown number.
     origin: u32,
     offset: i64,
 }
 
+/// The origin of the value of the frame pointer.
+const FRAME: u32 = 0;
+/// The origin of addresses in the program, which is loaded somewhere.
+const PROGRAM: u32 = 1;
+
 impl Value {
+    /// The address of a static.
+    fn of_static(address: u64) -> Self {
+        Self {
+            origin: PROGRAM,
+            offset: address.cast_signed(),
+        }
+    }
+
     fn plus(self, offset: u64) -> Self {
         Self {
             offset: self.offset.wrapping_add(offset.cast_signed()),
@@ -157,6 +219,12 @@ struct Walk {
     registers: HashMap<Register, Value>,
     /// The words of the stack frame, by their distance from the frame pointer.
     slots: HashMap<i64, Value>,
+    /// The words of [`spill_slots`].
+    spilled: HashSet<i64>,
+    /// Their values, which are known in all of the function. The compiler puts a use of a value
+    /// behind its definition, and computes it again where the values that it was computed from
+    /// have changed.
+    spills: HashMap<i64, Value>,
     last_origin: u32,
     /// The reads in each part that is straight-line code without other calls.
     blocks: Vec<Vec<Read>>,
@@ -186,7 +254,7 @@ impl Walk {
         if let Some(Target::Hook(Hook::Read(size))) = target {
             let address = self.value(Register::RDI);
             let load = match address.origin {
-                0 => Load::Unclear,
+                FRAME => Load::Unclear,
                 _ => Load::None,
             };
             let read = Read {
@@ -253,7 +321,7 @@ impl Walk {
     fn value(&mut self, register: Register) -> Value {
         if register == Register::RBP {
             return Value {
-                origin: 0,
+                origin: FRAME,
                 offset: 0,
             };
         }
@@ -276,8 +344,17 @@ impl Walk {
             (Mnemonic::Mov, OpKind::Register) => Some(self.value(instruction.op1_register())),
             (Mnemonic::Mov, OpKind::Memory) if is_plain && base == Register::RBP => {
                 let unknown = self.unknown();
-                let slot = self.slots.entry(displacement.cast_signed());
-                Some(*slot.or_insert(unknown))
+                let slot = displacement.cast_signed();
+                let words = if self.spilled.contains(&slot) {
+                    &mut self.spills
+                } else {
+                    &mut self.slots
+                };
+                Some(*words.entry(slot).or_insert(unknown))
+            }
+            // The displacement is then the address.
+            (Mnemonic::Lea, OpKind::Memory) if is_plain && base == Register::RIP => {
+                Some(Value::of_static(displacement))
             }
             (Mnemonic::Lea, OpKind::Memory) if is_plain && base.is_gpr64() => {
                 Some(self.value(base).plus(displacement))
@@ -291,15 +368,22 @@ impl Walk {
 
     /// Compares a load with the last announced read.
     fn load(&mut self, memory: &UsedMemory, target: Option<Target>) {
-        let is_plain = memory.index() == Register::None && memory.base().is_gpr64();
-        let is_frame = is_plain && memory.base() == Register::RBP;
+        let has_base = memory.index() == Register::None && memory.base().is_gpr64();
+        let is_frame = has_base && memory.base() == Register::RBP;
+        let is_static = memory.index() == Register::None
+            && memory.base() == Register::None
+            && !matches!(memory.segment(), Register::FS | Register::GS);
         // The address of a function that is called lies in a table of the linker.
-        let is_of_linker =
-            target.is_some() && memory.base() == Register::None && memory.index() == Register::None;
+        let is_of_linker = target.is_some() && is_static;
         if is_frame || is_of_linker {
             return;
         }
-        let from = self.value(memory.base()).plus(memory.displacement());
+        let is_plain = has_base || is_static;
+        let from = if is_static {
+            Value::of_static(memory.displacement())
+        } else {
+            self.value(memory.base()).plus(memory.displacement())
+        };
         let size = memory.memory_size().size() as u64;
         let Some(read) = self.last_read() else {
             return;
@@ -309,7 +393,8 @@ impl Walk {
         let is_apart = |distance: i64, size: u64| {
             u64::try_from(distance).is_ok_and(|distance| size > 0 && distance >= size)
         };
-        if is_same && distance == 0 && size == read.size {
+        let end = u64::try_from(distance).map(|distance| distance.saturating_add(size));
+        if is_same && size > 0 && end.is_ok_and(|end| end <= read.size) {
             read.load = Load::Found;
             return;
         }
@@ -333,13 +418,13 @@ impl Walk {
         let end = start.saturating_add(i64::try_from(size).unwrap_or(i64::MAX));
         self.slots
             .retain(|slot, _| slot.saturating_add(8) <= start || end <= *slot);
-        let source = instruction.op1_register();
-        let is_word = instruction.mnemonic() == Mnemonic::Mov
-            && instruction.op1_kind() == OpKind::Register
-            && source.is_gpr64();
-        if is_word {
-            let value = self.value(source);
-            self.slots.insert(start, value);
+        if is_word_store(instruction) {
+            let value = self.value(instruction.op1_register());
+            if self.spilled.contains(&start) {
+                self.spills.insert(start, value);
+            } else {
+                self.slots.insert(start, value);
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod commands;
 mod completions;
 mod debugger;
 mod determinism;
+mod discriminants;
 mod elsewhere;
 mod engine_messages;
 mod enumerated;

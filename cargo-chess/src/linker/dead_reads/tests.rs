@@ -105,6 +105,29 @@ fn a_payload_before_a_discriminant_is_not_read() {
     assert_eq!(dead(&code, &[1, 1]), [0]);
 }
 
+/// `lea rdi, [rip+0x1000]` at 0x100c, and `mov rax, [rip+..]` of the same address, which is stored at
+/// `[rbp-8]`
+const STATIC_IS_LOADED: [&str; 3] = ["488d3d00100000", CALL, "488b05f40f0000 488945f8"];
+
+#[test]
+fn a_payload_in_a_static_is_not_read() {
+    // `if let Enum::Never = STATIC`, where the other variant has 16 bytes. The discriminant has 16,
+    // too, and half of them is loaded: `lea rdi, [rip+..]`, and `mov rax, [rbp-8]; cmp rax, 0; sete`
+    let [first, call, load] = STATIC_IS_LOADED;
+    let second = "488d3df90f0000";
+    let choice = "488b45f8 4883f800 0f94c0";
+    let code = [ENTRY, first, call, load, second, CALL, choice, EXIT];
+    assert_eq!(dead(&code, &[16, 16]), [1]);
+    // The second address is not that of the other half.
+    let elsewhere = "488d3d01100000";
+    let code = [ENTRY, first, call, load, elsewhere, CALL, choice, EXIT];
+    assert_eq!(dead(&code, &[16, 16]), NONE);
+    // The payload is compared: `cmp qword ptr [rip+..], 0`
+    let compared = "48833dec0f000000 0f94c0";
+    let code = [ENTRY, first, call, load, second, CALL, compared, EXIT];
+    assert_eq!(dead(&code, &[16, 16]), NONE);
+}
+
 #[test]
 fn both_halves_may_be_read() {
     // `mov rcx, [rbp-16]; mov rcx, [rcx+8]`
@@ -236,4 +259,21 @@ fn nothing_is_recognised_in_optimised_code() {
     let entry = "4883ec10 48897df0";
     let code = [entry, CALL, FIRST_IS_LOADED, CALL, COMPARISON, EXIT];
     assert_eq!(dead(&code, &[8, 8]), NONE);
+}
+
+#[test]
+fn addresses_may_be_kept_in_the_frame_across_calls() {
+    // `mov rax, [rbp-16]; add rax, 8; mov [rbp-24], rax`, and a call of another function
+    let kept = ["488b45f0 4883c008 488945e8", CALL].concat();
+    // `mov rdi, [rbp-16]`, the call, `mov rax, [rbp-16]; mov rdi, [rbp-24]; mov rax, [rax];
+    // mov [rbp-8], rax`
+    let first = ["488b7df0", CALL, "488b45f0 488b7de8 488b00 488945f8"].concat();
+    let code = [ENTRY, &kept, &first, CALL, COMPARISON, EXIT];
+    assert_eq!(dead(&code, &[0, 8, 8]), [1 + 1]);
+    // Another instruction writes the kept address, or takes the address of its word: `mov [rbp-24],
+    // rcx`, or `lea rcx, [rbp-24]`
+    for other in ["48894de8", "488d4de8"] {
+        let code = [ENTRY, &kept, other, CALL, &first, CALL, COMPARISON, EXIT];
+        assert_eq!(dead(&code, &[0, 0, 8, 8]), NONE, "{other}");
+    }
 }

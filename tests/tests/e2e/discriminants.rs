@@ -1,0 +1,157 @@
+//! A program that asks for the variant of an enum reads the discriminant and no payload, wherever
+//! the enum lies and however it asks.
+//!
+//! Without optimisations, rustc loads the payload, too, and LLVM leaves that out
+//! (`linker/dead_reads.rs`).
+
+use std::fmt::Write as _;
+
+use end_to_end::Workspace;
+
+/// Types of payloads, and a value of each.
+const TYPES: &[(&str, &str)] = &[
+    ("u8", "7"),
+    ("u32", "7"),
+    ("u64", "7"),
+    ("u128", "7"),
+    ("f64", "1.5"),
+    ("(u32, u64)", "(1, 2)"),
+    ("(u128, u8)", "(1, 2)"),
+    ("&'static str", "\"a\""),
+    ("Option<u64>", "None"),
+];
+
+const TYPES_OF_ENUMS: &str = "\
+#![cfg(test)]
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::thread;
+
+#[repr(transparent)]
+pub struct Payload<T>(UnsafeCell<T>);
+unsafe impl<T> Sync for Payload<T> {}
+unsafe impl<T> Send for Payload<T> {}
+pub enum Three<T> { No, One(T), Two }
+pub struct Beside<T> { pub byte: u8, pub part: T }
+";
+
+/// Returns the places of an enum with a payload of this type: a name, the declaration, the place and
+/// the path of the variant.
+fn places(of: &str, value: &str) -> [(&'static str, String, &'static str, &'static str); 5] {
+    let payload = format!("Payload(UnsafeCell::new({value}))");
+    let option = format!("Option<Payload<{of}>>");
+    let three = format!("Three<Payload<{of}>>");
+    let beside = format!("Beside {{ byte: 1, part: Three::One({payload}) }}");
+    [
+        (
+            "static",
+            format!("static X: {option} = Some({payload});"),
+            "X",
+            "Some",
+        ),
+        (
+            "static_of_three",
+            format!("static X: {three} = Three::One({payload});"),
+            "X",
+            "Three::One",
+        ),
+        (
+            "static_field",
+            format!("static X: Beside<{three}> = {beside};"),
+            "X.part",
+            "Three::One",
+        ),
+        (
+            "boxed",
+            format!("let x: &'static {option} = Box::leak(Box::new(Some({payload})));"),
+            "(*x)",
+            "Some",
+        ),
+        (
+            "boxed_field",
+            format!("let x: &'static Beside<{three}> = Box::leak(Box::new({beside}));"),
+            "x.part",
+            "Three::One",
+        ),
+    ]
+}
+
+/// Returns the ways to ask for the variant of an enum, and three that read the payload.
+fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 8] {
+    let other = match variant {
+        "Some" => format!("{place}.is_none()"),
+        _ => format!("matches!({place}, Three::Two) || matches!({place}, Three::No)"),
+    };
+    [
+        (
+            "if_let",
+            format!("if let {variant}(_) = {place} {{ black_box(()); }}"),
+        ),
+        (
+            "matches",
+            format!("black_box(matches!(&{place}, {variant}(_)));"),
+        ),
+        ("other", format!("black_box({other});")),
+        (
+            "match",
+            format!("match &{place} {{ {variant}(_) => black_box(1), _ => black_box(2) }};"),
+        ),
+        (
+            "reference",
+            format!("if let {variant}(payload) = &{place} {{ black_box(payload as *const _); }}"),
+        ),
+        (
+            "copy_reads",
+            format!(
+                "let copy = unsafe {{ std::ptr::read(&{place}) }}; black_box(matches!(copy, {variant}(_)));"
+            ),
+        ),
+        (
+            "comparison_reads",
+            format!(
+                "if let {variant}(payload) = &{place} {{ if unsafe {{ *payload.0.get() }} == {value} {{ black_box(()); }} }}"
+            ),
+        ),
+        (
+            "reads",
+            format!(
+                "if let {variant}(payload) = &{place} {{ black_box(unsafe {{ *payload.0.get() }}); }}"
+            ),
+        ),
+    ]
+}
+
+fn tests() -> String {
+    let mut text = TYPES_OF_ENUMS.to_owned();
+    for (number, (of, value)) in TYPES.iter().enumerate() {
+        for (name, declaration, place, variant) in places(of, value) {
+            for (how, question) in questions(place, variant, value) {
+                _ = write!(
+                    text,
+                    "\n#[test]\nfn payload_{number}_{name}_{how}() {{\n    \
+                     {declaration}\n    \
+                     let {variant}(payload) = &{place} else {{ unreachable!() }};\n    \
+                     let write = || unsafe {{ payload.0.get().write({value}) }};\n    \
+                     thread::scope(|scope| {{\n        scope.spawn(write);\n        \
+                     {question}\n    }});\n}}\n"
+                );
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_variant_of_an_enum_is_read_without_its_payload() {
+    let workspace = Workspace::with_library(&tests());
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let verdicts = run.verdicts();
+    assert_eq!(verdicts.len(), TYPES.len() * 40);
+    for verdict in verdicts {
+        let test = verdict["test"].as_str().expect("it has a name");
+        let reads = test.ends_with("_reads");
+        assert_eq!(verdict["kind"] == "race", reads, "{test}: {verdict}");
+    }
+}
