@@ -2,8 +2,8 @@
 //! over its schedules, and the shims in place of `std`'s concurrency.
 //!
 //! The folders, from the ground up: `base` (system calls, the engine's memory),
-//! `platform` (how tasks run), `search` (strategies), `execution` (tasks, objects,
-//! events), `monitor` (the kinds of failure), `shim` (mirrors of `std`'s modules),
+//! `platform` (how tasks run), `search` (strategies), `memory` (memory models),
+//! `execution` (tasks, objects, events), `monitor` (the kinds of failure), `shim` (mirrors of `std`'s modules),
 //! `interpose` (C functions in place of libc's), and `harness` (the exploration of one
 //! test).
 
@@ -60,6 +60,7 @@ mod base;
 pub mod execution;
 pub mod harness;
 mod interpose;
+mod memory;
 mod monitor;
 mod platform;
 mod search;

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::value_parser::ValueParser;
 use crate::config::{
-    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
-    Timing, parse_duration, parse_number, parse_positive, parse_work,
+    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy,
+    Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
 /// The options of the exploration.
@@ -42,7 +42,7 @@ pub(crate) struct ExploreArgs {
     /// Seed of random choices [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_number::<u64>)]
     pub seed: Option<u64>,
-    /// Memory model: sc [default: sc]
+    /// Memory model of atomics: sc (interleavings), tso (x86) or c11 (the language) [default: sc]
     #[arg(long, value_name = "MODEL", value_parser = ValueParser::<Memory>::of(Memory::NAMES), hide_possible_values = true)]
     pub memory: Option<Memory>,
     /// Plain memory: ignore, watch (lines that race become scheduling points) or preempt [default: watch]
@@ -54,6 +54,9 @@ pub(crate) struct ExploreArgs {
     /// Whether a loop that waits without yielding is a failure: deny, warn or allow [default: warn]
     #[arg(long, value_name = "LEVEL", value_parser = ValueParser::<Spins>::of(Spins::NAMES), hide_possible_values = true)]
     pub spins: Option<Spins>,
+    /// Whether to report loads that could read older stores in C11, in runs with --memory sc: warn or allow [default: allow]
+    #[arg(long, value_name = "LEVEL", value_parser = ValueParser::<StaleLoads>::of(StaleLoads::NAMES), hide_possible_values = true)]
+    pub stale_loads: Option<StaleLoads>,
     /// How the state before each execution is restored: image, tls or fork [default: image]
     #[arg(long, value_name = "HOW", value_parser = ValueParser::<Isolate>::of(Isolate::NAMES), hide_possible_values = true)]
     pub isolate: Option<Isolate>,
@@ -108,6 +111,7 @@ impl ExploreArgs {
             memory_accesses: self.memory_accesses,
             races: self.races,
             spins: self.spins,
+            stale_loads: self.stale_loads,
             isolate: self.isolate,
             backend: self.backend,
             timers: self.timers,

@@ -76,9 +76,8 @@ fn exploration_flags_are_the_topmost_layer() {
 }
 
 #[test]
-fn what_is_not_available_yet_says_so() {
-    let text = refusal("test --memory tso");
-    assert!(text.contains("is not available yet"), "{text}");
+fn the_nearest_name_of_a_value_is_proposed() {
+    assert!(refusal("test --memory c1").contains("did you mean `c11`?"));
     assert!(refusal("test --strategy icbb").contains("did you mean `icb`?"));
 }
 

@@ -7,8 +7,8 @@ use toml_edit::Value;
 
 use super::layer::Layer;
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers, Timing,
-    parse_duration, parse_number, parse_positive, parse_work,
+    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy, Timers,
+    Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 use crate::suggest;
 
@@ -46,6 +46,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("memory-accesses", Kind::Name(MemoryAccesses::NAMES)),
     ("races", Kind::Name(Races::NAMES)),
     ("spins", Kind::Name(Spins::NAMES)),
+    ("stale-loads", Kind::Name(StaleLoads::NAMES)),
     ("isolate", Kind::Name(Isolate::NAMES)),
     ("backend", Kind::Name(Backend::NAMES)),
     ("timers", Kind::Name(Timers::NAMES)),
@@ -87,6 +88,7 @@ impl Layer {
             "memory-accesses" => self.memory_accesses = Some(text.parse()?),
             "races" => self.races = Some(text.parse()?),
             "spins" => self.spins = Some(text.parse()?),
+            "stale-loads" => self.stale_loads = Some(text.parse()?),
             "isolate" => self.isolate = Some(text.parse()?),
             "backend" => self.backend = Some(text.parse()?),
             "timers" => self.timers = Some(text.parse()?),
@@ -125,6 +127,7 @@ impl Layer {
             "memory-accesses" => of(self.memory_accesses.as_ref()),
             "races" => of(self.races.as_ref()),
             "spins" => of(self.spins.as_ref()),
+            "stale-loads" => of(self.stale_loads.as_ref()),
             "isolate" => of(self.isolate.as_ref()),
             "backend" => of(self.backend.as_ref()),
             "timers" => of(self.timers.as_ref()),

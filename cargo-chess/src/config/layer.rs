@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers, Timing,
+    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy, Timers,
+    Timing,
 };
 
 /// The default budget of a test: two to three seconds of a usual machine.
@@ -42,6 +43,8 @@ pub(crate) struct Exploration {
     pub races: Races,
     /// The level for loops that wait without yielding, except in packages with their own level.
     pub spins: Spins,
+    /// Whether operations are reported that a weaker memory model would change.
+    pub stale_loads: StaleLoads,
     /// The way in which executions are kept apart.
     pub isolate: Isolate,
     /// The stacks or threads on which tasks run.
@@ -81,6 +84,7 @@ pub(crate) struct Layer {
     pub memory_accesses: Option<MemoryAccesses>,
     pub races: Option<Races>,
     pub spins: Option<Spins>,
+    pub stale_loads: Option<StaleLoads>,
     pub isolate: Option<Isolate>,
     pub backend: Option<Backend>,
     pub timers: Option<Timers>,
@@ -111,6 +115,7 @@ impl Layer {
             memory_accesses: over.memory_accesses.or(self.memory_accesses),
             races: over.races.or(self.races),
             spins: over.spins.or(self.spins),
+            stale_loads: over.stale_loads.or(self.stale_loads),
             isolate: over.isolate.or(self.isolate),
             backend: over.backend.or(self.backend),
             timers: over.timers.or(self.timers),
@@ -152,6 +157,7 @@ impl Layer {
             memory_accesses: self.memory_accesses.unwrap_or(base.memory_accesses),
             races: self.races.unwrap_or(base.races),
             spins: self.spins.unwrap_or(base.spins),
+            stale_loads: self.stale_loads.unwrap_or(base.stale_loads),
             isolate: self.isolate.unwrap_or(base.isolate),
             backend: self.backend.unwrap_or(base.backend),
             timers: self.timers.unwrap_or(base.timers),
@@ -201,6 +207,7 @@ impl Default for Exploration {
             memory_accesses: MemoryAccesses::Watch,
             races: Races::Deny,
             spins: Spins::Warn,
+            stale_loads: StaleLoads::Allow,
             isolate: Isolate::Image,
             backend: Backend::Fibers,
             timers: Timers::LastThenAny,

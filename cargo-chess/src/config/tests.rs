@@ -122,8 +122,8 @@ fn a_bad_variable_is_named() {
         "environment variable CHESS_EXPLORE_PREEMPTION: there is no option `preemption`; did you mean `preemptions`?"
     );
     assert_eq!(
-        error("CHESS_EXPLORE_MEMORY", "tso"),
-        "environment variable CHESS_EXPLORE_MEMORY: `tso` is not available yet as a value of `memory`; the values are: sc"
+        error("CHESS_EXPLORE_MEMORY", "c1"),
+        "environment variable CHESS_EXPLORE_MEMORY: `c1` is not a value of `memory` (did you mean `c11`?); the values are: sc, tso, c11"
     );
 }
 
@@ -159,7 +159,7 @@ fn each_mistake_in_the_file_names_its_place_and_the_nearest_valid_name() {
         "[explore]\nschedules = 0\n",
         "[explore]\nstrategy = [\"icbb\"]\n",
         "[explore]\nstrategy = [1]\n",
-        "[explore]\nmemory = \"tso\"\n",
+        "[explore]\nmemory = \"c1\"\n",
         "[explore]\ntime = \"5 parsecs\"\n",
         "[explore]\nkeep-going = 1\n",
         "explore = 3\n",

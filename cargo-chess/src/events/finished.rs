@@ -45,8 +45,13 @@ pub(crate) struct TestFinished {
     pub max_steps_in_execution: u64,
     /// The highest number of tasks of one execution.
     pub threads: u32,
-    /// Preemptions of the reported schedule: the lowest number that the search has found.
+    /// Preemptions of the reported schedule: the lowest number that the search has found. Late
+    /// effects count as preemptions.
     pub preemptions: Option<u32>,
+    /// The late effects among them, under a weak memory model: loads of older stores than the
+    /// newest, and stores that take their place before newer ones.
+    #[serde(default)]
+    pub late_effects: Option<u32>,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
     /// The largest number of delays with which every schedule was run. A delay lets a task run out
@@ -262,6 +267,10 @@ pub(crate) struct Minimised {
     pub to: Size,
     /// Whether no schedule with fewer preemptions leads to this failure, for certain.
     pub fewest_preemptions: bool,
+    /// Whether the failure needs a weak memory model: no schedule without late effects, with up to
+    /// this number of preemptions, leads to it, for certain.
+    #[serde(default)]
+    pub weak: bool,
 }
 
 /// The size of an execution, in the order of importance.
@@ -269,6 +278,9 @@ pub(crate) struct Minimised {
 pub(crate) struct Size {
     /// Preemptions, and other choices of the same cost.
     pub preemptions: u32,
+    /// The late effects among these choices.
+    #[serde(default)]
+    pub late_effects: u32,
     /// The number of switches to another task.
     pub switches: u64,
     /// Steps of all tasks.
@@ -349,6 +361,9 @@ pub(crate) struct OtherFailure {
     pub location: Option<Location>,
     /// Preemptions of its schedule: the lowest number that the search has found.
     pub preemptions: Option<u32>,
+    /// The late effects among them.
+    #[serde(default)]
+    pub late_effects: Option<u32>,
     /// The number of early timeouts in its schedule.
     #[serde(default)]
     pub early: u32,

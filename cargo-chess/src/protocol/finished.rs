@@ -79,6 +79,9 @@ pub(crate) struct Finished {
     /// Preemptions of the reported schedule.
     #[serde(default)]
     pub preemptions: Option<u32>,
+    /// The late effects among them.
+    #[serde(default)]
+    pub late_effects: Option<u32>,
     /// The largest preemption bound that was finished.
     #[serde(default)]
     pub bound_completed: Option<u32>,
@@ -138,6 +141,12 @@ pub(crate) struct Finished {
     /// Loops that wait without yielding, and only warn.
     #[serde(default)]
     pub spins: Vec<Spin>,
+    /// Operations that could have late effects under the language's memory model.
+    #[serde(default)]
+    pub stale_loads: Vec<StaleLoad>,
+    /// Whether there may be others.
+    #[serde(default)]
+    pub unclear_loads: bool,
     /// Source files of code under the policy `atomic` that synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
@@ -242,6 +251,7 @@ impl Finished {
             threads: 0,
             one_thread_runtime: None,
             preemptions: None,
+            late_effects: None,
             bound_completed: None,
             delays_completed: None,
             milestones: Vec::new(),
@@ -257,6 +267,8 @@ impl Finished {
             intended: Vec::new(),
             warnings: Vec::new(),
             spins: Vec::new(),
+            stale_loads: Vec::new(),
+            unclear_loads: false,
             atomic: Vec::new(),
             racing: Vec::new(),
             outside: Vec::new(),
@@ -368,6 +380,7 @@ impl Finished {
             max_steps_in_execution: self.max_steps_in_execution,
             threads: self.threads,
             preemptions: self.preemptions,
+            late_effects: self.late_effects,
             bound_completed: reach.bound_completed,
             delays_completed: reach.delays_completed,
             complete: reach.complete,
@@ -441,6 +454,36 @@ impl TimersLast {
     }
 }
 
+/// An operation that could have a late effect under the language's memory model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct StaleLoad {
+    /// The operation.
+    pub operation: String,
+    /// Its place.
+    pub location: Location,
+    /// The place of the store that it could miss.
+    pub newer: Option<Location>,
+}
+
+impl StaleLoad {
+    /// The warning; `package` is that of the line, if it is a dependency.
+    pub(crate) fn warning(&self, package: Option<&str>) -> String {
+        let place =
+            |location: &Location| format!("{}:{}", source_path(&location.file), location.line);
+        let whose = package.map_or_else(String::new, |package| format!(" of {package}"));
+        let newer = self.newer.as_ref().map_or_else(
+            || "a store that ran before".to_owned(),
+            |newer| format!("the store at {}, though that ran before", place(newer)),
+        );
+        format!(
+            "{}{whose}: in the language's memory model, `{}` could take effect before {newer}; \
+             --memory c11 explores such executions",
+            place(&self.location),
+            self.operation
+        )
+    }
+}
+
 /// A loop that waits without yielding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Spin {
@@ -485,6 +528,9 @@ pub(crate) struct Other {
     pub location: Option<Location>,
     /// Preemptions of its schedule.
     pub preemptions: Option<u32>,
+    /// The late effects among them.
+    #[serde(default)]
+    pub late_effects: Option<u32>,
     /// Its schedule.
     pub decisions: String,
     /// The lines whose accesses to plain memory were scheduling points of it.
@@ -508,6 +554,7 @@ impl Other {
             message: self.message.clone(),
             location: self.location.clone(),
             preemptions: self.preemptions,
+            late_effects: self.late_effects,
             early: self.early,
             schedule: None,
         }

@@ -13,6 +13,8 @@ struct Data {
     task: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     outcome: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    event: Option<u32>,
 }
 
 #[expect(
@@ -26,6 +28,7 @@ pub(super) fn serialize<S: Serializer>(note: &Option<Note>, to: S) -> Result<S::
             kind: note.kind()?,
             task: note.woken().map(|task| task.0),
             outcome: note.drawn(),
+            event: note.overtaken(),
         })
     });
     data.serialize(to)
@@ -33,5 +36,6 @@ pub(super) fn serialize<S: Serializer>(note: &Option<Note>, to: S) -> Result<S::
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Note>, D::Error> {
     let data = Option::<Data>::deserialize(from)?;
-    Ok(data.map(|it| Note::of(it.kind, it.task.or(it.outcome).unwrap_or(0))))
+    let number = |it: &Data| it.task.or(it.outcome).or(it.event).unwrap_or(0);
+    Ok(data.map(|it| Note::of(it.kind, number(&it))))
 }

@@ -5,6 +5,7 @@ use camino::Utf8Path;
 use super::early_timeouts;
 use super::explanation::explaining_calls;
 use super::interleaving::{Table, interleaving};
+use super::late_effects;
 use super::names::Names;
 use super::panics;
 use super::snippet::snippet;
@@ -46,9 +47,14 @@ pub(super) fn failure(
         report += &execution(test, finished, style);
         report.push('\n');
     }
-    if let Some(text) = test.minimised.as_ref().and_then(shrunk) {
-        report += &status(NOTE, "Shrunk", text);
-        report.push('\n');
+    let minimised = test.minimised.as_ref();
+    let shrunk = minimised.and_then(shrunk);
+    let notes = [("Shrunk", shrunk), ("Weak", minimised.and_then(weak))];
+    for (what, text) in notes {
+        if let Some(text) = text {
+            report += &status(NOTE, what, text);
+            report.push('\n');
+        }
     }
     report += &printed(detail);
     if let (Some(path), true) = (&test.schedule, style.saved) {
@@ -91,8 +97,10 @@ pub(super) fn heading(
         (Outcome::Timeout, None) => "timeout".to_owned(),
         (_, None) => "failure".to_owned(),
     };
+    let is_weak = test.minimised.as_ref().is_some_and(|it| it.weak);
+    let weak = if is_weak { " (weak memory)" } else { "" };
     let mut report = format!(
-        "{}{} {}\n\n",
+        "{}{weak}{} {}\n\n",
         styled(BAD, &kind),
         styled(BOLD, ":"),
         styled(BOLD, test.id())
@@ -113,7 +121,12 @@ pub(super) fn heading(
         (Some(message), Some(Kind::Panic)) => indented(message, "    "),
         (Some(message), _) => wrap(&grouped(message), "    ", width),
     };
-    let avoidable = [early_timeouts::sentence, spurious::sentence].map(|of| of(finished, &names));
+    let avoidable = [
+        early_timeouts::sentence,
+        spurious::sentence,
+        late_effects::sentence,
+    ]
+    .map(|of| of(finished, &names));
     let avoidable: String = avoidable
         .iter()
         .flatten()
@@ -143,6 +156,11 @@ fn shrunk(minimised: &Minimised) -> Option<String> {
     let Minimised { from, to, .. } = minimised;
     let sizes = [
         (from.preemptions.into(), to.preemptions.into(), "preemption"),
+        (
+            from.late_effects.into(),
+            to.late_effects.into(),
+            "late effect",
+        ),
         (from.switches, to.switches, "switch"),
         (from.steps, to.steps, "step"),
     ];
@@ -156,6 +174,14 @@ fn shrunk(minimised: &Minimised) -> Option<String> {
         thousands(to),
         plural(minimised.executions, "execution")
     ))
+}
+
+/// The certainty that the failure needs a weak memory model.
+fn weak(minimised: &Minimised) -> Option<String> {
+    let bound = plural(minimised.to.preemptions.into(), "preemption");
+    minimised.weak.then(|| {
+        format!("without stale loads and late stores, no schedule with up to {bound} fails so")
+    })
 }
 
 /// The other failures of the test, in short.
@@ -177,7 +203,12 @@ fn other(failure: &OtherFailure, style: Style) -> String {
         format!(" at {}:{line}:{column}", source_path(file))
     });
     let preemptions = failure.preemptions.map_or_else(String::new, |n| {
-        format!(" ({})", plural(n.into(), "preemption"))
+        let late = failure.late_effects.unwrap_or(0);
+        let rest = plural(n.saturating_sub(late).into(), "preemption");
+        match late {
+            0 => format!(" ({rest})"),
+            late => format!(" ({rest}, {})", plural(late.into(), "late effect")),
+        }
     });
     let message = failure.message.as_deref().unwrap_or_default();
     let message = match failure.kind {
@@ -211,9 +242,8 @@ pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) 
         "failing execution"
     };
     let steps = plural(finished.events.len() as u64, "event");
-    let preemptions = test.preemptions.map_or_else(String::new, |n| {
-        format!(", {}", plural(n.into(), "preemption"))
-    });
+    let cost = |n| format!(", {}", late_effects::cost(n, finished));
+    let preemptions = test.preemptions.map_or_else(String::new, cost);
     let heading = styled(BOLD, format!("The {what} ({steps}{preemptions}):"));
     let names = Names::new(&finished.tasks);
     format!("  {heading}\n{}", interleaving(finished, &names, table))

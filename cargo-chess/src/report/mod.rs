@@ -13,6 +13,7 @@ mod interleaving;
 mod json;
 mod junit;
 mod last_run;
+mod late_effects;
 mod layout;
 mod live;
 mod live_trace;

@@ -175,6 +175,7 @@ pub(crate) fn many_failures() -> Finished {
         message: finished.message,
         location: finished.location,
         preemptions: finished.preemptions,
+        late_effects: None,
         points: vec![],
         forgives_races: false,
         decisions: finished.decisions.expect("a failure has a schedule"),

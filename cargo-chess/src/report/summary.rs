@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::Detail;
+use crate::config::{Memory, StaleLoads};
 use crate::events::{self, Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
 use crate::text::{plural, thousands, units};
@@ -27,7 +28,56 @@ enum Reach {
 }
 
 /// The common results of tests that share one sentence.
-type Group = (Reach, Option<Reach>, Vec<String>);
+type Group = (Executions, Reach, Option<Reach>, Vec<String>);
+
+/// The executions that a search explores.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Executions {
+    memory: Memory,
+    /// In the explored executions, C11 allows no operation a late effect.
+    are_all_of_c11: bool,
+}
+
+/// The executions of a complete search and a restriction of its memory model, in words.
+fn all_executions(executions: Executions) -> (&'static str, &'static str) {
+    match executions.memory {
+        Memory::Sc => (
+            "every interleaving of the synchronization operations",
+            of_interleavings(executions),
+        ),
+        Memory::Tso => (
+            "every execution of the synchronization operations that x86's memory model (TSO) allows",
+            "of the atomics as they are written",
+        ),
+        Memory::C11 => (
+            "every execution of the synchronization operations that the language's memory model \
+             (C11) allows",
+            "without load buffering",
+        ),
+    }
+}
+
+/// The memory model of a search over interleavings, in words.
+fn of_interleavings(executions: Executions) -> &'static str {
+    if executions.are_all_of_c11 {
+        "sequentially consistent, and the language's memory model (C11) allows no others"
+    } else {
+        "sequentially consistent"
+    }
+}
+
+/// The cost of the bugs that a finished bound leaves, and the alternatives to that cost, in words.
+fn beyond(memory: Memory, bound: u32) -> (String, &'static str) {
+    let more = u64::from(bound) + 1;
+    match memory {
+        Memory::Sc => (plural(more, "preemption"), "or a weak memory order, "),
+        Memory::Tso => (
+            format!("{} or stale loads", plural(more, "preemption")),
+            "or an order that x86 does not have, ",
+        ),
+        Memory::C11 => (format!("{} or stale loads", plural(more, "preemption")), ""),
+    }
+}
 
 impl Reach {
     /// The reach of schedules of several threads.
@@ -40,22 +90,22 @@ impl Reach {
         }
     }
 
-    fn words(&self) -> String {
+    fn words(&self, executions: Executions) -> String {
+        let (all, of) = all_executions(executions);
         match self {
-            Self::Complete => "every interleaving of the synchronization operations was explored \
-                               (sequentially consistent; plain memory accesses are not scheduling \
-                               points)"
-                .to_owned(),
+            Self::Complete => format!(
+                "{all} was explored ({of}; plain memory accesses are not scheduling points)"
+            ),
             Self::OneThread => {
                 "one thread; all outcomes of its timeouts, random draws and spurious \
                                 events were explored"
                     .to_owned()
             }
             Self::Nothing(words) => words.clone(),
-            Self::Bound(Reverse(bound)) => format!(
-                "every remaining bug needs at least {}, or a weak memory order, or a data race",
-                plural(u64::from(*bound) + 1, "preemption")
-            ),
+            Self::Bound(Reverse(bound)) => {
+                let (more, or) = beyond(executions.memory, *bound);
+                format!("every remaining bug needs at least {more}, {or}or a data race")
+            }
             Self::Delays(Reverse(delays)) => format!(
                 "every remaining bug needs at least {} (a delay skips the next task), or a weak \
                  memory order, or a data race",
@@ -70,7 +120,11 @@ impl Reach {
     }
 
     /// The words for the schedules without early timeouts. `all` is the result for all schedules.
-    fn words_of_last(&self, all: &Self) -> String {
+    fn words_of_last(&self, all: &Self, executions: Executions) -> String {
+        let (all_of_them, of) = match executions.memory {
+            Memory::Sc => ("every interleaving", of_interleavings(executions)),
+            _ => all_executions(executions),
+        };
         let early = match all {
             Self::Bound(Reverse(bound)) => format!(
                 "early timeouts were explored up to {}",
@@ -83,21 +137,25 @@ impl Reach {
             _ => "nothing is guaranteed for early timeouts".to_owned(),
         };
         match self {
-            Self::Complete => format!(
-                "every interleaving without early timeouts was explored (sequentially consistent; \
-                 plain memory accesses are not scheduling points); {early}"
-            ),
-            Self::Bound(Reverse(bound)) => format!(
-                "every remaining bug needs at least {}, or an early timeout, or a weak memory \
-                 order, or a data race; {early}",
-                plural(u64::from(*bound) + 1, "preemption")
-            ),
+            Self::Complete => {
+                format!(
+                    "{all_of_them} without early timeouts was explored ({of}; plain memory accesses \
+                     are not scheduling points); {early}"
+                )
+            }
+            Self::Bound(Reverse(bound)) => {
+                let (more, or) = beyond(executions.memory, *bound);
+                format!(
+                    "every remaining bug needs at least {more}, or an early timeout, {or}or a data \
+                     race; {early}"
+                )
+            }
             Self::Delays(Reverse(delays)) => format!(
                 "every remaining bug needs at least {} (a delay skips the next task), or an early \
                  timeout, or a weak memory order, or a data race; {early}",
                 plural(u64::from(*delays) + 1, "delay")
             ),
-            _ => self.words(),
+            _ => self.words(executions),
         }
     }
 }
@@ -110,9 +168,10 @@ fn reach_of_bound(test: &TestFinished) -> events::Reach {
 /// The explored parts of the tests without a failure.
 #[derive(Default)]
 pub(super) struct Guarantee {
-    /// Numbers of tests by their reach, by that of the schedules without early timeouts where
+    /// Numbers of tests by their memory model, their reach, that of the schedules without early
+    /// timeouts where
     /// that is another one, and by the packages into which calls were single steps.
-    groups: BTreeMap<(Reach, Option<Reach>, Vec<String>), u64>,
+    groups: BTreeMap<Group, u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,
     /// The limits that options set on the exploration of some test.
@@ -165,16 +224,27 @@ impl Guarantee {
                 Vec::new()
             }
         };
-        *self.groups.entry((reach, last, atomic)).or_default() += 1;
+        let finished = &detail.finished;
+        let executions = Executions {
+            memory: detail.exploration.memory,
+            are_all_of_c11: detail.exploration.stale_loads == StaleLoads::Warn
+                && finished.stale_loads.is_empty()
+                && !finished.unclear_loads
+                // The monitor does not see the atomics of code outside of control.
+                && test.outside.is_empty(),
+        };
+        let group = (executions, reach, last, atomic);
+        *self.groups.entry(group).or_default() += 1;
         is_short
     }
 
     /// The sentences, each on its own line.
     pub(super) fn sentences(&self) -> Vec<String> {
-        let sentence = |((reach, last, atomic), count): (&Group, &u64)| {
-            let what = last
-                .as_ref()
-                .map_or_else(|| reach.words(), |last| last.words_of_last(reach));
+        let sentence = |((executions, reach, last, atomic), count): (&Group, &u64)| {
+            let what = last.as_ref().map_or_else(
+                || reach.words(*executions),
+                |last| last.words_of_last(reach, *executions),
+            );
             let steps = match single_steps(atomic) {
                 _ if atomic.is_empty() => String::new(),
                 steps if atomic == &[STD] => format!(", taking {steps}"),

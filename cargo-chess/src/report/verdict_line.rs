@@ -1,6 +1,7 @@
 //! The line of a test: outcome, name, explored part, time; and the statistics of `-v`.
 
 use super::early_timeouts;
+use super::late_effects;
 use super::summary::{reached, single_steps};
 use crate::analysis::Detail;
 use crate::events::{Outcome, RegressionOutcome, RegressionRun, TestFinished};
@@ -87,10 +88,8 @@ fn found(test: &TestFinished, detail: &Detail) -> String {
         (_, 0) => "no schedule".to_owned(),
         (_, n) => format!("schedule {}", thousands(n)),
     };
-    let preemptions = test.preemptions.map_or_else(String::new, |n| {
-        format!(", {}", plural(n.into(), "preemption"))
-    });
-    schedules + &preemptions
+    let cost = |n| format!(", {}", late_effects::cost(n, &detail.finished));
+    schedules + &test.preemptions.map_or_else(String::new, cost)
 }
 
 /// `0.41s`

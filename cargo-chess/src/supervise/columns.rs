@@ -82,7 +82,9 @@ impl MarkedSources {
         let held = finished.blocked.iter_mut().map(|it| &mut it.held_at);
         let locations = others.chain(held).chain([&mut finished.location]);
         let spins = finished.spins.iter_mut().map(|spin| &mut spin.location);
-        for location in locations.flatten().chain(spins) {
+        let stale = finished.stale_loads.iter_mut();
+        let stale = stale.flat_map(|it| it.newer.iter_mut().chain([&mut it.location]));
+        for location in locations.flatten().chain(spins).chain(stale) {
             place(&location.file, &mut location.line, &mut location.column);
         }
         for panic in &mut finished.panics {

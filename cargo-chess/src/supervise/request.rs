@@ -58,6 +58,8 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     if words::are_scrambled() {
         line("words", &"scrambled");
     }
+    line("memory", &exploration.memory);
+    line("stale-loads", &exploration.stale_loads);
     line("memory-accesses", &exploration.memory_accesses);
     line("races", &exploration.races);
     line("spins", &exploration.spins);
@@ -151,6 +153,8 @@ mod tests {
         time-ms=60000
         max-steps=20000
         seed=0
+        memory=sc
+        stale-loads=allow
         memory-accesses=watch
         races=deny
         spins=warn

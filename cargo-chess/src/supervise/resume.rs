@@ -499,6 +499,7 @@ mod tests {
             message: None,
             location: None,
             preemptions: None,
+            late_effects: None,
             points: vec![],
             forgives_races: false,
             decisions: String::new(),

@@ -406,7 +406,12 @@ impl Run<'_> {
             let package = self.inputs.plan.dependency_of(file, generated);
             spin.warning(package.as_deref())
         });
-        event.warnings.extend(spins);
+        let stale = finished.stale_loads.iter().map(|stale| {
+            let file = &stale.location.file;
+            let package = self.inputs.plan.dependency_of(file, generated);
+            stale.warning(package.as_deref())
+        });
+        event.warnings.extend(spins.chain(stale));
         event.racing = self
             .inputs
             .plan

@@ -45,6 +45,7 @@ impl<'a> Saving<'a> {
             message: finished.message.clone(),
             location: finished.location.clone(),
             preemptions: finished.preemptions,
+            late_effects: finished.late_effects,
             decisions: decisions.clone(),
             points: finished.points.clone(),
             timers: finished.timers.clone(),

@@ -1,7 +1,9 @@
 //! The foundation of the runtime: system calls, the engine's memory, random numbers,
 //! and saved bytes.
 
+pub(crate) mod address_table;
 pub(crate) mod checkpoint;
+pub(crate) mod clock;
 pub(crate) mod codec;
 pub(crate) mod fingerprint;
 pub(crate) mod loaded_objects;

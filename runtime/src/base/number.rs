@@ -123,6 +123,7 @@ pub(crate) const PWRITEV: usize = 296;
 pub(crate) const RT_TGSIGQUEUEINFO: usize = 297;
 pub(crate) const RENAMEAT2: usize = 316;
 pub(crate) const GETRANDOM: usize = 318;
+pub(crate) const MEMBARRIER: usize = 324;
 pub(crate) const COPY_FILE_RANGE: usize = 326;
 pub(crate) const STATX: usize = 332;
 pub(crate) const PIDFD_OPEN: usize = 434;

@@ -12,7 +12,7 @@ use super::task::State;
 use super::{Effect, Note, mark};
 use crate::platform::heap;
 use crate::platform::heap::Block;
-use crate::search::ObjectId;
+use crate::search::{ObjectId, Outcomes};
 
 /// The maximum number of addresses read by tasks that are remembered.
 const SEEN: usize = 256;
@@ -82,7 +82,7 @@ impl Execution {
             offered[count] = place;
             count += 1;
         }
-        let outcome = self.choose_outcome(count as u32 + 1, true) as usize;
+        let outcome = self.choose_outcome(count as u32 + 1, Outcomes::Spurious) as usize;
         let place = outcome.checked_sub(1)?;
         self.running().note = Note::REUSED;
         Some(self.reuse.kept.remove(offered[place]).0)

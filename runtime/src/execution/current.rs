@@ -2,6 +2,8 @@
 
 use super::TaskId;
 use super::state::{Execution, execution};
+use super::task::{State, Task};
+use crate::base::memory::{EngineVec, engine_vec};
 
 use core::cell::Cell;
 
@@ -30,6 +32,19 @@ pub(crate) fn running() -> Option<*mut Execution> {
 #[inline]
 pub fn current() -> TaskId {
     TaskId(TASK.get().wrapping_sub(1))
+}
+
+/// The tasks that have not ended.
+pub(crate) fn unfinished_tasks() -> EngineVec<TaskId> {
+    let mut tasks = engine_vec();
+    if let Some(execution) = running() {
+        // SAFETY: see `running`.
+        let execution = unsafe { &*execution };
+        let unfinished =
+            |(id, task): (TaskId, &Task)| (task.state != State::Finished).then_some(id);
+        tasks.extend(execution.live_tasks().filter_map(unfinished));
+    }
+    tasks
 }
 
 /// Makes the calling thread an ordinary one.

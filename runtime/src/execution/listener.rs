@@ -40,6 +40,12 @@ pub(crate) trait Listener: Sync {
         let _ = execution;
     }
 
+    /// The next operation of the current task takes effect before the store of the event
+    /// `overtaken`.
+    fn late_effect(&self, execution: &Execution, overtaken: u32) {
+        let _ = (execution, overtaken);
+    }
+
     /// The current task is about to be switched out for `next`.
     fn switches(&self, execution: &Execution, next: TaskId) {
         let _ = (execution, next);
@@ -99,6 +105,14 @@ impl Execution {
         }
     }
 
+    /// The next operation of the current task has a late effect.
+    #[cold]
+    pub(super) fn report_late_effect(&self, overtaken: u32) {
+        for listener in self.listeners {
+            listener.late_effect(self, overtaken);
+        }
+    }
+
     /// The current task gives way to `next`, in an execution on ordinary threads.
     #[cold]
     pub(super) fn report_switch(&self, next: TaskId) {
@@ -112,7 +126,7 @@ impl Execution {
     pub(super) fn report_task_end(&self, step: Step) {
         match step {
             Step::Switch(next) => self.report_switch(next),
-            Step::Continue | Step::End => self.report_end(),
+            Step::Continue | Step::Spin | Step::End => self.report_end(),
         }
     }
 

@@ -109,7 +109,7 @@ impl Execution {
         }
         match arrival {
             Arrival::Point => self.decide(false),
-            Arrival::Spin => self.spin_step(),
+            Arrival::Spin => self.arrive_again(),
             Arrival::Inside => self.inside_step(),
         }
     }

@@ -13,7 +13,6 @@ use super::task::{State, Wait};
 use super::terms::{Step, Wake};
 use super::{Effect, TaskId};
 use crate::base::fingerprint::mix;
-use crate::platform::context;
 use crate::platform::image::image;
 use crate::platform::stack_pool::pool;
 use crate::search::{ObjectId, TraceStep};
@@ -60,7 +59,7 @@ impl Execution {
         }
         task.watches = false;
         task.retries = false;
-        task.spin.progress();
+        task.spin.goes_on();
     }
 
     /// Begins the next iteration of the current task, which yielded.
@@ -133,15 +132,5 @@ impl Execution {
         state.map_or(0, |(locals, memory)| {
             mix(locals, memory).clamp(1, UNCLEAN - 1)
         })
-    }
-
-    /// [`Self::state_above`] the caller's frame. The gaps of this frame may differ each time, so
-    /// equal states are recognised less often than by [`super::yield_now`].
-    #[cold]
-    pub(super) fn state_here(&self) -> u64 {
-        extern "C" fn above(execution: &Execution, stack_pointer: usize) -> u64 {
-            execution.state_above(stack_pointer)
-        }
-        context::with_registers(self, above)
     }
 }

@@ -22,6 +22,7 @@ mod file_use;
 pub(crate) mod files;
 mod free_blocks;
 pub(crate) mod futex;
+mod late_effect;
 mod listener;
 mod lock;
 mod loop_iteration;
@@ -65,8 +66,8 @@ pub use address_reuse::read_pointer;
 pub(crate) use address_reuse::reused;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
-pub(crate) use current::running;
 pub use current::{active, current};
+pub(crate) use current::{running, unfinished_tasks};
 pub(crate) use dead_frames::DeadFrame;
 pub(crate) use descriptor_calls::{
     after_call, await_descriptors, before_call, descriptors_changed, wake_all_awaiting,
@@ -76,6 +77,7 @@ pub(crate) use detached::{Detached, detached, forget_task};
 pub(crate) use endless::Known;
 pub(crate) use event::{Early, Event};
 pub use files::end_scope;
+pub(crate) use late_effect::{choose_store, place, reads_version, version_of, view};
 pub(crate) use listener::{Listener, Panic, ThreadWork};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};

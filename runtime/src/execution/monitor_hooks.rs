@@ -128,6 +128,9 @@ pub(crate) trait MonitorHooks {
     /// See [`MonitorHooks::pause`].
     fn resume(paused: &Self::Paused);
 
+    /// Time passes, because every task waits.
+    fn time_passes();
+
     /// `next` runs after `task`.
     fn switched(task: TaskId, next: TaskId);
 

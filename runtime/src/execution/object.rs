@@ -5,6 +5,7 @@
 
 use super::TaskId;
 use super::terms::Site;
+use crate::base::address_table::AddressTable;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;
@@ -46,28 +47,17 @@ pub(crate) struct Object {
     is_doubtful: bool,
 }
 
-#[derive(Clone, Copy)]
-struct Slot {
-    address: usize,
-    generation: u32,
-    object: ObjectId,
-}
-
 /// The objects of one execution.
 pub(crate) struct ObjectTable {
-    slots: EngineVec<Slot>,
+    numbers: AddressTable,
     objects: EngineVec<Object>,
-    generation: u32,
 }
-
-const FIRST_SIZE: usize = 256;
 
 impl ObjectTable {
     pub(crate) const fn new() -> Self {
         Self {
-            slots: engine_vec(),
+            numbers: AddressTable::new(),
             objects: engine_vec(),
-            generation: 0,
         }
     }
 
@@ -75,58 +65,28 @@ impl ObjectTable {
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.objects.clear();
-        self.generation = self.generation.wrapping_add(1);
-        if self.generation == 0 {
-            self.slots.clear();
-            self.generation = 1;
-        }
-        if self.slots.is_empty() {
-            self.grow(FIRST_SIZE);
-        }
+        self.numbers.clear();
     }
 
     /// The object at `address`. `history` is the history of the calling task, and identifies the
     /// object if this is its first use.
     #[inline]
     pub(crate) fn at(&mut self, address: usize, history: u64) -> ObjectId {
-        let mask = self.slots.len() - 1;
-        let mut at = Self::start(address) & mask;
-        loop {
-            let slot = &self.slots[at];
-            if slot.generation != self.generation {
-                return self.add(at, address, mix(history, address as u64 & 15));
-            }
-            if slot.address == address {
-                return slot.object;
-            }
-            at = (at + 1) & mask;
+        let count = self.objects.len();
+        let object = self.numbers.at(address, count as u32);
+        if object as usize == count {
+            self.add(address, mix(history, address as u64 & 15));
         }
+        ObjectId(object)
     }
 
     /// The object at `address`, if this execution has used it.
     pub(crate) fn find(&self, address: usize) -> Option<ObjectId> {
-        let mask = self.slots.len() - 1;
-        let mut at = Self::start(address) & mask;
-        loop {
-            let slot = &self.slots[at];
-            if slot.generation != self.generation {
-                return None;
-            }
-            if slot.address == address {
-                return Some(slot.object);
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    #[inline]
-    fn start(address: usize) -> usize {
-        ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+        self.numbers.find(address).map(ObjectId)
     }
 
     #[inline(never)]
-    fn add(&mut self, at: usize, address: usize, identity: u64) -> ObjectId {
-        let object = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
+    fn add(&mut self, address: usize, identity: u64) {
         let is_on_heap = heap::contains(address);
         if is_on_heap {
             heap::put_object(address);
@@ -150,15 +110,6 @@ impl ObjectTable {
             watchers: 0,
             is_doubtful: is_on_heap || is_on_stack,
         });
-        self.slots[at] = Slot {
-            address,
-            generation: self.generation,
-            object,
-        };
-        if self.objects.len() * 2 > self.slots.len() {
-            self.grow(self.slots.len() * 2);
-        }
-        object
     }
 
     /// Marks the objects in a block that is freed, or on the stack of a task that has ended.
@@ -186,27 +137,6 @@ impl ObjectTable {
         object.is_doubtful && core::mem::take(&mut object.is_doubtful)
     }
 
-    fn grow(&mut self, size: usize) {
-        let old = core::mem::replace(&mut self.slots, engine_vec());
-        self.slots.resize(
-            size,
-            Slot {
-                address: 0,
-                generation: 0,
-                object: ObjectId(0),
-            },
-        );
-        let generation = self.generation.max(1);
-        for slot in old.iter().filter(|s| s.generation == generation) {
-            let mut at = Self::start(slot.address) & (size - 1);
-            while self.slots[at].generation == generation {
-                at = (at + 1) & (size - 1);
-            }
-            self.slots[at] = *slot;
-        }
-        self.generation = generation;
-    }
-
     #[inline]
     pub(crate) fn get(&self, object: ObjectId) -> &Object {
         &self.objects[object.0 as usize]
@@ -215,20 +145,5 @@ impl ObjectTable {
     #[inline]
     pub(crate) fn get_mut(&mut self, object: ObjectId) -> &mut Object {
         &mut self.objects[object.0 as usize]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // Engine memory exists only in an exploring process; the table's logic is tested there (by the
-    // tests of the harness). This test checks that the hash spreads neighbouring addresses.
-    #[test]
-    fn neighbouring_addresses_start_apart() {
-        let starts: std::collections::BTreeSet<usize> = (0..64)
-            .map(|i| ObjectTable::start(0x6000_0000_1000 + i * 8) & 1023)
-            .collect();
-        assert!(starts.len() > 55, "{} of 64 distinct", starts.len());
     }
 }

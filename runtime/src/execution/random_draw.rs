@@ -6,7 +6,7 @@ use super::state::Execution;
 use super::terms::Site;
 use super::{Note, Op};
 use crate::base::fingerprint::mix;
-use crate::search::ObjectId;
+use crate::search::{ObjectId, Outcomes};
 
 /// The number of draws of a task that have their first outcome by default. After that the default
 /// varies: a loop that relies on chance must end.
@@ -16,7 +16,7 @@ impl Execution {
     fn draw(&mut self, outcomes: u32, site: Site) -> u32 {
         let usual = usual_outcome(self.running().draws, outcomes);
         self.running().draws += 1;
-        let outcome = (usual + self.choose_outcome(outcomes, true)) % outcomes;
+        let outcome = (usual + self.choose_outcome(outcomes, Outcomes::Spurious)) % outcomes;
         let task = self.tasks.running_mut();
         // The behaviour of the task after the draw depends on the outcome.
         task.last_event = mix(task.last_event, outcome.into());

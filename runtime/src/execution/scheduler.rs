@@ -8,7 +8,7 @@ use super::terms::{Mode, Step};
 use super::{Effect, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint, TraceStep};
+use crate::search::{ChoicePoint, Cost, Decision, Outcomes, Past, SchedulingPoint, TraceStep};
 
 /// A task with this number of yields since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
@@ -293,8 +293,16 @@ impl Execution {
         runs_on && !yielded
     }
 
+    /// The cost of the execution so far.
+    pub(crate) fn cost(&self) -> Cost {
+        Cost {
+            preemptions: self.preemptions,
+            late_effects: self.late_effects,
+        }
+    }
+
     /// Chooses an outcome of the current task's operation, of `outcomes` possible ones.
-    pub(crate) fn choose_outcome(&mut self, outcomes: u32, costs: bool) -> u32 {
+    pub(crate) fn choose_outcome(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
         if outcomes < 2 || self.past_limit {
             return 0;
         }
@@ -304,7 +312,7 @@ impl Execution {
         let point = ChoicePoint {
             index: self.decisions.len() as u32,
             outcomes,
-            costs,
+            kind,
             event: self.log.events.len() as u32,
             prefix: self.prefix,
             past: Past {
@@ -314,6 +322,7 @@ impl Execution {
         };
         let strategy = self.strategy.as_mut().expect("an execution has a strategy");
         let outcome = strategy.choose_outcome(&point);
+        let (costs, name) = (point.costs(), point.name(outcome));
         self.decisions.push(Decision::Outcome(outcome));
         self.prefix = mix(self.prefix, outcome.into());
         if costs && outcome != 0 {
@@ -322,7 +331,7 @@ impl Execution {
         if outcome != 0 {
             // The behaviour of the task after the operation depends on the outcome.
             let last = &mut self.running().last_event;
-            *last = mix(*last, outcome.into());
+            *last = mix(*last, name);
         }
         outcome
     }

@@ -29,16 +29,25 @@ impl Execution {
         if address == 0 {
             return ObjectId::NONE;
         }
+        match self.objects.find(address) {
+            Some(object) => object,
+            None => self.first_use(address),
+        }
+    }
+
+    #[inline(never)]
+    fn first_use(&mut self, address: usize) -> ObjectId {
         let history = self.tasks.running().last_event;
         self.objects.at(address, history)
     }
 
     /// The current task arrives at a scheduling point before `op`.
-    #[inline]
+    // Not inlined: see `transfer::spin`.
+    #[inline(never)]
     pub(crate) fn arrive(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Step {
         match self.announce(op, object, site) {
             Arrival::Point => self.decide(false),
-            Arrival::Spin => self.spin_step(),
+            Arrival::Spin => self.arrive_again(),
             Arrival::Inside => self.inside_step(),
         }
     }
@@ -123,24 +132,26 @@ impl Execution {
         self.give_way(state, false)
     }
 
-    /// Yields for the current task, which repeats the same reads without a yield of its own. While
-    /// its own state changes, it may be in a long computation. If no other task is enabled, it
-    /// computes or waits forever.
+    /// The current task arrives before a read that it repeats without a yield of its own.
     #[cold]
-    pub(super) fn spin_step(&mut self) -> Step {
+    pub(super) fn arrive_again(&mut self) -> Step {
         let task = self.tasks.running_mut();
         let read = task
             .site
             .map(|site| Access::new(task.op, site, task.object));
-        if !read.is_some_and(|read| task.spin.ends_before(read)) {
-            if self.enabled.is_only(self.current) {
-                self.last_wait = self.steps;
-            }
-            return self.go_round();
+        if read.is_some_and(|read| task.spin.ends_before(read)) {
+            return Step::Spin;
         }
-        let looks = self.looks_at_state();
-        let state = self.state_here();
-        let is_unknown = !self.awaits || looks && state == 0;
+        if self.enabled.is_only(self.current) {
+            self.last_wait = self.steps;
+        }
+        self.go_round()
+    }
+
+    /// Yields for the current task, which spins in this `state`. While its state changes, it may be
+    /// in a long computation. If no other task is enabled, it computes or waits forever.
+    pub(super) fn spin_step(&mut self, state: u64) -> Step {
+        let is_unknown = !self.awaits || state == 0 && self.looks_at_state();
         if is_unknown || self.enabled.is_only(self.current) {
             self.last_wait = self.steps;
         }
@@ -177,7 +188,8 @@ impl Execution {
 
     /// Records the current task's operation. Returns whether the execution continues, for callers
     /// that can leave it.
-    #[inline]
+    // Not inlined: see `transfer::spin`.
+    #[inline(never)]
     pub(crate) fn record(
         &mut self,
         op: Op,
@@ -191,7 +203,10 @@ impl Execution {
         let task = self.tasks.running_mut();
         match site {
             Some(site) if id != ObjectId::NONE && effect.is_quiet() => {
-                let version = self.objects.get(id).version;
+                let version = match task.reads_version.take() {
+                    Some(version) => version,
+                    None => self.objects.get(id).version,
+                };
                 task.spin.read(Access::new(op, site, id), version);
                 if op.is_atomic() && self.observers.of_atomics {
                     self.read_unseen(op, site);

@@ -84,6 +84,9 @@ pub(crate) struct SpinDetector {
     end: Option<u8>,
     /// The task changed an object, or saw a change, since its last yield.
     progressed: bool,
+    /// Its reads before it awaited a change, until it makes progress otherwise.
+    awaited: [Seen; REMEMBERED],
+    awaited_count: u8,
 }
 
 impl SpinDetector {
@@ -96,6 +99,8 @@ impl SpinDetector {
             iterations: 0,
             end: None,
             progressed: false,
+            awaited: [NOTHING; REMEMBERED],
+            awaited_count: 0,
         }
     }
 
@@ -108,6 +113,16 @@ impl SpinDetector {
         self.iterations = 0;
         self.end = None;
         self.progressed = true;
+        self.awaited_count = 0;
+    }
+
+    /// As [`Self::progress`], if the change was awaited: the reads before it are still known to
+    /// [`Self::version_at`].
+    pub(crate) fn goes_on(&mut self) {
+        let (seen, count) = (self.seen, self.count);
+        self.progress();
+        self.awaited = seen;
+        self.awaited_count = count;
     }
 
     /// Whether the task made progress since the last call.
@@ -133,6 +148,14 @@ impl SpinDetector {
             .iter()
             .find(|s| s.access == access);
         seen.is_some_and(|s| s.version == version && s.repeats >= REPETITIONS)
+    }
+
+    /// The version of the object that the task read last by `access`, if it has only read since.
+    pub(crate) fn version_at(&self, access: Access) -> Option<u32> {
+        let seen = self.seen[..self.count as usize].iter();
+        let awaited = self.awaited[..self.awaited_count as usize].iter();
+        let mut same = seen.chain(awaited).filter(|seen| seen.access == access);
+        same.next().map(|seen| seen.version)
     }
 
     /// Whether an iteration of the loop ends before the task repeats `access`, which spins.

@@ -114,6 +114,8 @@ pub(crate) struct Execution {
     /// The step limit was passed: the search chooses no more.
     pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
+    /// The number of late effects, which count as preemptions.
+    pub(crate) late_effects: u32,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
     /// The step at which a task last waited, as its yields indicate.
@@ -198,6 +200,7 @@ impl Execution {
             only_runs: None,
             past_limit: false,
             preemptions: 0,
+            late_effects: 0,
             last_switch: 0,
             last_wait: 0,
             last_spawn: 0,
@@ -239,6 +242,7 @@ impl Execution {
         self.past_limit = false;
         self.awaits = true;
         self.preemptions = 0;
+        self.late_effects = 0;
         self.early = 0;
         self.early_waits.clear();
         self.last_switch = 0;

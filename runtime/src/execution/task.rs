@@ -90,6 +90,8 @@ pub(crate) struct Task {
     pub(crate) wake: Wake,
     /// The note of its next event.
     pub(crate) note: Note,
+    /// The version of its object that its next event reads, if that is not the newest.
+    pub(crate) reads_version: Option<u32>,
     /// The number of unparks since it last returned from `park`: its token.
     pub(crate) unparks: u32,
     /// The step that woke it, if it has not run since.
@@ -170,6 +172,7 @@ impl Task {
             waits_since: 0,
             wake: Wake::Notified,
             note: Note::NONE,
+            reads_version: None,
             unparks: 0,
             waker: TraceStep::NONE,
             retries: false,
@@ -213,6 +216,7 @@ impl Task {
         self.deadline = None;
         self.wake = Wake::Notified;
         self.note = Note::NONE;
+        self.reads_version = None;
         self.unparks = 0;
         self.waker = TraceStep::NONE;
         self.retries = false;

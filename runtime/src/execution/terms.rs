@@ -34,6 +34,8 @@ pub(crate) enum Step {
     Continue,
     /// Another task runs.
     Switch(TaskId),
+    /// The current task spins, and the next decision depends on its state.
+    Spin,
     /// The execution ends.
     End,
 }

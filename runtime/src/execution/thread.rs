@@ -128,7 +128,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
                 (*execution).run(next);
                 (*execution).task(next).flow
             }
-            Step::Continue | Step::End => Flow::of_explorer(),
+            Step::Continue | Step::Spin | Step::End => Flow::of_explorer(),
         };
         Hooks::task_leaves();
         handover::leave_to(backend, from, to)

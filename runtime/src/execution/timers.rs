@@ -6,6 +6,8 @@
 //! timeout races with this wake-up.
 
 use super::event::Early;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
 use super::options::Timers;
 use super::state::Execution;
 use super::task::{State, Wait, token_object};
@@ -79,6 +81,9 @@ impl Execution {
         }
         let step = self.log.trace.step();
         self.early += u32::from(is_early);
+        if !is_early && Hooks::is_ordered() {
+            Hooks::time_passes();
+        }
         let reports = is_early && self.log.values.is_wanted;
         for id in (0..self.live as u32).map(TaskId) {
             if self.late.contains(id) && self.task(id).deadline <= Some(due) {

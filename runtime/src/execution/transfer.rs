@@ -1,12 +1,13 @@
 //! The transfer of control between tasks.
 
+use super::current::running;
 use super::detached::calls_in_progress;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::state::{Execution, execution};
 use super::terms::Step;
 use super::{State, TaskId, mark};
-use crate::platform::context;
+use crate::platform::context::{self, call_above_registers};
 use crate::platform::handover::{self, Backend, Flow};
 use crate::platform::stack_pool::pool;
 
@@ -21,8 +22,29 @@ pub(crate) unsafe fn perform(step: Step) {
         Step::Continue => {}
         // SAFETY: the caller's promise.
         Step::Switch(next) => unsafe { switch_to(next) },
+        Step::Spin => spin(),
         // SAFETY: the caller's promise.
         Step::End => unsafe { leave_execution() },
+    }
+}
+
+/// A yield of the current task, which spins: it is about to repeat a read that it has repeated
+/// before. Its state begins with the caller's frame, which is the frame of a shim. A number of the
+/// engine that grows with each event, such as a hash or a count, must not remain there: the states of
+/// two iterations would differ. Therefore shims call [`Execution::arrive`] and
+/// [`Execution::record`], which are never inlined, and hold nothing else of the engine.
+#[unsafe(naked)]
+extern "C" fn spin() {
+    call_above_registers!("rdi", spin_above)
+}
+
+/// [`spin`] by a task whose state lies at and above `stack_pointer`.
+extern "C" fn spin_above(stack_pointer: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let state = (*execution).state_above(stack_pointer);
+        perform((*execution).spin_step(state));
     }
 }
 

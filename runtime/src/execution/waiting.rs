@@ -9,7 +9,8 @@ use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step, Wake};
 use super::transfer::perform;
 use super::{Effect, Note, Op, TaskId, mark, set_aside};
-use crate::search::{ObjectId, TraceStep};
+use crate::platform::context::call_above_registers;
+use crate::search::{ObjectId, Outcomes, TraceStep};
 
 impl Execution {
     /// Traces that the current task begins to wait because it observed that nothing is left of
@@ -21,7 +22,7 @@ impl Execution {
 
     /// Whether a spurious event that may happen does: a choice of the search.
     pub(super) fn chooses_spurious(&mut self) -> bool {
-        self.spurious == Spurious::Any && self.choose_outcome(2, true) == 1
+        self.spurious == Spurious::Any && self.choose_outcome(2, Outcomes::Spurious) == 1
     }
 
     /// Whether this wait ends at once and spuriously: a choice of the search that costs as much as
@@ -59,7 +60,7 @@ impl Execution {
         }
         let waits = |task: &super::task::Task| task.state == State::Blocked(Wait::Object(object));
         let count = self.tasks[..self.live].iter().filter(|t| waits(t)).count();
-        let chosen = self.choose_outcome(count as u32, false) as usize;
+        let chosen = self.choose_outcome(count as u32, Outcomes::Free) as usize;
         let woken = self
             .live_tasks()
             .filter(|(_, task)| waits(task))
@@ -242,30 +243,9 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
 
 /// A yield: a scheduling point at which switching away is free. It has no `site` if no line is
 /// known.
-///
-/// The function saves the callee-saved registers, so that all of the program's state lies at and
-/// above the stack pointer. A frame that a compiler lays out has gaps, which contain remains of
-/// earlier calls.
 #[unsafe(naked)]
 pub extern "C" fn yield_now(op: Op, site: Option<Site>) {
-    core::arch::naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "push 0",
-        ".cfi_adjust_cfa_offset 56",
-        "mov rdx, rsp",
-        "call {yields}",
-        "add rsp, 56",
-        ".cfi_adjust_cfa_offset -56",
-        "ret",
-        ".cfi_endproc",
-        yields = sym yield_above,
-    )
+    call_above_registers!("rdx", yield_above)
 }
 
 /// [`yield_now`] by a task whose state lies at and above `stack_pointer`.

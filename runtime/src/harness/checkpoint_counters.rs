@@ -44,6 +44,8 @@ is_kept!(
     exploration.too_long as too_long,
     exploration.endless as endless,
     exploration.first_endless as first_endless,
+    exploration.few_stores as few_stores,
+    exploration.unclear_loads as unclear_loads,
     exploration.many_tasks as many_tasks,
     exploration.much_memory as much_memory,
     exploration.many_releases as many_releases,
@@ -63,5 +65,6 @@ is_kept!(
     monitors.races.known as known,
     monitors.races.forgiven as forgiven,
     monitors.spins.known as spins,
+    monitors.races.memory.stale.found as stale_loads,
     execution.policies.atomic_files as atomic_files,
 );

@@ -7,6 +7,7 @@ use super::{Exploration, Milestone};
 use crate::base::source_path::{Place, line_of_place};
 use crate::execution::Execution;
 use crate::harness::engine::Engine;
+use crate::memory::{MOST_EVENTS, MOST_STORES, Stale};
 use crate::monitor::Spin;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 
@@ -62,6 +63,8 @@ pub(super) struct Counters {
     pub(super) warnings: Vec<String>,
     /// Loops that wait without yielding, at the level of a warning.
     pub(super) spins: Vec<Spin>,
+    /// Operations that could have late effects under a weaker memory model.
+    pub(super) stale_loads: Vec<Stale>,
 }
 
 impl Counters {
@@ -85,6 +88,7 @@ impl Counters {
                 .chain(warnings(exploration))
                 .collect(),
             spins: engine.monitors.spins.by_line(),
+            stale_loads: engine.monitors.races.memory.stale.found.to_vec(),
         }
     }
 
@@ -192,6 +196,14 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
         ));
     }
     all.extend(endless(exploration));
+    if exploration.few_stores > 0 {
+        all.push(format!(
+            "in {} of {} schedules, some stale loads were not explored: the memory model is applied \
+             to at most {MOST_EVENTS} events, and to the last {MOST_STORES} stores of an atomic; use \
+             fewer iterations in the test",
+            exploration.few_stores, exploration.schedules
+        ));
+    }
     if exploration.many_tasks > 0 {
         all.push(format!(
             "{} of {} schedules had more than {MOST_TASKS} tasks that had ended unjoined, and \
@@ -258,6 +270,7 @@ mod tests {
         exploration.too_long = 3;
         exploration.endless = 3;
         exploration.first_endless = words("task 1 after start");
+        exploration.few_stores = 2;
         exploration.many_tasks = 4;
         exploration.much_memory = 5;
         exploration.many_releases = 6;
@@ -278,6 +291,10 @@ mod tests {
             (
                 "in 3 of 9 schedules, a task computed without reaching a scheduling point (task 1 after start). ",
                 "in its loop",
+            ),
+            (
+                "in 2 of 9 schedules, some stale loads were not explored",
+                "in the test",
             ),
             ("4 of 9 schedules had more than 1024 tasks", "start fewer"),
             (

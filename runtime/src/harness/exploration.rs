@@ -9,7 +9,7 @@ use crate::base::codec;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
-use crate::search::{Decision, Divergence, HashSet, Measure, Progress, Share};
+use crate::search::{Cost, Decision, Divergence, HashSet, Measure, Progress, Share};
 
 /// The result of the minimisation of a failing schedule.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Minimised {
     pub(crate) to: Measure,
     /// Every schedule with fewer preemptions is known not to have this failure.
     pub(crate) fewest: bool,
+    /// Every schedule with no more preemptions and without a late effect is known not to have it.
+    pub(crate) is_weak: bool,
 }
 
 /// The results of the exploration so far. They are in the engine's memory, so that the zygote can
@@ -38,7 +40,8 @@ pub(crate) struct Exploration {
     pub(crate) failure: Option<Failure>,
     /// The decisions of the failing schedule.
     pub(crate) decisions: EngineVec<Decision>,
-    pub(crate) preemptions: u32,
+    /// The cost of the failing execution.
+    pub(crate) cost: Cost,
     /// The result of the minimisation of the failing schedule.
     pub(crate) minimised: Option<Minimised>,
     /// The other failures, if the search continued.
@@ -55,6 +58,10 @@ pub(crate) struct Exploration {
     pub(crate) endless: u64,
     /// The first such task, in words: its last operation, and the place.
     pub(crate) first_endless: EngineVec<u8>,
+    /// In some execution, operations may have been missed that could have late effects.
+    pub(crate) unclear_loads: bool,
+    /// The number of schedules in which some late effects were not offered.
+    pub(crate) few_stores: u64,
     /// The number of schedules in which races were only detected until there were too many tasks.
     pub(crate) many_tasks: u64,
     /// The same, until too much memory was accessed.
@@ -150,7 +157,10 @@ impl Exploration {
             kernel_thread: 0,
             failure: None,
             decisions: engine_vec(),
-            preemptions: 0,
+            cost: Cost {
+                preemptions: 0,
+                late_effects: 0,
+            },
             minimised: None,
             others: engine_vec(),
             more_failures: false,
@@ -159,6 +169,8 @@ impl Exploration {
             too_long: 0,
             endless: 0,
             first_endless: engine_vec(),
+            unclear_loads: false,
+            few_stores: 0,
             many_tasks: 0,
             much_memory: 0,
             many_releases: 0,

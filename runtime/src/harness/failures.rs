@@ -6,7 +6,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Ending, Execution, Op, Site, Timers};
 use crate::monitor::race::{self, Learnt};
 use crate::monitor::{self, Blocked, Failure, Kind, Level};
-use crate::search::Decision;
+use crate::search::{Cost, Decision};
 
 /// The most failures of one test that are distinguished.
 pub(super) const MOST: usize = 32;
@@ -14,7 +14,7 @@ pub(super) const MOST: usize = 32;
 /// A failure after the first one, with its final message.
 pub(crate) struct FoundFailure {
     pub(crate) failure: Failure,
-    pub(crate) preemptions: u32,
+    pub(crate) cost: Cost,
     pub(crate) decisions: EngineVec<Decision>,
     /// The rule for timeouts in this schedule.
     pub(crate) timers: Timers,

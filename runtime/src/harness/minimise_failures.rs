@@ -15,7 +15,8 @@ use crate::base::memory::{EngineMemory, EngineVec};
 use crate::execution::Timers;
 use crate::monitor::{Failure, Kind};
 use crate::search::{
-    Answer, Decision, Failing, GuidedReplay, GuidedReplayStrategy, Icb, Measure, Source, minimise,
+    Answer, Cost, Decision, Failing, GuidedReplay, GuidedReplayStrategy, Icb, Measure, Source,
+    minimise,
 };
 
 /// The most executions for the first failure.
@@ -46,7 +47,7 @@ impl Explorer<'_> {
         if let Some((minimised, smallest)) = work.make_smaller(decisions, true) {
             let exploration = &mut engine.exploration;
             exploration.failure = Some(smallest.failure);
-            exploration.preemptions = minimised.to.preemptions;
+            exploration.cost = minimised.to.cost;
             exploration.phases.timers = smallest.timers;
             exploration.phases.early = minimised.to.early;
             exploration.decisions = smallest.decisions;
@@ -78,7 +79,7 @@ impl Explorer<'_> {
         let decisions = core::mem::replace(&mut exploration.decisions, found.decisions);
         let timers = core::mem::replace(&mut exploration.phases.timers, found.timers);
         let early = core::mem::replace(&mut exploration.phases.early, found.early);
-        let preemptions = core::mem::replace(&mut exploration.preemptions, found.preemptions);
+        let cost = core::mem::replace(&mut exploration.cost, found.cost);
         let learnt = core::mem::replace(&mut exploration.learnt, found.learnt);
         exploration.failure = Some(known.failure);
         exploration.minimised = None;
@@ -94,7 +95,7 @@ impl Explorer<'_> {
         let failure = report::in_words(&engine, failure);
         engine.exploration.others.push(FoundFailure {
             failure,
-            preemptions,
+            cost,
             decisions,
             timers,
             early,
@@ -120,7 +121,7 @@ impl Explorer<'_> {
             let failure = report::in_words(&engine, smallest.failure);
             let found = &mut engine.exploration.others[other];
             found.failure = failure;
-            found.preemptions = minimised.to.preemptions;
+            found.cost = minimised.to.cost;
             found.decisions = smallest.decisions;
             found.timers = smallest.timers;
             found.early = minimised.to.early;
@@ -136,6 +137,27 @@ struct Smallest {
     failure: Failure,
     decisions: EngineVec<Decision>,
     timers: Timers,
+}
+
+/// The findings of a minimisation, besides the smallest execution.
+struct Found {
+    /// The size of the given execution.
+    from: Measure,
+    /// See [`Minimised`].
+    fewest: bool,
+    is_weak: bool,
+}
+
+/// The schedules that a search has run.
+#[derive(PartialEq, Eq)]
+enum Searched {
+    /// All of its bound: none fails in this way.
+    All,
+    /// All with fewer preemptions than this number: none fails in this way, and one with this number
+    /// does.
+    Failing(u32),
+    /// Some of them.
+    Some,
 }
 
 /// The minimisation of one failure.
@@ -181,7 +203,7 @@ impl<'a, 'b> Work<'a, 'b> {
         searches: bool,
     ) -> Option<(Minimised, Smallest)> {
         let execution = &self.engine.execution;
-        let is_enough = self.is_enough(self.engine.exploration.preemptions);
+        let is_enough = self.is_enough(self.engine.exploration.cost.preemptions);
         if execution.only_runs.is_some() || execution.is_out_of_time() || is_enough {
             return None;
         }
@@ -206,7 +228,11 @@ impl<'a, 'b> Work<'a, 'b> {
         self.engine.execution.is_supposed_endless = is_cut_short;
         let found = self.find_smaller(decisions, searches);
         self.engine.execution.is_supposed_endless = false;
-        let (from, fewest) = found?;
+        let Found {
+            from,
+            fewest,
+            is_weak,
+        } = found?;
         let mut smallest = self.smallest.clone()?;
         if smallest.measure < from {
             let (decisions, failure) = (&smallest.decisions, &smallest.failure);
@@ -219,29 +245,44 @@ impl<'a, 'b> Work<'a, 'b> {
             from,
             to: smallest.measure,
             fewest,
+            is_weak,
         };
         Some((minimised, smallest))
     }
 
-    /// Edits the schedule, and, with `searches`, searches. Returns the size of the given schedule, and
-    /// whether no schedule with fewer preemptions than the smallest one fails in this way.
-    fn find_smaller(
-        &mut self,
-        decisions: EngineVec<Decision>,
-        searches: bool,
-    ) -> Option<(Measure, bool)> {
+    /// Edits the schedule, and, with `searches`, searches.
+    fn find_smaller(&mut self, decisions: EngineVec<Decision>, searches: bool) -> Option<Found> {
         let mut first = self.follow(Source::Schedule(decisions))?;
         let from = first.measure;
         if self.engine.exploration.phases.phase == Phase::Early && from.early > 0 {
             first = self.follow_without_early(first);
         }
         self.edit(first, self.most * SHARE_OF_EDITS / 4);
-        let left = self.smallest.as_ref()?.measure.preemptions;
+        let left = self.smallest.as_ref()?.measure.cost.preemptions;
         let mut fewest = self.is_fewest(left);
         if searches && !fewest && left <= FEW {
-            fewest = self.search(left - 1);
+            fewest = match self.search(Icb::new(left - 1, self.most), left - 1) {
+                Searched::All => true,
+                Searched::Failing(preemptions) => {
+                    // A schedule with more preemptions and fewer early timeouts is preferred.
+                    self.smallest.as_ref()?.measure.cost.preemptions <= preemptions
+                }
+                Searched::Some => false,
+            };
         }
-        Some((from, fewest))
+        let Cost {
+            preemptions,
+            late_effects,
+        } = self.smallest.as_ref()?.measure.cost;
+        let is_weak = searches && late_effects > 0 && preemptions <= FEW && {
+            let search = Icb::new(preemptions, self.most).without_late_effects();
+            self.search(search, preemptions) == Searched::All
+        };
+        Some(Found {
+            from,
+            fewest,
+            is_weak,
+        })
     }
 
     /// Follows the `first` execution with timeouts only when no task can run. If it fails in the
@@ -268,35 +309,42 @@ impl<'a, 'b> Work<'a, 'b> {
         });
     }
 
-    /// Searches all schedules with up to `bound` preemptions. Returns whether it is known that none
-    /// with fewer preemptions than the smallest one fails in this way.
-    fn search(&mut self, bound: u32) -> bool {
+    /// Runs a `search` of the schedules with up to `bound` preemptions, until one fails in this way.
+    /// That one is edited.
+    fn search(&mut self, search: Icb, bound: u32) -> Searched {
         let engine = self.engine;
-        set_strategy(engine, Icb::new(bound, self.most));
+        set_strategy(engine, search);
         let mut is_whole = !engine.exploration.unstable;
         while self.goes_on(self.most) {
             if !strategy(engine).begin() {
-                return is_whole && strategy(engine).progress().bound_completed == Some(bound);
+                let progress = strategy(engine).progress();
+                is_whole &= progress.complete || progress.bound_completed == Some(bound);
+                return if is_whole {
+                    Searched::All
+                } else {
+                    Searched::Some
+                };
             }
             let failure = self.explorer.run_once(engine);
             let diverged = strategy(engine).diverged();
             is_whole &= !diverged && !engine.execution.past_limit;
             if self.is_same(failure.as_ref()) {
-                let below = engine.execution.preemptions.checked_sub(1);
+                let preemptions = engine.execution.preemptions;
+                let below = preemptions.checked_sub(1);
                 is_whole &= strategy(engine).progress().bound_completed >= below;
                 let decisions = engine.execution.decisions.clone();
-                let preemptions = engine.execution.preemptions;
                 if let Some(found) = self.follow(Source::Schedule(decisions)) {
                     self.edit(found, self.most);
                 }
-                // A schedule with more preemptions and fewer early timeouts is preferred.
-                let smallest = self.smallest.as_ref();
-                return is_whole
-                    && smallest.is_some_and(|it| it.measure.preemptions <= preemptions);
+                return if is_whole {
+                    Searched::Failing(preemptions)
+                } else {
+                    Searched::Some
+                };
             }
             end_schedule(engine, true, diverged);
         }
-        false
+        Searched::Some
     }
 
     /// Whether fewer than `most` executions have run, and few enough steps. A few executions are
@@ -306,7 +354,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let executions = exploration.executions - self.start.0;
         let steps = exploration.steps - self.start.1;
         let smallest = self.smallest.as_ref();
-        let is_enough = smallest.is_some_and(|it| self.is_enough(it.measure.preemptions));
+        let is_enough = smallest.is_some_and(|it| self.is_enough(it.measure.cost.preemptions));
         !is_enough
             && !self.engine.execution.is_out_of_time()
             && executions < most
@@ -324,7 +372,7 @@ impl<'a, 'b> Work<'a, 'b> {
         end_schedule(engine, true, false);
         let measure = Measure {
             early: engine.execution.early,
-            preemptions: engine.execution.preemptions,
+            cost: engine.execution.cost(),
             switches: replay.borrow().switches(),
             steps: engine.execution.steps,
         };

@@ -2,6 +2,7 @@
 
 use super::work;
 use crate::execution::{Policy, Spurious, Timers};
+use crate::memory::Model;
 use crate::monitor::Level;
 use crate::monitor::race::Accesses;
 use crate::platform::handover::Backend;
@@ -105,6 +106,10 @@ pub struct Request {
     pub(crate) root: String,
     /// The treatment of accesses to plain memory.
     pub(crate) memory_accesses: Accesses,
+    /// The memory model.
+    pub(crate) memory: Model,
+    /// Whether operations are noted that could have late effects under a weaker model.
+    pub(crate) stale_loads: bool,
     /// The level of races.
     pub(crate) races: Level,
     /// Their level in the files below a prefix.
@@ -187,6 +192,8 @@ impl Request {
                 }
                 "preempt-at" => request.preempt_at.push(line_of(value).ok_or_else(wrong)?),
                 "root" => value.clone_into(&mut request.root),
+                "memory" => request.memory = Model::named(value).ok_or_else(wrong)?,
+                "stale-loads" => request.stale_loads = value == "warn",
                 "memory-accesses" => {
                     request.memory_accesses = Accesses::named(value).ok_or_else(wrong)?;
                 }
@@ -243,6 +250,8 @@ impl Default for Request {
             preempt_at: Vec::new(),
             root: String::new(),
             memory_accesses: Accesses::Watched,
+            memory: Model::Sc,
+            stale_loads: false,
             races: Level::Deny,
             races_of: Vec::new(),
             spins: Level::Warn,

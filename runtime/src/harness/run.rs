@@ -49,9 +49,15 @@ pub(super) fn set_strategy(engine: Root, strategy: impl Strategy + 'static) {
 }
 
 pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
-    engine.execution.log.trace.is_wanted = strategy.wants_trace();
+    engine.execution.log.trace.is_wanted = wants_trace(engine, &*strategy);
     engine.exploration.checkpoints.withdraw();
     engine.execution.strategy = Some(strategy);
+}
+
+/// Whether executions have a trace: for the search, or because it decides what atomic operations may
+/// read.
+pub(super) fn wants_trace(engine: Root, strategy: &dyn Strategy) -> bool {
+    strategy.wants_trace() || engine.monitors.races.memory.is_on
 }
 
 pub(super) fn strategy(_: Root) -> &'static mut dyn Strategy {

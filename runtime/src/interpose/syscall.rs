@@ -4,7 +4,8 @@ use core::ffi::{c_int, c_long};
 
 use super::{futex, random};
 use crate::base::sys::{self, number};
-use crate::execution::{self, active};
+use crate::execution::{self, Op, active};
+use crate::monitor::race;
 
 /// libc's `syscall`.
 #[expect(
@@ -34,8 +35,15 @@ unsafe extern "C" fn syscall(
                 number::FUTEX_WAITV => return returned(Err(sys::ENOSYS)),
                 number::GETRANDOM => return random::fill(a as *mut u8, b).cast_signed() as c_long,
                 number::SCHED_YIELD => {
-                    execution::yield_now(execution::Op::YieldNow, None);
+                    execution::yield_now(Op::YieldNow, None);
                     return 0;
+                }
+                number::MEMBARRIER if makes_fences(a) => {
+                    let fence = || ((), Op::Fence.effect());
+                    execution::access_with(Op::Fence, 0, None, fence);
+                    // It does not commute with the operations of other tasks.
+                    execution::touch_unseen();
+                    race::fence_all();
                 }
                 number::GETTID => return c_long::from(futex::task_thread_id()),
                 _ => {
@@ -53,6 +61,24 @@ unsafe extern "C" fn syscall(
     }
     // SAFETY: the caller's arguments are those of the system call.
     sys::libc_result(unsafe { sys::syscall(number, [a, b, c, d, e, f]) }) as c_long
+}
+
+/// Whether this command of `membarrier` makes a fence of every thread of the process. The others ask
+/// and register.
+fn makes_fences(command: usize) -> bool {
+    const GLOBAL: usize = 1;
+    const GLOBAL_EXPEDITED: usize = 2;
+    const PRIVATE_EXPEDITED: usize = 8;
+    const PRIVATE_EXPEDITED_SYNC_CORE: usize = 32;
+    const PRIVATE_EXPEDITED_RSEQ: usize = 128;
+    matches!(
+        command,
+        GLOBAL
+            | GLOBAL_EXPEDITED
+            | PRIVATE_EXPEDITED
+            | PRIVATE_EXPEDITED_SYNC_CORE
+            | PRIVATE_EXPEDITED_RSEQ
+    )
 }
 
 /// Converts a result of the kernel to the form of libc's functions.

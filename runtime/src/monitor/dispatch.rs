@@ -95,6 +95,10 @@ impl MonitorHooks for Monitors {
         race::go_on(paused);
     }
 
+    fn time_passes() {
+        race::time_passes();
+    }
+
     #[inline]
     fn switched(task: TaskId, next: TaskId) {
         race::switched(task, next);

@@ -92,35 +92,36 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
     )
 }
 
-/// Calls `look` with `subject` and the address of the caller's preserved registers, which are on
-/// the stack below the caller's frame. Returns the result of `look`.
-#[unsafe(naked)]
-pub(crate) extern "C" fn with_registers<T>(
-    subject: &T,
-    look: extern "C" fn(&T, usize) -> u64,
-) -> u64 {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        // It aligns the stack, and is always the same word.
-        "push 0",
-        "mov rax, rsi",
-        "mov rsi, rsp",
-        "call rax",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-    )
+/// The body of a naked function that saves the callee-saved registers on the stack, and passes their
+/// address to `$function` in `$register`. Other arguments keep their registers.
+///
+/// All of the state of the caller lies at and above this address. A frame that a compiler lays out
+/// would have gaps, which contain remains of earlier calls.
+macro_rules! call_above_registers {
+    ($register:literal, $function:path) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            // It aligns the stack, and is always the same word.
+            "push 0",
+            ".cfi_adjust_cfa_offset 56",
+            concat!("mov ", $register, ", rsp"),
+            "call {function}",
+            "add rsp, 56",
+            ".cfi_adjust_cfa_offset -56",
+            "ret",
+            ".cfi_endproc",
+            function = sym $function,
+        )
+    };
 }
+
+pub(crate) use call_above_registers;
 
 /// The main function of a task.
 pub(crate) type Main = unsafe extern "C" fn() -> !;

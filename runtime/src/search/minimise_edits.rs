@@ -1,5 +1,5 @@
 //! The edits of a schedule that minimise its failing execution: first fewer early timeouts, then
-//! fewer preemptions, fewer switches and fewer steps, with the same failure.
+//! fewer preemptions, fewer late effects, fewer switches and fewer steps, with the same failure.
 //!
 //! Edits remove turns, let preempted tasks continue, and choose the ordinary outcome of an
 //! operation: many places at once first, then fewer (Zeller and Hildebrandt, TSE'02; the edits are
@@ -14,12 +14,21 @@ use super::guided_replay::{Plan, Turn};
 use super::hash_set::HashSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
+/// The cost of an execution, the more important number first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Cost {
+    /// Preemptions, and all other choices of the same cost.
+    pub(crate) preemptions: u32,
+    /// The late effects among these choices.
+    pub(crate) late_effects: u32,
+}
+
 /// The size of an execution, the most important measure first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Measure {
     /// The number of timeouts that fire while another task could run; each is also a preemption.
     pub(crate) early: u32,
-    pub(crate) preemptions: u32,
+    pub(crate) cost: Cost,
     pub(crate) switches: u64,
     pub(crate) steps: u64,
 }
@@ -249,7 +258,10 @@ mod tests {
         let replay = shared.borrow();
         let measure = Measure {
             early: 0,
-            preemptions: outcome.preemptions,
+            cost: Cost {
+                preemptions: outcome.preemptions,
+                late_effects: 0,
+            },
             switches: replay.switches(),
             steps: 0,
         };
@@ -319,7 +331,7 @@ mod tests {
     fn without_a_plan_nothing_is_preempted() {
         for (program, ..) in walks() {
             let (found, _) = follow(&program, Source::Plan(nothing()));
-            assert_eq!(found.measure.preemptions, 0);
+            assert_eq!(found.measure.cost.preemptions, 0);
             assert_eq!(found.plan, nothing());
         }
     }
@@ -341,14 +353,14 @@ mod tests {
             });
             assert!(smallest.measure <= from);
             assert!(executions < 2_000);
-            let least = (0..from.preemptions).find(|&bound| {
+            let least = (0..from.cost.preemptions).find(|&bound| {
                 let explored = testing::explore(&program, &mut Exhaustive::new(bound));
                 explored.ends.contains(&end)
             });
             all += 1;
-            let least = least.unwrap_or(from.preemptions);
-            assert!(smallest.measure.preemptions >= least);
-            fewest += u64::from(smallest.measure.preemptions == least);
+            let least = least.unwrap_or(from.cost.preemptions);
+            assert!(smallest.measure.cost.preemptions >= least);
+            fewest += u64::from(smallest.measure.cost.preemptions == least);
         }
         // Where edits find no way, a search for fewer preemptions follows.
         assert!(fewest * 100 >= all * 95, "{fewest} of {all}");

@@ -31,10 +31,11 @@ pub(crate) use estimate::{Draw, Estimate};
 pub(crate) use guided_replay::{GuidedReplay, GuidedReplayStrategy, Source};
 pub(crate) use hash_set::{HashSet, prefetch};
 pub(crate) use icb::{BacktrackPoint, Deviation, Icb, Listed, Part, Share};
-pub(crate) use minimise_edits::{Answer, Failing, Measure, minimise};
+pub(crate) use minimise_edits::{Answer, Cost, Failing, Measure, minimise};
 pub(crate) use pct::Pct;
 pub(crate) use portfolio::Portfolio;
 pub(crate) use pos::Pos;
+pub(crate) use races::HappensBefore;
 pub(crate) use random::Random;
 pub(crate) use replay::{Replay, Taken};
 pub(crate) use surw::Surw;
@@ -93,14 +94,42 @@ pub(crate) struct ChoicePoint<'a> {
     pub(crate) index: u32,
     /// The number of outcomes, at least two; 0 is the ordinary one.
     pub(crate) outcomes: u32,
-    /// Whether every outcome but 0 costs as much as a preemption.
-    pub(crate) costs: bool,
+    pub(crate) kind: Outcomes<'a>,
     /// As in [`SchedulingPoint`].
     pub(crate) event: u32,
     /// As in [`SchedulingPoint`].
     pub(crate) prefix: u64,
     /// As in [`SchedulingPoint`].
     pub(crate) past: Past<'a>,
+}
+
+/// The kind of the outcomes of an operation.
+#[derive(Clone, Copy)]
+pub(crate) enum Outcomes<'a> {
+    /// The program depends on one of them.
+    Free,
+    /// Every outcome but 0 happens without a cause in the program, and costs as much as a
+    /// preemption.
+    Spurious,
+    /// The stores that an atomic operation may meet; every outcome but 0 is a late effect, and costs
+    /// as much as a preemption. The function returns the name of the store of an outcome, which is
+    /// the same in all executions that share the events that lead to the operation.
+    Late(&'a dyn Fn(u32) -> u64),
+}
+
+impl ChoicePoint<'_> {
+    /// Whether every outcome but 0 costs as much as a preemption.
+    pub(crate) fn costs(&self) -> bool {
+        !matches!(self.kind, Outcomes::Free)
+    }
+
+    /// The name of an outcome.
+    pub(crate) fn name(&self, outcome: u32) -> u64 {
+        match self.kind {
+            Outcomes::Late(name) => name(outcome),
+            Outcomes::Free | Outcomes::Spurious => outcome.into(),
+        }
+    }
 }
 
 /// The end of an execution, from which a strategy learns.

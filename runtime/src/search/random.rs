@@ -1,24 +1,32 @@
 //! `random`: a uniform choice among the enabled tasks at each scheduling point.
 
 use super::sampler::{Rule, Sampler};
-use super::{ChoicePoint, Draw, Estimate, SchedulingPoint};
+use super::{ChoicePoint, Draw, Estimate, Outcomes, SchedulingPoint};
 use crate::base::rng::Rng;
 
 /// One in this number of operations may have an outcome that is not the ordinary one.
 const UNUSUAL: u64 = 16;
 
+/// One in this number of operations that may have a late effect draws it. Few may, and the effect
+/// nearly always matters.
+const LATE: u64 = 2;
+
 /// Draws the outcome of an operation: uniformly, unless the outcomes cost.
 pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &ChoicePoint<'_>) -> u32 {
-    if !point.costs {
-        estimate.chose(point.outcomes);
-        return rng.below(point.outcomes.into()) as u32;
-    }
-    let outcome = if is_unusual(rng) {
+    let one_in = match point.kind {
+        Outcomes::Free => {
+            estimate.chose(point.outcomes);
+            return rng.below(point.outcomes.into()) as u32;
+        }
+        Outcomes::Spurious => UNUSUAL,
+        Outcomes::Late(_) => LATE,
+    };
+    let outcome = if rng.below(one_in) == 0 {
         rng.below(point.outcomes.into()) as u32
     } else {
         0
     };
-    let each = f64::from(point.outcomes) * UNUSUAL as f64;
+    let each = f64::from(point.outcomes) * one_in as f64;
     let ways = match outcome {
         0 => each - f64::from(point.outcomes) + 1.0,
         _ => 1.0,

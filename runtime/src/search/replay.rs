@@ -100,7 +100,7 @@ impl Strategy for Replay {
         self.taken.push(Taken {
             event: point.event,
             decision: Decision::Outcome(outcome),
-            free: if point.costs { 1 } else { point.outcomes },
+            free: if point.costs() { 1 } else { point.outcomes },
             options,
         });
         outcome

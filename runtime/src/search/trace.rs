@@ -229,6 +229,11 @@ impl Trace {
         self.access(object, effect, effect);
     }
 
+    /// Whether the current steps are kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.keeps
+    }
+
     /// Stops keeping steps and accesses.
     pub(crate) fn end(&mut self) {
         self.keeps = false;

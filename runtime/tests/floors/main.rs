@@ -14,6 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["base"],
     &["platform"],
     &["search"],
+    &["memory"],
     &["execution"],
     &["monitor"],
     &["shim", "interpose"],

@@ -27,6 +27,8 @@ pub enum NoteKind {
     TimedOutEarly,
     /// See [`Note::ENDED_EARLY`].
     EndedEarly,
+    /// See [`Note::late`].
+    Late,
     /// See [`Note::wakes`].
     Wakes,
     /// See [`Note::drew`].
@@ -41,6 +43,7 @@ tokens! {
         Reused = "reused",
         TimedOutEarly = "timed-out-early",
         EndedEarly = "ended-early",
+        Late = "late",
         Wakes = "wakes",
         Drew = "drew",
     }
@@ -56,10 +59,11 @@ impl NoteKind {
                 | Self::Reused
                 | Self::TimedOutEarly
                 | Self::EndedEarly
+                | Self::Late
         )
     }
 
-    /// Whether it says that a wait or an attempt had another end than its task may expect.
+    /// Whether it says that an operation had another result than its task may expect.
     pub const fn is_of_end(self) -> bool {
         !matches!(self, Self::Reused | Self::Wakes | Self::Drew)
     }
@@ -73,6 +77,7 @@ impl NoteKind {
             Self::Reused => shown!("after it was given freed memory"),
             Self::TimedOutEarly => shown!("timed out early"),
             Self::EndedEarly => shown!("ended early"),
+            Self::Late => shown!("took effect before the store"),
             Self::Wakes => shown!("wakes"),
             Self::Drew => shown!("drew"),
         }
@@ -95,6 +100,7 @@ impl Note {
     /// It was a sleep that ended while other tasks could have run.
     pub const ENDED_EARLY: Self = Self(6);
     const FIRST_TASK: u32 = 16;
+    const FIRST_LATE: u32 = 1 << 30;
     const FIRST_DRAW: u32 = 1 << 31;
 
     /// The note of an event that woke this waiter.
@@ -106,8 +112,22 @@ impl Note {
     /// The waiter that the event woke.
     #[inline]
     pub fn woken(self) -> Option<TaskId> {
-        let is_task = (Self::FIRST_TASK..Self::FIRST_DRAW).contains(&self.0);
+        let is_task = (Self::FIRST_TASK..Self::FIRST_LATE).contains(&self.0);
         is_task.then(|| TaskId(self.0 - Self::FIRST_TASK))
+    }
+
+    /// The note of an atomic operation with a late effect: it met an older store than that of this
+    /// event, the next one in modification order.
+    #[inline]
+    pub fn late(overtaken: u32) -> Self {
+        Self(Self::FIRST_LATE + overtaken.min(Self::FIRST_DRAW - Self::FIRST_LATE - 1))
+    }
+
+    /// The event whose store the event did not meet, though it came before.
+    #[inline]
+    pub fn overtaken(self) -> Option<u32> {
+        let is_late = (Self::FIRST_LATE..Self::FIRST_DRAW).contains(&self.0);
+        is_late.then(|| self.0 - Self::FIRST_LATE)
     }
 
     /// The note of an event that drew this number.
@@ -131,12 +151,13 @@ impl Note {
             Self::REUSED => Some(NoteKind::Reused),
             Self::TIMED_OUT_EARLY => Some(NoteKind::TimedOutEarly),
             Self::ENDED_EARLY => Some(NoteKind::EndedEarly),
+            _ if self.overtaken().is_some() => Some(NoteKind::Late),
             _ if self.woken().is_some() => Some(NoteKind::Wakes),
             _ => self.drawn().map(|_| NoteKind::Drew),
         }
     }
 
-    /// The note of this kind; `number` is the task that it names, or the drawn number.
+    /// The note of this kind; `number` is the task or the event that it names, or the drawn number.
     pub fn of(kind: NoteKind, number: u32) -> Self {
         match kind {
             NoteKind::WokeSpuriously => Self::WOKE_SPURIOUSLY,
@@ -145,6 +166,7 @@ impl Note {
             NoteKind::Reused => Self::REUSED,
             NoteKind::TimedOutEarly => Self::TIMED_OUT_EARLY,
             NoteKind::EndedEarly => Self::ENDED_EARLY,
+            NoteKind::Late => Self::late(number),
             NoteKind::Wakes => Self::wakes(TaskId(number)),
             NoteKind::Drew => Self::drew(number),
         }
@@ -160,7 +182,11 @@ impl Note {
             match (self.woken(), self.drawn()) {
                 (Some(_), _) => write!(f, " {woken}"),
                 (_, Some(outcome)) => write!(f, " {outcome}"),
-                _ => Ok(()),
+                _ => match self.overtaken() {
+                    // Reports number events from 1 on.
+                    Some(event) => write!(f, " of step {}", event + 1),
+                    None => Ok(()),
+                },
             }
         })
     }
@@ -189,6 +215,7 @@ mod tests {
         }
         assert_eq!(Note::of(NoteKind::Wakes, 3).woken(), Some(TaskId(3)));
         assert_eq!(Note::of(NoteKind::Drew, 3).drawn(), Some(3));
+        assert_eq!(Note::of(NoteKind::Late, 3).overtaken(), Some(3));
         assert_eq!(Note::NONE.kind(), None);
     }
 
@@ -199,6 +226,10 @@ mod tests {
         assert_eq!(
             words(Note::TIMED_OUT_EARLY),
             "timed out early (counts as a preemption)"
+        );
+        assert_eq!(
+            words(Note::late(4)),
+            "took effect before the store of step 5 (counts as a preemption)"
         );
         assert_eq!(words(Note::TIMED_OUT), "timed out");
         assert_eq!(words(Note::NONE), "");

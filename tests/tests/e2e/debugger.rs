@@ -177,6 +177,26 @@ fn a_deadlock_is_shown_with_what_each_task_waits_in() {
 }
 
 #[test]
+fn a_late_effect_is_shown_in_the_users_line() {
+    if !needs(&["gdb"]) {
+        return;
+    }
+    let workspace = Workspace::copy_of("weak_memory");
+    workspace.write("Chess.toml", "[explore]\nmemory = \"c11\"\n");
+    let id = find(&workspace, "dekker::buggy");
+    let run = debug(&workspace, &id, "gdb", &["continue"; 3]);
+    assert_reproduced(&run, "weak_memory::applied dekker::buggy: panic");
+    let parts = [
+        "task 2: load A1 at tests/applied.rs:133 takes effect before the store of task 1 at \
+         tests/applied.rs:132\n",
+        "133\t",
+        "task 2 panics at tests/applied.rs:134",
+        "exited normally",
+    ];
+    assert_in_order(&run.stdout, &parts);
+}
+
+#[test]
 fn a_crash_is_shown_where_it_happens() {
     if !needs(&["gdb"]) {
         return;

@@ -68,5 +68,6 @@ mod trace;
 mod untouched;
 mod verdicts;
 mod waiting_loops;
+mod weak_memory;
 mod words;
 mod workers;

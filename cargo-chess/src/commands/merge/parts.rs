@@ -179,6 +179,7 @@ fn other_failures(test: &TestFinished, all: &[TestFinished]) -> Vec<OtherFailure
             message: part.message.clone(),
             location: part.location.clone(),
             preemptions: part.preemptions,
+            late_effects: part.late_effects,
             early: u32::try_from(part.early.len()).unwrap_or(u32::MAX),
             schedule: part.schedule.clone(),
         });

@@ -178,7 +178,7 @@ fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
         let task = names.of(event.task);
         let words = note.without_cost(&"");
         Some(match kind {
-            NoteKind::FailedSpuriously | NoteKind::EndedEarly => {
+            NoteKind::FailedSpuriously | NoteKind::EndedEarly | NoteKind::Late => {
                 format!("The {what} of {task}{} {words}.", at(event))
             }
             _ => format!("{task} {words} in {what}{}.", at(event)),

@@ -1,6 +1,7 @@
 //! The nearest schedule that passes beside the failing one, around the first difference.
 
 use super::super::abbreviate::{operation, place, with_values};
+use super::super::late_effects::is_late;
 use super::super::names::Names;
 use crate::analysis::{Explanation, Passing};
 use crate::protocol::{Finished, Step};
@@ -106,19 +107,29 @@ pub(in super::super) fn first_difference(failing: &Finished, passing: &Finished)
 
 fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize) -> String {
     let decided = &failing.decided[passing.decision];
-    let same = match split {
+    let late = decided.task.is_none().then(|| {
+        let mut pairs = failing.events.iter().zip(&passing.finished.events);
+        pairs.position(|(one, other)| is_late(one) && !is_late(other))
+    });
+    let late = late.flatten();
+    let same = match late.unwrap_or(split) {
         0 => "They differ from the first step on.".to_owned(),
         1 => "The first step is the same.".to_owned(),
         split => format!("The first {} steps are the same.", thousands(split as u64)),
     };
     let instead = names.of(passing.instead);
-    let how = match decided.task {
-        None => format!(
+    let how = match (decided.task, late) {
+        (None, Some(late)) => format!(
+            "Then the {} of {} meets a newer store, and the test passes.",
+            failing.events[late].op.name(),
+            names.of(failing.events[late].task)
+        ),
+        (None, None) => format!(
             "Then an operation has outcome {} instead of {}, and the test passes.",
             passing.instead,
             decided.outcome.unwrap_or_default()
         ),
-        Some(task) => {
+        (Some(task), _) => {
             let task = names.of(task);
             let place = decided
                 .options

@@ -22,7 +22,7 @@ use crate::platform::stack_pool::pool;
 
 /// No debugger is attached yet.
 const NOWHERE: u32 = 0;
-/// At preemptions, at panics, and where a failure ends the execution.
+/// At preemptions, late effects and panics, and where a failure ends the execution.
 const AT_PREEMPTIONS: u32 = 1;
 /// Also at the next switch, after which the state is [`AT_PREEMPTIONS`].
 const AT_NEXT_SWITCH: u32 = 2;
@@ -219,12 +219,22 @@ impl Listener for LiveDebugger {
         }
         let debugger = debugger();
         let is_passed = debugger.is_passed();
-        let costs = execution.preemptions > debugger.preemptions;
-        debugger.preemptions = execution.preemptions;
+        let preemptions = execution.preemptions - execution.late_effects;
+        let costs = preemptions > debugger.preemptions;
+        debugger.preemptions = preemptions;
         let wanted = debugger.board.stops.load(Ordering::Relaxed);
         if !is_passed && (costs || wanted == AT_NEXT_SWITCH) {
             stop(execution, Why::Event, &|| {
                 stop_text::switch(execution, next, costs)
+            });
+        }
+    }
+
+    #[cold]
+    fn late_effect(&self, execution: &Execution, overtaken: u32) {
+        if is_on() && !debugger().is_passed() {
+            stop(execution, Why::Event, &|| {
+                stop_text::late_effect(execution, overtaken)
             });
         }
     }

@@ -57,6 +57,27 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
     format!("{current} {what}; {next} continues{early}")
 }
 
+/// The text for a late effect of the current task's next operation.
+pub(super) fn late_effect(execution: &Execution, overtaken: u32) -> String {
+    let current = execution.current;
+    let (task, next) = (name(execution, current), operation(execution, current));
+    let newer = execution.log.events.get(overtaken as usize);
+    let newer = newer.map_or_else(
+        || "a newer store".to_owned(),
+        |event| {
+            let place = event
+                .site
+                .map_or_else(String::new, |site| format!(" at {}", line_of(site)));
+            format!(
+                "the {} of {}{place}",
+                event.op.name(),
+                name(execution, event.task)
+            )
+        },
+    );
+    format!("{task}: {next} takes effect before {newer}")
+}
+
 /// The text for a failure that ends the execution.
 pub(super) fn end(execution: &Execution) -> String {
     match execution.ending {

@@ -6,7 +6,7 @@ use crate::execution::{Event, Execution};
 use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
 use crate::harness::request::Request;
-use crate::harness::run::{Root, set_strategy, strategy};
+use crate::harness::run::{Root, set_strategy, strategy, wants_trace};
 use crate::harness::{debugger, failures, live_trace, report};
 use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
@@ -45,7 +45,7 @@ impl Explorer<'_> {
         if engine.exploration.failure.is_none() {
             engine.exploration.failure = Some(failure);
             engine.exploration.strategy = strategy(engine).name();
-            engine.exploration.preemptions = engine.execution.preemptions;
+            engine.exploration.cost = engine.execution.cost();
             engine.exploration.phases.timers = engine.execution.timers;
             engine.exploration.phases.early = engine.execution.early;
             engine.exploration.learnt = engine.monitors.races.learnt();
@@ -54,12 +54,8 @@ impl Explorer<'_> {
             engine.execution.policies.preempt_anywhere();
             return;
         }
-        let Execution {
-            preemptions,
-            timers,
-            early,
-            ..
-        } = engine.execution;
+        let cost = engine.execution.cost();
+        let Execution { timers, early, .. } = engine.execution;
         let decisions = engine.execution.decisions.clone();
         let search = engine.execution.strategy.take();
         let failure = match self.repeat(engine, &decisions, &failure, true) {
@@ -69,13 +65,15 @@ impl Explorer<'_> {
             }
             None => failure.not_repeated(),
         };
-        engine.execution.log.trace.is_wanted = search.as_ref().is_some_and(|s| s.wants_trace());
+        engine.execution.log.trace.is_wanted = search
+            .as_ref()
+            .is_some_and(|search| wants_trace(engine, &**search));
         engine.execution.strategy = search;
         let failure = report::in_words(&engine, failure);
         let learnt = engine.monitors.races.learnt();
         engine.exploration.others.push(failures::FoundFailure {
             failure,
-            preemptions,
+            cost,
             decisions,
             timers,
             early,
@@ -205,7 +203,7 @@ impl Explorer<'_> {
             expected,
         });
         engine.exploration.divergence = divergence.or(left_over);
-        engine.exploration.preemptions = engine.execution.preemptions;
+        engine.exploration.cost = engine.execution.cost();
         keep_decisions(engine);
         engine.exploration.confirmed = true;
         engine.exploration.failure = failure;

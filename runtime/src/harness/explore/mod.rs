@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::failures::Distinct;
 use super::helpers::Helpers;
 use super::request::{Isolation, Request};
-use super::run::{Root, run_tasks, strategy, warm_up};
+use super::run::{Root, run_tasks, strategy, wants_trace, warm_up};
 use super::work::{self, Counted};
 use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
@@ -105,10 +105,18 @@ pub(super) fn run(test: &Test, request: &Request) {
     engine.exploration.finished = true;
 }
 
-/// Watches accesses to plain memory as requested, if the program announces any.
+/// Watches accesses to plain memory as requested, if the program announces any or if the order of
+/// tasks decides what atomic operations may read.
 fn watch_memory(races: &mut Races, request: &Request) {
-    if Observers::of_program().of_accesses && request.memory_accesses != Accesses::Ignored {
+    let announces = Observers::of_program().of_accesses;
+    let needs_order = request.memory.is_weak() || request.stale_loads;
+    if announces && request.memory_accesses != Accesses::Ignored || needs_order {
         races.turn_on(request.memory_accesses == Accesses::Preempted);
+    }
+    if request.memory.is_weak() {
+        races.memory.turn_on(request.memory);
+    } else if request.stale_loads {
+        races.memory.watch();
     }
     races.set_levels(request.races, &request.races_of);
     for (file, line) in &request.points {
@@ -214,7 +222,7 @@ impl Explorer<'_> {
             if engine.exploration.failure.is_none() {
                 engine.exploration.strategy = strategy(engine).name();
             }
-            engine.execution.log.trace.is_wanted = strategy(engine).wants_trace();
+            engine.execution.log.trace.is_wanted = wants_trace(engine, strategy(engine));
             let progress = strategy(engine).progress();
             engine.exploration.note_progress(progress);
             if self.is_helped(engine) {
@@ -330,7 +338,12 @@ impl Explorer<'_> {
                 engine.exploration.much_memory += is(GivenUp::Memory);
                 engine.exploration.many_releases += is(GivenUp::Releases);
                 engine.exploration.endless += u64::from(engine.execution.endless.is_met);
-                if engine.execution.past_limit || engine.execution.endless.is_missed {
+                let misses = engine.monitors.races.misses_late_effects();
+                let only_notes = engine.monitors.races.memory.stale.is_on;
+                engine.exploration.unclear_loads |= misses && only_notes;
+                let is_limited = misses && !only_notes;
+                engine.exploration.few_stores += u64::from(is_limited);
+                if engine.execution.past_limit || engine.execution.endless.is_missed || is_limited {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);
                 }

@@ -256,6 +256,7 @@ impl Explorer<'_> {
             && !execution.endless.is_met
             && before == known(engine)
             && engine.monitors.races.given_up.is_none()
+            && !engine.monitors.races.misses_late_effects()
             && !engine.monitors.races.has_news()
             && !execution.has_kept_stream()
             && !execution.has_file_conflict();
@@ -313,11 +314,18 @@ impl Explorer<'_> {
 }
 
 /// The sizes of the collections that an execution may have added to, and that helpers do not send.
-fn known(engine: Root) -> [usize; 4] {
+fn known(engine: Root) -> [usize; 5] {
     let files = &engine.execution.policies.atomic_files;
     let (outside, spins) = (&engine.execution.outside, &engine.monitors.spins.known);
     let could_be_early = usize::from(engine.execution.could_be_early);
-    [files.len(), outside.len(), spins.len(), could_be_early]
+    let stale = engine.monitors.races.memory.stale.found.len();
+    [
+        files.len(),
+        outside.len(),
+        spins.len(),
+        stale,
+        could_be_early,
+    ]
 }
 
 /// Counts a schedule that a helper has run.

@@ -20,6 +20,7 @@ use crate::execution::opaque::{ENTERED_FOREIGN, ENTERED_OPAQUE};
 use crate::execution::{Execution, Timers};
 use crate::harness::engine::Engine;
 use crate::interpose::Process;
+use crate::memory::Stale;
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Spin};
 use crate::search::{Decision, Measure, Part, format_schedule};
@@ -94,10 +95,15 @@ pub(super) fn finished(
         .optional_number("signal", signal.filter(|&it| is_crash && it != 0))
         .optional_string("message", message(verdict).as_deref())
         .raw("location", location.as_deref().unwrap_or("null"));
-    with_extent(object, engine, counters)
+    let object = with_extent(object, engine, counters);
+    with_findings(object, engine, counters)
         .optional_number(
             "preemptions",
-            failed.then_some(exploration.preemptions.into()),
+            failed.then_some(exploration.cost.preemptions.into()),
+        )
+        .optional_number(
+            "late_effects",
+            failed.then_some(exploration.cost.late_effects.into()),
         )
         .optional_string("timers", failed.then(|| name_of(exploration.phases.timers)))
         .array("early", early_waits(&engine.execution).filter(|_| shown))
@@ -126,11 +132,6 @@ pub(super) fn finished(
                 let file = String::from_utf8_lossy(&place.file);
                 quoted(&format!("{file}:{}", place.line))
             }),
-        )
-        .array("spins", counters.spins.iter().map(spin))
-        .array(
-            "warnings",
-            counters.warnings.iter().map(|it| quoted(&sentence(it))),
         )
         .array("tasks", tasks(&engine.execution).filter(|_| shown))
         .array(
@@ -170,6 +171,18 @@ pub(super) fn finished(
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+/// Adds what is worth a warning.
+fn with_findings(object: Object, engine: &Engine, counters: &Counters) -> Object {
+    object
+        .array("spins", counters.spins.iter().map(spin))
+        .array("stale_loads", counters.stale_loads.iter().map(stale_load))
+        .boolean("unclear_loads", engine.exploration.unclear_loads)
+        .array(
+            "warnings",
+            counters.warnings.iter().map(|it| quoted(&sentence(it))),
+        )
 }
 
 /// The words of a failure. The words of a panic are the program's.
@@ -264,6 +277,15 @@ fn spin(spin: &Spin) -> String {
         .finish()
 }
 
+fn stale_load(stale: &Stale) -> String {
+    let newer = stale.newer.as_ref().map(location);
+    Object::new()
+        .string("operation", stale.operation)
+        .raw("location", &location(&stale.place))
+        .raw("newer", newer.as_deref().unwrap_or("null"))
+        .finish()
+}
+
 /// The results of a part, from which the supervisor merges all parts.
 fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<String> {
     if request.part == Part::WHOLE {
@@ -299,7 +321,8 @@ fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<Strin
 fn minimised(minimised: Option<&Minimised>) -> Option<String> {
     let measure = |measure: Measure| {
         Object::new()
-            .number("preemptions", measure.preemptions.into())
+            .number("preemptions", measure.cost.preemptions.into())
+            .number("late_effects", measure.cost.late_effects.into())
             .number("switches", measure.switches)
             .number("steps", measure.steps)
             .finish()
@@ -311,6 +334,7 @@ fn minimised(minimised: Option<&Minimised>) -> Option<String> {
             .raw("from", &measure(minimised.from))
             .raw("to", &measure(minimised.to))
             .boolean("fewest_preemptions", minimised.fewest)
+            .boolean("weak", minimised.is_weak)
             .finish(),
     )
 }
@@ -323,7 +347,8 @@ fn other(engine: &Engine, found: &FoundFailure) -> String {
         .string("kind", failure.kind.token())
         .string("message", &String::from_utf8_lossy(&failure.message))
         .raw("location", location.as_deref().unwrap_or("null"))
-        .number("preemptions", found.preemptions.into())
+        .number("preemptions", found.cost.preemptions.into())
+        .number("late_effects", found.cost.late_effects.into())
         .string("decisions", &format_schedule(&found.decisions))
         .array("points", points(engine, found.learnt))
         .string("timers", name_of(found.timers))

@@ -108,7 +108,7 @@ fn report_crash(
         confirm_crash(engine, request, test, status, out)
     };
     let exploration = &mut engine.exploration;
-    exploration.preemptions = found.preemptions;
+    exploration.cost = found.cost;
     exploration.phases.timers = found.timers;
     exploration.phases.early = found.early;
     exploration.decisions = found.decisions;
@@ -147,7 +147,7 @@ fn report_collected(
     };
     let exploration = &mut engine.exploration;
     let mut first = exploration.failure.take().expect("a failure was found");
-    let (preemptions, learnt) = (exploration.preemptions, exploration.learnt);
+    let (cost, learnt) = (exploration.cost, exploration.learnt);
     let decisions = mem::replace(&mut exploration.decisions, engine_vec());
     let mut others = mem::replace(&mut exploration.others, engine_vec());
     if let Some(status) = end {
@@ -162,7 +162,7 @@ fn report_collected(
     }
     let first = report::in_words(engine, first);
     let exploration = &mut engine.exploration;
-    exploration.preemptions = preemptions;
+    exploration.cost = cost;
     exploration.decisions = decisions;
     exploration.learnt = learnt;
     exploration.others = others;
@@ -214,7 +214,7 @@ fn confirm_crash(
 fn last_execution(engine: &Engine, failure: Failure) -> FoundFailure {
     FoundFailure {
         failure,
-        preemptions: engine.execution.preemptions,
+        cost: engine.execution.cost(),
         decisions: engine.execution.whole_decisions(),
         timers: engine.execution.timers,
         early: engine.execution.early,

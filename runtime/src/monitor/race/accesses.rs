@@ -18,6 +18,19 @@ const MOST_RECORDS: usize = 1 << 20;
 impl Races {
     /// Checks and records an atomic access of `task`.
     pub(crate) fn atomic(&mut self, task: TaskId, address: usize, length: usize, access: Atomic) {
+        self.note_atomic(task, address, length, access, true);
+    }
+
+    /// As [`Self::atomic`]. `orders` states whether the location has one order for all tasks: under a
+    /// weak memory model each store has its own.
+    pub(super) fn note_atomic(
+        &mut self,
+        task: TaskId,
+        address: usize,
+        length: usize,
+        access: Atomic,
+        orders: bool,
+    ) {
         let Atomic {
             op,
             how,
@@ -41,7 +54,7 @@ impl Races {
         let own = self.tasks.get_mut(task);
         let by = (own.entry, epoch);
         let released = self.records[record].atomic(extent.mask(), by, (op, is_write), site);
-        if own.synchronize(released, how, order) {
+        if orders && own.synchronize(released, how, order) {
             self.end_epoch(task, op, site);
         }
     }

@@ -1,4 +1,4 @@
-//! Vector clocks over epochs.
+//! Epochs, the entries of clocks.
 //!
 //! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and Freund,
 //! PLDI'09). Epochs are numbered over all tasks and executions, so that a number alone determines
@@ -8,50 +8,7 @@
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
 
-/// Identifies a part of a task's life; 0 identifies none. Later ones have larger numbers.
-pub(super) type Epoch = u32;
-
-/// For each task, in its entry, the last epoch of it that happened before.
-#[derive(Clone, Debug)]
-pub(super) struct Clock(EngineVec<Epoch>);
-
-impl Clock {
-    pub(super) const fn new() -> Self {
-        Self(engine_vec())
-    }
-
-    #[inline]
-    pub(super) fn get(&self, entry: u16) -> Epoch {
-        self.0.get(entry as usize).copied().unwrap_or(0)
-    }
-
-    pub(super) fn set(&mut self, entry: u16, epoch: Epoch) {
-        let place = entry as usize;
-        if place >= self.0.len() {
-            self.0.resize(place + 1, 0);
-        }
-        self.0[place] = epoch;
-    }
-
-    /// Makes the clock the union of the two.
-    pub(super) fn join(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (own, &other) in self.0.iter_mut().zip(&other.0) {
-            *own = (*own).max(other);
-        }
-    }
-
-    pub(super) fn assign(&mut self, other: &Self) {
-        self.0.clear();
-        self.0.extend_from_slice(&other.0);
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-}
+pub(super) use crate::base::clock::{Clock, Epoch};
 
 /// The meaning of a number in the sequence of epochs.
 #[derive(Clone, Copy, Debug)]

@@ -33,24 +33,28 @@ mod task_order;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod weak;
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
     Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
-    fence, forget, go_on, is_noted, is_noted_at, is_private, is_range_settled, is_settled, joined,
-    leave, pause, receive, release, release_on, release_to, report_access,
-    report_access_of_library, resume_unseen, send, stack_end, switched, unwatched,
+    fence, fence_all, forget, go_on, is_noted, is_noted_at, is_private, is_range_settled,
+    is_settled, joined, keeps_stores, leave, meet_store, met_version, notes_late_effect,
+    offer_stores, offered_name, offered_value, overtaken_event, pause, receive, release,
+    release_on, release_to, report_access, report_access_of_library, resume_unseen, send,
+    settle_store, stack_end, switched, time_passes, unwatched,
 };
 
 use super::levels::{Level, Levels};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
+use crate::memory::Memory;
 use crate::platform::places;
 use allocations::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
-use clock::{Clock, Epochs};
+use clock::{Clock, Epoch, Epochs};
 use inline_check::InlineCheck;
 use objects::Objects;
 pub(crate) use race_points::{Line, RacePoints};
@@ -159,6 +163,8 @@ pub(crate) struct Races {
     pub(crate) forgiven: usize,
     levels: Levels,
     pub(crate) points: RacePoints,
+    /// The stores of atomic locations, under a weak memory model.
+    pub(crate) memory: Memory,
 }
 
 impl Races {
@@ -186,6 +192,7 @@ impl Races {
             forgiven: 0,
             levels: Levels::new(Level::Deny),
             points: RacePoints::new(),
+            memory: Memory::new(),
         }
     }
 
@@ -279,7 +286,7 @@ impl Races {
     }
 
     /// Begins a new execution. `is_put_back` states whether the program's memory is restored.
-    fn renew(&mut self, is_put_back: bool) {
+    pub(crate) fn renew(&mut self, is_put_back: bool) {
         self.is_on = self.is_wanted;
         self.given_up = None;
         let forgets = self.epochs.begin();
@@ -302,6 +309,7 @@ impl Races {
         self.last_users.clear();
         self.orders_all = false;
         self.found.clear();
+        self.memory.clear();
     }
 
     /// Stops watching this execution. The races found so far remain valid.
@@ -328,6 +336,7 @@ impl Races {
                 self.joined(task, other);
             }
         }
+        self.log_other(task);
     }
 
     /// Releases the later operations of `task` to `object`, too: the end of this release is not
@@ -347,6 +356,7 @@ impl Races {
         to_all: bool,
         (op, site): (Op, Option<Site>),
     ) {
+        self.log_other(task);
         let own = &self.tasks.get(task).clock;
         let object = self.objects.at(object);
         if to_all {
@@ -359,6 +369,7 @@ impl Races {
 
     /// Records that `task` sends a message. Returns a number for the clock that is sent with it.
     pub(crate) fn send(&mut self, task: TaskId, op: Op, site: Option<Site>) -> u32 {
+        self.log_other(task);
         let message = self.received.pop().unwrap_or_else(|| {
             self.messages.push(Clock::new());
             (self.messages.len() - 1) as u32
@@ -373,6 +384,7 @@ impl Races {
         let own = &mut self.tasks.get_mut(task).clock;
         own.join(&self.messages[message as usize]);
         self.received.push(message);
+        self.log_other(task);
     }
 
     /// Records a fence of `task`.
@@ -381,8 +393,11 @@ impl Races {
         if acquires(order) {
             own.clock.join(&own.readable);
         }
+        self.log_fence(task, order);
+        let own = self.tasks.get_mut(task);
         if releases(order) {
             own.released.assign(&own.clock);
+            own.has_released_by_exchange = false;
             self.end_epoch(task, Op::Fence, site);
         }
     }

@@ -7,7 +7,9 @@ use super::lines::mark_at;
 use super::plain::data_access;
 use super::stacks::SHORT;
 use super::{INLINE_CHECK, InlineCheck, Races, inline_check, is_watched};
-use crate::execution::{How, Op, Site, TaskId, active, current};
+use crate::base::source_path::Place;
+use crate::execution::{self, How, Op, Site, TaskId, active, current};
+use crate::memory::{Access, Performed, Stale, State, Word, Would};
 use crate::monitor::monitors;
 
 /// An atomic access.
@@ -235,6 +237,89 @@ fn watched(address: usize, length: usize, access: Atomic) {
     with(|races, task| races.atomic(task, address, length, access));
 }
 
+/// Whether the running task's atomic operations may meet other stores than the newest.
+#[inline]
+pub(crate) fn keeps_stores() -> bool {
+    // SAFETY: as in `with_if_on`.
+    is_watched() && unsafe { (*monitors()).races.keeps_stores() }
+}
+
+/// The number of stores that an atomic operation of the running task may meet; the newest is one of
+/// them. `current` is the value in memory. `would` returns the effect of an update that reads a value.
+pub(crate) fn offer_stores(
+    access: &Access,
+    current: Word,
+    (op, site): (Op, Site),
+    would: impl Fn(Word) -> Would,
+) -> u32 {
+    let mut offered = 0;
+    with(|races, task| {
+        let (version, last, trace) = execution::view(op, access.address, site);
+        let state = State {
+            current,
+            version,
+            last,
+            trace,
+        };
+        offered = races.offer_stores(task, access, &state, would);
+    });
+    offered
+}
+
+/// The value of the store with this number of those that were offered to the access.
+pub(crate) fn offered_value(access: &Access, choice: u32) -> Word {
+    // SAFETY: as in `with_if_on`.
+    unsafe { (*monitors()).races.memory.value(access, choice) }
+}
+
+/// The name of this store, which is the same in all executions that share the events before it.
+pub(crate) fn offered_name(access: &Access, choice: u32) -> u64 {
+    // SAFETY: as in `with_if_on`.
+    unsafe { (*monitors()).races.memory.name(access, choice) }
+}
+
+/// Whether late effects are only noted. Notes that the access, which was offered more than the
+/// newest store, could have had one.
+pub(crate) fn notes_late_effect(access: &Access, op: Op, site: Site) -> bool {
+    // SAFETY: as in `with_if_on`.
+    let memory = unsafe { &mut (*monitors()).races.memory };
+    if memory.stale.is_on {
+        let newer = memory.missed(access).map(Place::of);
+        memory.stale.note(Stale {
+            operation: op.name(),
+            place: Place::of(site),
+            newer,
+        });
+    }
+    memory.stale.is_on
+}
+
+/// The event of the store that follows this one, which is not the newest.
+pub(crate) fn overtaken_event(access: &Access, choice: u32) -> u32 {
+    // SAFETY: as in `with_if_on`.
+    unsafe { (*monitors()).races.memory.overtaken(access, choice) }
+}
+
+/// Records the atomic operation of the running task that was offered stores, and was `performed`.
+pub(crate) fn meet_store(access: &Access, performed: Performed, report: Atomic) {
+    with(|races, task| {
+        let at = execution::place();
+        races.perform_atomic(task, access, performed, at, report);
+    });
+}
+
+/// The version of the store that the last such operation met.
+pub(crate) fn met_version() -> Option<u32> {
+    // SAFETY: as in `with_if_on`.
+    unsafe { (*monitors()).races.memory.met_version() }
+}
+
+/// Records that the object of the last such operation has this version now.
+pub(crate) fn settle_store(address: usize, version: u32) {
+    // SAFETY: as in `with_if_on`.
+    unsafe { (*monitors()).races.memory.settle(address, version) }
+}
+
 /// Records an atomic operation of the running task on a counter that only such operations touch.
 pub(crate) fn count(counter: usize, access: (How, Ordering), op: Op) {
     with(|races, task| races.count(task, counter, access, op));
@@ -243,6 +328,16 @@ pub(crate) fn count(counter: usize, access: (How, Ordering), op: Op) {
 /// Records a fence of the running task.
 pub(crate) fn fence(order: Ordering, site: Site) {
     with(|races, task| races.fence(task, order, Some(site)));
+}
+
+/// Records that time passes, because every task waits.
+pub(crate) fn time_passes() {
+    with_if_on(|races| races.memory.time_passes());
+}
+
+/// Records a fence of every task at once.
+pub(crate) fn fence_all() {
+    with(|races, task| races.fence_all(task, &execution::unfinished_tasks()));
 }
 
 /// Adds the releases to `object` to the clock of the running task.

@@ -60,6 +60,7 @@ impl Races {
     /// Records that memory is freed: the earlier accesses to it do not matter for later ones.
     pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
         self.allocations.unsettle();
+        self.memory.forget(address, length);
         let end = address.saturating_add(length);
         if !self.last_users.is_empty() {
             self.acquire_counters(task, address, end);
@@ -135,6 +136,7 @@ impl Races {
     /// Records that another task begins to use this memory as a stack: as [`Self::free`], but
     /// without a check for races, and the memory is not free.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
+        self.memory.forget(low, high - low);
         let first = self.epochs.first();
         self.shadow.parts(low, high, |page, part| {
             if page.is_touched(first) {

@@ -17,7 +17,7 @@ pub(crate) const MOST_TASKS: usize = 1024;
 /// instruction, over which the compiler moves no access either. Rust's memory model gives no such
 /// guarantee. Published schemes of memory reclamation (crossbeam-epoch, sdd) rely on it in code that
 /// they compile on x86 only, so that a race that only the model has would be a false alarm there.
-const IS_X86: bool = cfg!(any(target_arch = "x86", target_arch = "x86_64"));
+pub(super) const IS_X86: bool = cfg!(any(target_arch = "x86", target_arch = "x86_64"));
 
 /// The number of recently ended tasks that are searched for a free entry.
 const CANDIDATES: usize = 32;
@@ -35,6 +35,8 @@ pub(super) struct TaskOrder {
     pub(super) clock: Clock,
     /// The clock at its last releasing fence.
     pub(super) released: Clock,
+    /// That clock is of a sequentially consistent exchange: see [`IS_X86`].
+    pub(super) has_released_by_exchange: bool,
     /// The clock that its next acquiring fence learns, from loads that did not acquire.
     pub(super) readable: Clock,
     /// It has called opaque code: its operations may be those for which other tasks wait there.
@@ -111,6 +113,14 @@ impl Tasks {
     #[inline]
     pub(super) fn get_mut(&mut self, task: TaskId) -> &mut TaskOrder {
         &mut self.all[task.0 as usize]
+    }
+
+    /// Adds the knowledge of `other` to that of `task`.
+    pub(super) fn learn(&mut self, task: TaskId, other: TaskId) {
+        let (task, other) = (task.0 as usize, other.0 as usize);
+        if let Ok([own, other]) = self.all.get_disjoint_mut([task, other]) {
+            own.clock.join(&other.clock);
+        }
     }
 
     /// Records that `task` has performed its last operation.

@@ -9,6 +9,7 @@ use super::clock::{Clock, Epoch, Owner, Release};
 use super::task_order::{NO_WINDOW, TaskOrder};
 use super::{GivenUp, Races};
 use crate::execution::{Op, Site, TaskId};
+use core::sync::atomic::Ordering;
 
 /// Stands for the state of all opaque code; no object lies there.
 const UNSEEN: usize = 24;
@@ -30,6 +31,7 @@ impl Races {
                 entry: 0,
                 clock: Clock::new(),
                 released: Clock::new(),
+                has_released_by_exchange: false,
                 readable: Clock::new(),
                 is_unseen: false,
             });
@@ -47,6 +49,7 @@ impl Races {
         own.last = 0;
         own.window = NO_WINDOW;
         own.is_unseen = false;
+        own.has_released_by_exchange = false;
         self.tasks.live = place + 1;
         true
     }
@@ -91,6 +94,7 @@ impl Races {
 
     /// Records that `task` has created another one.
     pub(crate) fn spawned(&mut self, task: TaskId, child: TaskId, site: Option<Site>) {
+        self.log_other(task);
         if self.add_task(child, Some(task)) {
             self.end_epoch(task, Op::Spawn, site);
         }
@@ -98,9 +102,21 @@ impl Races {
 
     /// Records that `task` continues after the end of `other`.
     pub(crate) fn joined(&mut self, task: TaskId, other: TaskId) {
-        let (task, other) = (task.0 as usize, other.0 as usize);
-        if let Ok([own, other]) = self.tasks.all.get_disjoint_mut([task, other]) {
-            own.clock.join(&other.clock);
+        self.tasks.learn(task, other);
+        self.log_other(task);
+    }
+
+    /// Records a fence of every task at once, by `task`: all operations so far, those of tasks that
+    /// have ended included, come before all later ones. The tasks of `unfinished` have not ended.
+    pub(crate) fn fence_all(&mut self, task: TaskId, unfinished: &[TaskId]) {
+        for &other in unfinished {
+            self.fence(other, Ordering::SeqCst, None);
+        }
+        for other in 0..self.tasks.live as u32 {
+            self.tasks.learn(task, TaskId(other));
+        }
+        for &other in unfinished {
+            self.tasks.learn(other, task);
         }
     }
 
@@ -124,6 +140,7 @@ impl Races {
     /// Therefore each task that has been in opaque code releases all its operations there whenever
     /// another task runs.
     pub(crate) fn enter_unseen(&mut self, task: TaskId) {
+        self.memory.stale.note_unseen();
         self.acquire(task, UNSEEN, true);
         self.tasks.get_mut(task).is_unseen = true;
     }
@@ -141,6 +158,7 @@ impl Races {
         if self.orders_all {
             return;
         }
+        self.memory.stale.note_unseen();
         self.orders_all = true;
         for other in 0..self.tasks.live as u32 {
             self.joined(task, TaskId(other));

@@ -41,9 +41,9 @@ impl Outcomes {
     /// None of its operations has more than one outcome, or the label stands for all of them.
     pub(super) const NONE: Self = Self(0);
 
-    /// The hash of these outcomes.
-    pub(super) fn of(outcomes: impl Iterator<Item = u32>) -> Self {
-        Self(outcomes.fold(0, |name, outcome| mix(name, u64::from(outcome))))
+    /// The hash of the outcomes with these names.
+    pub(super) fn of(outcomes: impl Iterator<Item = u64>) -> Self {
+        Self(outcomes.fold(0, mix))
     }
 }
 

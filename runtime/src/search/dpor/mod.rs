@@ -27,10 +27,12 @@ const MOST_LABELS: usize = 1 << 22;
 /// An outcome of an operation within a step.
 struct Outcome {
     taken: u32,
+    /// The name of the taken one.
+    name: u64,
     /// The number of outcomes to try, the taken one included.
     count: u32,
     /// Whether every outcome but the first happens without a cause in the program.
-    costs: bool,
+    is_spurious: bool,
 }
 
 /// The branches after a step, if it had these outcomes.
@@ -60,8 +62,9 @@ struct Node {
 
 codec!(Outcome {
     taken,
+    name,
     count,
-    costs,
+    is_spurious,
 });
 codec!(Way { outcomes, then });
 codec!(Node {
@@ -78,7 +81,7 @@ codec!(Node {
 impl Node {
     /// The outcomes of its operations.
     fn outcomes(&self) -> Outcomes {
-        Outcomes::of(self.outcomes.iter().map(|outcome| outcome.taken))
+        Outcomes::of(self.outcomes.iter().map(|outcome| outcome.name))
     }
 
     /// Makes `task` take the step, and moves the rest of its branches after it. Returns the number
@@ -241,12 +244,12 @@ impl Dpor {
         while let Some(node) = self.nodes.last_mut() {
             while let Some(outcome) = node.outcomes.last_mut() {
                 if outcome.count > 1 {
-                    self.spurious += u32::from(outcome.costs && outcome.taken == 0);
+                    self.spurious += u32::from(outcome.is_spurious && outcome.taken == 0);
                     outcome.count -= 1;
                     outcome.taken += 1;
                     return true;
                 }
-                self.spurious -= u32::from(outcome.costs && outcome.taken > 0);
+                self.spurious -= u32::from(outcome.is_spurious && outcome.taken > 0);
                 node.outcomes.pop();
             }
             // A branch was added under another outcome of an earlier operation. After this outcome
@@ -324,19 +327,23 @@ impl Strategy for Dpor {
         let place = self.outcomes;
         self.outcomes += 1;
         let node = &mut self.nodes[step];
-        if let Some(outcome) = node.outcomes.get(place) {
+        if let Some(outcome) = node.outcomes.get_mut(place) {
             self.diverged |= outcome.taken >= point.outcomes;
-            return outcome.taken.min(point.outcomes - 1);
+            let taken = outcome.taken.min(point.outcomes - 1);
+            outcome.name = point.name(taken);
+            return taken;
         }
         // The number of spurious outcomes in a row has no limit, so one in each execution is
         // allowed.
-        let is_spent = point.costs && self.spurious > 0;
+        let is_spurious = matches!(point.kind, super::Outcomes::Spurious);
+        let is_spent = is_spurious && self.spurious > 0;
         self.is_limited |= is_spent;
         let node = &mut self.nodes[step];
         node.outcomes.push(Outcome {
             taken: 0,
+            name: point.name(0),
             count: if is_spent { 1 } else { point.outcomes },
-            costs: point.costs,
+            is_spurious,
         });
         0
     }

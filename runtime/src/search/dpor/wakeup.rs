@@ -163,6 +163,11 @@ pub(super) fn size(branches: &[Branch]) -> usize {
 
 /// Inserts `sequence` into the tree of `branches`, unless an execution that will be tried anyway is
 /// equivalent to one that begins with it. Returns the number of steps by which the tree grew.
+///
+/// If the sequence begins with the steps of a leaf, the leaf is continued with its other steps. The
+/// algorithm of POPL'14 leaves the tree as it is, because races after the leaf lead to the sequence.
+/// But a leaf may have been inserted before a step was known to commute with it, because that step
+/// might have been a write. The step is then in the sleep set after the leaf, and hides these races.
 pub(super) fn insert(
     mut branches: &mut EngineVec<Branch>,
     labels: &Labels,
@@ -190,7 +195,8 @@ pub(super) fn insert(
         if common < branch.labels.len() {
             branch.split(common);
         } else if branch.then.is_empty() {
-            return 0;
+            branch.then.push(Branch::of(sequence));
+            return sequence.labels.len();
         }
         branches = &mut branches[place].then;
     }

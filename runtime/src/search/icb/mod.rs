@@ -27,7 +27,7 @@ pub(crate) use self::rounds::{BacktrackPoint, Deviation, Findings, Listed};
 use super::chunked_vec::{ChunkedVec, Plain};
 use super::hash_set::{HashSet, RecentHashes};
 use super::races::HappensBefore;
-use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Ended, Outcomes, Progress, SchedulingPoint, Strategy};
 use crate::base::codec::kept_between_executions;
 use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::TaskId;
@@ -130,6 +130,8 @@ pub(crate) struct Icb {
     started: bool,
     /// The partition, if only a part of the space is explored.
     partition: Option<Partition>,
+    /// Operations meet only the newest stores.
+    without_late_effects: bool,
     /// The search is that of a helper, which queues nothing.
     only_finds: bool,
     /// For a helper: the round of its schedule, and the backtrack points that it has reported
@@ -177,10 +179,17 @@ impl Icb {
             diverged: false,
             started: false,
             partition: None,
+            without_late_effects: false,
             only_finds: false,
             serves: 0,
             reported: RecentHashes::new(),
         }
+    }
+
+    /// The search, of the sequentially consistent executions alone.
+    pub(crate) fn without_late_effects(mut self) -> Self {
+        self.without_late_effects = true;
+        self
     }
 
     /// The prescribed choice at this decision, or 0.
@@ -286,10 +295,11 @@ impl Strategy for Icb {
 
     #[inline]
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        let is_left_out = self.without_late_effects && matches!(point.kind, Outcomes::Late(_));
         self.decide(Point {
             step: point.past.trace.steps.len() as u32 - 1,
-            count: point.outcomes,
-            free: if point.costs { 1 } else { point.outcomes },
+            count: if is_left_out { 1 } else { point.outcomes },
+            free: if point.costs() { 1 } else { point.outcomes },
             cost: 0,
             options: OUTCOMES,
             prefix: point.prefix,

@@ -72,7 +72,7 @@ struct Place {
 }
 
 /// The happens-before relation of one trace. It is reused for its allocations.
-pub(super) struct HappensBefore {
+pub(crate) struct HappensBefore {
     places: EngineVec<Place>,
     clocks: Clocks,
     accesses: Accesses,
@@ -92,7 +92,7 @@ pub(super) struct HappensBefore {
 }
 
 impl HappensBefore {
-    pub(super) const fn new(waits_too: bool) -> Self {
+    pub(crate) const fn new(waits_too: bool) -> Self {
         Self {
             places: engine_vec(),
             clocks: Clocks::new(),
@@ -108,7 +108,7 @@ impl HappensBefore {
 
     /// Whether `earlier` is `later`, or happened before it.
     #[inline]
-    pub(super) fn precedes(&self, earlier: u32, later: u32) -> bool {
+    pub(crate) fn precedes(&self, earlier: u32, later: u32) -> bool {
         let Place { task, .. } = self.places[earlier as usize];
         let later_one = self.places[later as usize];
         if task == later_one.task {
@@ -144,7 +144,7 @@ impl HappensBefore {
 
     /// As [`Self::read`], without the races whose second step comes before `fresh`. The first
     /// `shared` steps are those of the trace that was read last.
-    pub(super) fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
+    pub(crate) fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
         self.take_back(shared.min(fresh).min(trace.steps.len()));
         self.races.clear();
         self.fresh = fresh as u32;
@@ -159,7 +159,7 @@ impl HappensBefore {
 
     /// Notes whether tasks try to read in `trace`. Returns whether that changes the relation, so
     /// that no step of an earlier trace may be shared.
-    pub(super) fn note_attempts(&mut self, trace: &Trace) -> bool {
+    pub(crate) fn note_attempts(&mut self, trace: &Trace) -> bool {
         let changes = trace.tries_to_read && !self.waits_too && !self.orders_queues;
         self.orders_queues |= changes;
         changes

@@ -64,7 +64,8 @@ impl Strategy for Exhaustive {
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        self.decide(point.outcomes, point.outcomes)
+        let free = if point.costs() { 1 } else { point.outcomes };
+        self.decide(point.outcomes, free)
     }
 
     fn end(&mut self, _: &Ended<'_>) {}
@@ -91,15 +92,20 @@ impl Explored {
 
 /// Runs `search` to its end.
 pub(in crate::search) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
-    look(program, search, u64::MAX).expect("there is no limit")
+    explore_up_to(program, search, u64::MAX).expect("there is no limit")
 }
 
 /// As [`explore`] by brute force; `None` if that takes more than `most` executions.
 pub(in crate::search) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
-    look(program, &mut Exhaustive::new(bound), most)
+    explore_up_to(program, &mut Exhaustive::new(bound), most)
 }
 
-fn look(program: &Program, search: &mut dyn Strategy, most: u64) -> Option<Explored> {
+/// As [`explore`]; `None` if that takes more than `most` executions.
+pub(in crate::search) fn explore_up_to(
+    program: &Program,
+    search: &mut dyn Strategy,
+    most: u64,
+) -> Option<Explored> {
     let mut explored = Explored::default();
     let mut machine = Machine::new(program);
     let mut happens_before = HappensBefore::new(false);

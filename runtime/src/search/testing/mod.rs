@@ -1,11 +1,14 @@
 //! Small concurrent programs without fibers, with which searches are checked against brute force.
 
+mod axioms;
 mod brute_force;
 mod machine;
 mod random_program;
 mod shrink;
+mod weak;
+mod weak_tests;
 
-pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all};
+pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all, explore_up_to};
 pub(super) use random_program::{random_program, random_sections, seeds};
 pub(super) use shrink::shrink;
 
@@ -13,6 +16,7 @@ use self::machine::{Machine, past};
 use super::races::HappensBefore;
 use super::{Ended, Strategy};
 use chess_vocabulary::Effect;
+use core::sync::atomic::Ordering;
 
 /// An act of a task of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +84,21 @@ pub(super) enum Act {
     Await(u32, u32),
     /// Skips this number of acts if the last value that was seen is 0.
     SkipUnlessSeen(usize),
+    /// Accesses the value under the memory model of the machine.
+    Atomic(u32, Atomic),
+    Fence(Ordering),
+}
+
+/// An access to a value under a memory model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Atomic {
+    Load(Ordering),
+    Store(u64, Ordering),
+    Add(u64, Ordering),
+    Swap(u64, Ordering),
+    /// Sets the value to the second number if it is the first. The orderings are those of its
+    /// success and of its failure.
+    Exchange(u64, u64, Ordering, Ordering),
 }
 
 pub(super) type Program = Vec<Vec<Act>>;
@@ -96,6 +115,17 @@ pub(super) struct Final {
     seen: Vec<u64>,
     /// The position of each task: in a deadlock it is before the end.
     at: Vec<usize>,
+}
+
+/// The hash of the values that a task has seen: `before`, and then this value.
+fn seen_after(before: u64, value: u64) -> u64 {
+    mix(before, value + 1)
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .rotate_left(29)
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
 impl Final {

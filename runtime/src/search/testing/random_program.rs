@@ -6,13 +6,15 @@ use super::{Act, BOUNDED, Program};
 use crate::base::rng::Rng;
 
 /// The seeds of the random programs on which searches are compared with brute force. The
-/// environment variable `CHESS_PROGRAMS` sets their number.
+/// environment variable `CHESS_PROGRAMS` sets their number, and `CHESS_FIRST` the first seed.
 pub(in crate::search) fn seeds() -> std::ops::Range<u64> {
-    const USUAL: u64 = 2_000;
-    let asked = std::env::var("CHESS_PROGRAMS");
-    0..asked.map_or(USUAL, |text| {
-        text.parse().expect("CHESS_PROGRAMS is a number")
-    })
+    let number = |variable| {
+        let asked = std::env::var(variable).ok()?;
+        let number = asked.parse::<u64>();
+        Some(number.unwrap_or_else(|_| panic!("{variable} is a number")))
+    };
+    let first = number("CHESS_FIRST").unwrap_or(0);
+    first..first + number("CHESS_PROGRAMS").unwrap_or(2_000)
 }
 
 /// The number of kinds of objects.

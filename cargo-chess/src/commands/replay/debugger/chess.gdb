@@ -24,7 +24,7 @@ define run-to-next-switch
 end
 document run-to-next-switch
 Run until another task continues: by a preemption, or since this one waits, yields or ends.
-`continue` stops at preemptions, panics and the failure alone.
+`continue` stops at preemptions, late effects, panics and the failure alone.
 end
 
 define tasks

@@ -77,7 +77,6 @@ fn every_key_takes_in_the_schema_what_it_takes_in_the_parser() {
         _ => &[],
     });
     values.extend(names.map(|name| format!("{name:?}")));
-    values.extend(["tso", "c11"].map(|name| format!("{name:?}")));
     let validator = validator();
     for (key, _) in KEYS {
         let mut taken = 0;

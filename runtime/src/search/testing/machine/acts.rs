@@ -1,11 +1,12 @@
 //! The effect of each act of a program.
 
-use super::super::{Act, BOUNDED, OBJECTS};
+use super::super::weak::Weak;
+use super::super::{Act, Atomic, BOUNDED, OBJECTS, seen_after};
 use super::{
     ARC, BARRIER, CHANNEL, CONDVAR, END, Initialised, LOCK, Machine, ONCE, OWN, State, THREAD,
-    VALUE, mix, object,
+    VALUE, object,
 };
-use crate::search::{ObjectId, Strategy, TraceStep};
+use crate::search::{ObjectId, Outcomes, Strategy, TraceStep};
 use chess_vocabulary::{Effect, Op};
 
 impl Machine<'_> {
@@ -41,7 +42,7 @@ impl Machine<'_> {
     fn see(&mut self, value: u64) {
         let task = &mut self.tasks[self.current];
         task.last = value;
-        task.seen = mix(task.seen, value + 1);
+        task.seen = seen_after(task.seen, value);
     }
 
     fn sleep(&mut self, at: ObjectId, retries: bool) {
@@ -252,6 +253,8 @@ impl Machine<'_> {
                 self.see(outcome.into());
                 self.touch(object(OWN, own as u32), Effect::Write);
             }
+            Act::Atomic(v, access) => self.step_of_atomic(v, access, search),
+            Act::Fence(order) => self.weak().fence(own, order),
             Act::SkipUnlessSeen(acts) => {
                 self.touch(object(OWN, own as u32), Effect::Write);
                 if self.tasks[own].last == 0 {
@@ -261,6 +264,38 @@ impl Machine<'_> {
         }
         self.tasks[own].at += 1;
     }
+
+    fn weak(&mut self) -> &mut Weak {
+        self.weak.as_mut().expect("the machine has a memory model")
+    }
+
+    /// Performs an access under the memory model, which meets the store that the search chooses.
+    fn step_of_atomic(&mut self, v: u32, access: Atomic, search: &mut dyn Strategy) {
+        let own = self.current;
+        let mut weak = self.weak.take().expect("the machine has a memory model");
+        let current = self.values[v as usize];
+        let offered = weak.offer(own, v, access, current, &self.trace);
+        let name = |choice| weak.name(v, access, choice);
+        let choice = self.outcome_of(offered, Outcomes::Late(&name), search);
+        let (read, written) = weak.perform(own, v, access, choice, self.trace.step());
+        self.weak = Some(weak);
+        if let Some(value) = written.filter(|_| choice == 0) {
+            self.values[v as usize] = value;
+        }
+        if let Some(value) = read {
+            self.see(value);
+        }
+        let effect = match written {
+            Some(_) => Effect::Write,
+            None => Effect::Read,
+        };
+        let could = match access {
+            Atomic::Load(_) => Effect::Read,
+            _ => Effect::Write,
+        };
+        self.touch_as(object(VALUE, v), effect, could);
+    }
+
     /// Tries to acquire a lock.
     fn try_take(&mut self, op: Op, m: u32, is_free: bool) {
         self.see(u64::from(is_free));
@@ -280,6 +315,9 @@ impl Machine<'_> {
                 return false;
             }
             Act::Lock(m) => {
+                if let Some(weak) = &mut self.weak {
+                    weak.lock(own, m);
+                }
                 self.owners[m as usize] = Some(own);
                 self.queued[m as usize] -= u32::from(std::mem::take(&mut self.tasks[own].queued));
                 self.touch(object(LOCK, m), Effect::Acquire);
@@ -292,6 +330,9 @@ impl Machine<'_> {
                 self.try_take(Op::RwLockTryWrite, m, is_free);
             }
             Act::Unlock(m) if self.owners[m as usize] == Some(own) => {
+                if let Some(weak) = &mut self.weak {
+                    weak.unlock(own, m);
+                }
                 self.owners[m as usize] = None;
                 self.touch(object(LOCK, m), Effect::Release);
             }

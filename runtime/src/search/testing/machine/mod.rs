@@ -4,8 +4,10 @@ mod acts;
 
 use std::fmt;
 
-use super::{Act, Final, OBJECTS, Program};
-use crate::search::{ChoicePoint, Decision, Past, Pending, SchedulingPoint, Strategy};
+use super::weak::Weak;
+use super::{Act, Final, OBJECTS, Program, mix};
+use crate::memory::Model;
+use crate::search::{ChoicePoint, Decision, Outcomes, Past, Pending, SchedulingPoint, Strategy};
 use crate::search::{ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Effect, Op, TaskId};
 
@@ -84,6 +86,8 @@ pub(super) struct Machine<'a> {
     options: Vec<TaskId>,
     prefix: u64,
     pub(super) preemptions: u32,
+    /// The stores of the values that [`Act::Atomic`] accesses.
+    pub(super) weak: Option<Box<Weak>>,
 }
 
 fn object(kind: u32, number: u32) -> ObjectId {
@@ -115,12 +119,6 @@ fn looks_at_ends(program: &Program) -> bool {
     acts.any(|act| matches!(act, Act::IsFinished(_)))
 }
 
-fn mix(a: u64, b: u64) -> u64 {
-    (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-        .rotate_left(29)
-        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
-}
-
 impl fmt::Debug for Machine<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{:?}: {:?}", self.program, self.decisions)
@@ -149,6 +147,23 @@ impl<'a> Machine<'a> {
             options: Vec::new(),
             prefix: 0,
             preemptions: 0,
+            weak: None,
+        }
+    }
+
+    /// A machine with this memory model.
+    pub(super) fn with_model(program: &'a Program, model: Model) -> Self {
+        Self {
+            weak: Some(Box::new(Weak::new(model))),
+            ..Self::new(program)
+        }
+    }
+
+    /// A machine with the monitor of stale loads.
+    pub(super) fn watching(program: &'a Program) -> Self {
+        Self {
+            weak: Some(Box::new(Weak::watching())),
+            ..Self::new(program)
         }
     }
 
@@ -177,6 +192,7 @@ impl<'a> Machine<'a> {
             mut trace,
             mut decisions,
             options,
+            mut weak,
             ..
         } = std::mem::replace(self, Self::new(self.program));
         tasks.clear();
@@ -185,6 +201,10 @@ impl<'a> Machine<'a> {
         trace.is_wanted = true;
         trace.clear();
         trace.begin(TaskId(0), TraceStep::NONE, TraceStep::NONE, false);
+        if let Some(weak) = &mut weak {
+            weak.begin(self.program.len());
+        }
+        self.weak = weak;
         // Only their allocations are kept.
         self.tasks = tasks;
         self.trace = trace;
@@ -230,6 +250,8 @@ impl<'a> Machine<'a> {
     /// The operation of `task` that performs `act`, and its object.
     fn operation(&self, task: usize, act: Act) -> (Op, ObjectId) {
         match act {
+            Act::Atomic(v, access) => (access.op(), object(VALUE, v)),
+            Act::Fence(_) => (Op::Fence, ObjectId(101 + task as u32)),
             Act::Load(v) | Act::Spin(v, _) => (Op::AtomicLoad, object(VALUE, v)),
             Act::Store(v, _) => (Op::AtomicStore, object(VALUE, v)),
             Act::Add(v) => (Op::AtomicFetchAdd, object(VALUE, v)),
@@ -345,6 +367,10 @@ impl<'a> Machine<'a> {
     }
 
     fn outcome(&mut self, outcomes: u32, search: &mut dyn Strategy) -> u32 {
+        self.outcome_of(outcomes, Outcomes::Free, search)
+    }
+
+    fn outcome_of(&mut self, outcomes: u32, kind: Outcomes<'_>, search: &mut dyn Strategy) -> u32 {
         if outcomes < 2 {
             return 0;
         }
@@ -352,11 +378,14 @@ impl<'a> Machine<'a> {
         let outcome = search.choose_outcome(&ChoicePoint {
             index: self.decisions.len() as u32,
             outcomes,
-            costs: false,
+            kind,
             event: 0,
             prefix: self.prefix,
             past: past(&self.trace),
         });
+        if outcome != 0 && !matches!(kind, Outcomes::Free) {
+            self.preemptions += 1;
+        }
         self.decisions.push(Decision::Outcome(outcome));
         self.prefix = mix(self.prefix, u64::from(outcome));
         outcome

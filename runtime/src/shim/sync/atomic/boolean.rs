@@ -5,8 +5,10 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::operations::{Value, atomic, change, exchange_effect, exchanged, read_modify_write};
+use super::weak::Operation;
 use crate::execution::How;
 use crate::execution::{self, Op, Site, saw};
+use crate::memory::{Kind, Would};
 use crate::monitor::race;
 
 atomic!(AtomicBool, bool, v, val);
@@ -23,6 +25,10 @@ impl AtomicBool {
     pub fn fetch_not(&self, order: Ordering) -> bool {
         if execution::active() {
             let site = Location::caller();
+            if race::keeps_stores() {
+                let flip = |atomic: &Self| (atomic.0.fetch_not(order), true);
+                return self.weak(Op::AtomicFetchNot, Kind::Update, order, site, flip);
+            }
             execution::access(Op::AtomicFetchNot, self.object(), site);
             self.report(Op::AtomicFetchNot, How::Exchange, order, site);
             let value = self.0.fetch_not(order);

@@ -5,8 +5,10 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::operations::{Value, atomic, change, exchange_effect, exchanged, read_modify_write};
+use super::weak::Operation;
 use crate::execution::How;
 use crate::execution::{self, Op, Site, saw};
+use crate::memory::{Kind, Would};
 use crate::monitor::race;
 
 macro_rules! integers {

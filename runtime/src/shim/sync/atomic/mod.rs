@@ -8,6 +8,7 @@ mod fence;
 mod integer;
 mod operations;
 mod pointer;
+mod weak;
 
 pub use std::sync::atomic::*;
 

@@ -39,6 +39,10 @@ macro_rules! atomic {
             pub fn load(&self, order: Ordering) -> $value {
                 if execution::active() {
                     let site = Location::caller();
+                    if race::keeps_stores() {
+                        let load = |atomic: &Self| (atomic.0.load(order), false);
+                        return self.weak(Op::AtomicLoad, Kind::Load, order, site, load);
+                    }
                     execution::access(Op::AtomicLoad, self.object(), site);
                     self.report(Op::AtomicLoad, How::Load, order, site);
                     let value = self.0.load(order);
@@ -53,6 +57,10 @@ macro_rules! atomic {
             pub fn store(&self, $val: $value, order: Ordering) {
                 if execution::active() {
                     let site = Location::caller();
+                    if race::keeps_stores() {
+                        let store = |atomic: &Self| (atomic.0.store($val, order), true);
+                        return self.weak(Op::AtomicStore, Kind::Store, order, site, store);
+                    }
                     let store = || {
                         self.report(Op::AtomicStore, How::Store, order, site);
                         self.0.store($val, order);
@@ -69,6 +77,10 @@ macro_rules! atomic {
             pub fn swap(&self, $val: $value, order: Ordering) -> $value {
                 if execution::active() {
                     let site = Location::caller();
+                    if race::keeps_stores() {
+                        let swap = |atomic: &Self| (atomic.0.swap($val, order), true);
+                        return self.weak(Op::AtomicSwap, Kind::Update, order, site, swap);
+                    }
                     let swap = || {
                         self.report(Op::AtomicSwap, How::Exchange, order, site);
                         let value = self.0.swap($val, order);
@@ -220,6 +232,9 @@ macro_rules! atomic {
                     return self.0.compare_exchange(current, new, success, failure);
                 }
                 current.is_compared();
+                if race::keeps_stores() {
+                    return self.exchange_weakly(op, current, new, (success, failure), site, false);
+                }
                 execution::before(op, self.object(), site);
                 let result = self.0.compare_exchange(current, new, success, failure);
                 self.report_exchange(op, result, success, failure, site);
@@ -228,6 +243,83 @@ macro_rules! atomic {
                 saw(|| exchanged(result, new));
                 if let Err(value) = result {
                     value.was_read();
+                }
+                result
+            }
+
+            /// An exchange under a weak memory model. It may fail spuriously if it `may_fail`.
+            #[cold]
+            fn exchange_weakly(
+                &self,
+                op: Op,
+                current: $value,
+                new: $value,
+                orders: (Ordering, Ordering),
+                site: Site,
+                may_fail: bool,
+            ) -> Result<$value, $value> {
+                self.under_model(op, Kind::Update, orders, site, |atomic, is_tried| {
+                    let would_succeed = atomic.0.load(Ordering::Relaxed) == current;
+                    let fails = may_fail && !is_tried && would_succeed;
+                    let result = if fails && execution::fails_spuriously() {
+                        Err(current)
+                    } else {
+                        atomic.0.compare_exchange(current, new, orders.0, orders.1)
+                    };
+                    (result, result.is_ok())
+                })
+            }
+
+            /// Performs an operation that always writes, or never, under a weak memory model. `act`
+            /// performs it, and returns its result and whether it writes.
+            #[cold]
+            fn weak<R>(
+                &self,
+                op: Op,
+                kind: Kind,
+                order: Ordering,
+                site: Site,
+                act: impl Fn(&Self) -> (R, bool),
+            ) -> R {
+                self.under_model(op, kind, (order, order), site, |atomic, _| act(atomic))
+            }
+
+            /// Performs `act` on the value in memory, or on a copy of an older store that the search
+            /// chooses. `act` returns its result and whether it writes. It is also tried, on copies,
+            /// and then called with `true`.
+            fn under_model<R>(
+                &self,
+                op: Op,
+                kind: Kind,
+                orders: (Ordering, Ordering),
+                site: Site,
+                act: impl Fn(&Self, bool) -> (R, bool),
+            ) -> R {
+                let place = (self.object(), size_of::<$value>());
+                let mut operation = Operation::arrives(op, kind, place, orders, site);
+                let reads_kept = kind == Kind::Update && operation.reads_what_it_keeps();
+                let would = |met| {
+                    let met = Value::of_word(met);
+                    let copy = Self::new(met);
+                    match act(&copy, true).1 {
+                        false => Would::Fail,
+                        true if reads_kept && copy.into_inner().is(met) => Would::Keep,
+                        true => Would::Write,
+                    }
+                };
+                let current = self.0.load(Ordering::Relaxed);
+                let older = operation.choose(current.word(), &would).map(Value::of_word);
+                let met = older.unwrap_or(current);
+                let copy = Self::new(met);
+                let atomic = if older.is_some() { &copy } else { self };
+                let (result, has_written) = act(atomic, false);
+                let after = atomic.0.load(Ordering::Relaxed);
+                let is_kept = kind == Kind::Update && has_written && after.is(met);
+                let written = (has_written && !(is_kept && reads_kept)).then_some(after);
+                operation.done(written.map(Value::word), is_kept);
+                saw(|| ((kind != Kind::Store).then_some(met), has_written.then_some(after)));
+                if !has_written {
+                    met.was_read();
                 }
                 result
             }
@@ -245,6 +337,9 @@ macro_rules! atomic {
                     return self.0.compare_exchange_weak(current, new, success, failure);
                 }
                 current.is_compared();
+                if race::keeps_stores() {
+                    return self.exchange_weakly(op, current, new, (success, failure), site, true);
+                }
                 execution::before(op, self.object(), site);
                 // The strong exchange: a spurious failure is only a choice of the search, and not
                 // one of the machine.
@@ -292,6 +387,10 @@ macro_rules! read_modify_write {
                 pub fn $method(&self, val: $operand, order: Ordering) -> $value {
                     if execution::active() {
                         let site = Location::caller();
+                        if race::keeps_stores() {
+                            let update = |atomic: &Self| (atomic.0.$method(val, order), true);
+                            return self.weak(Op::$op, Kind::Update, order, site, update);
+                        }
                         let update = || {
                             self.report(Op::$op, How::Exchange, order, site);
                             let value = self.0.$method(val, order);
@@ -313,6 +412,7 @@ macro_rules! read_modify_write {
 use std::sync::atomic::Ordering;
 
 use crate::execution::{self, Effect};
+use crate::memory::Word;
 use crate::platform::observers::observes_pointers;
 
 /// The value of an atomic. The values of pointers need special treatment.
@@ -323,6 +423,12 @@ pub(super) trait Value: Copy {
 
     /// Whether it equals another one, and not only because the allocator reused an address.
     fn is(self, other: Self) -> bool;
+
+    /// It as a word.
+    fn word(self) -> Word;
+
+    /// The value that was this word.
+    fn of_word(word: Word) -> Self;
 
     /// Records that it is compared with the value of an atomic. Must be inlined into the caller's
     /// code.
@@ -343,6 +449,14 @@ impl<T> Value for *mut T {
         self.is_null() && other.is_null()
     }
 
+    fn word(self) -> Word {
+        Word::of_pointer(self)
+    }
+
+    fn of_word(word: Word) -> Self {
+        word.pointer()
+    }
+
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it makes no instructions")]
     fn is_compared(self) {
@@ -351,16 +465,30 @@ impl<T> Value for *mut T {
 }
 
 macro_rules! plain_values {
-    ($($value:ty)*) => {
+    ($($value:ident)*) => {
         $(
             impl Value for $value {
                 #[inline]
                 fn is(self, other: Self) -> bool {
                     self == other
                 }
+
+                #[allow(
+                    clippy::cast_lossless,
+                    reason = "some of the types have no lossless conversion"
+                )]
+                fn word(self) -> Word {
+                    Word::of_bits(self as u64)
+                }
+
+                fn of_word(word: Word) -> Self {
+                    plain_values!(@of word.bits(), $value)
+                }
             }
         )*
     };
+    (@of $bits:expr, bool) => { $bits != 0 };
+    (@of $bits:expr, $value:ident) => { $bits as $value };
 }
 
 plain_values!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);

@@ -6,8 +6,10 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use super::operations::{Value, atomic, change, exchange_effect, exchanged, read_modify_write};
+use super::weak::Operation;
 use crate::execution::How;
 use crate::execution::{self, Op, Site, saw};
+use crate::memory::{Kind, Would};
 use crate::monitor::race;
 
 atomic!(AtomicPtr<T>, *mut T, p, ptr);

@@ -1,0 +1,64 @@
+//! Words about late effects: atomic operations that meet an older store than the newest, as a weak
+//! memory model allows.
+
+use chess_vocabulary::{NoteKind, Op};
+
+use super::abbreviate::place;
+use super::names::Names;
+use crate::protocol::{Finished, Step};
+use crate::text::plural;
+
+/// Whether the event has a late effect.
+pub(super) fn is_late(event: &Step) -> bool {
+    event.note.and_then(chess_vocabulary::Note::kind) == Some(NoteKind::Late)
+}
+
+/// The cost of an execution, `preemptions` in all: `1 preemption, 1 stale load`.
+pub(super) fn cost(preemptions: u32, finished: &Finished) -> String {
+    let late = || finished.events.iter().filter(|event| is_late(event));
+    let loads = late().filter(|event| event.op == Op::AtomicLoad).count() as u64;
+    let others = late().count() as u64 - loads;
+    let rest = u64::from(preemptions).saturating_sub(loads + others);
+    let parts = [
+        (rest, "preemption"),
+        (loads, "stale load"),
+        (others, "late store"),
+    ];
+    let has_late = loads + others > 0;
+    let shown = parts
+        .into_iter()
+        .filter(|&(count, what)| count > 0 || !has_late && what == "preemption");
+    let words: Vec<String> = shown.map(|(count, what)| plural(count, what)).collect();
+    words.join(", ")
+}
+
+/// A sentence about the first late effect, with the ways to exclude it.
+pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
+    let event = finished.events.iter().find(|event| is_late(event))?;
+    let number = event.note?.overtaken()?;
+    let at = |event: &Step| {
+        let at = event.location();
+        at.map_or_else(String::new, |at| format!(" at {}", place(&at)))
+    };
+    let newer = finished.events.get(number as usize);
+    let newer = newer.map_or_else(
+        || "a newer one".to_owned(),
+        |newer| format!("that of {}{}", names.of(newer.task), at(newer)),
+    );
+    let does = match event.op {
+        Op::AtomicLoad => "reads an older store than",
+        Op::AtomicStore => "takes its place before",
+        _ => "changes an older store than",
+    };
+    Some(format!(
+        "In this execution the {} of {}{} {does} {newer}, which ran before (step {}). The memory \
+         model allows that where no happens-before order leads from the one to the other. A \
+         `Release` store after the one that an `Acquire` load before the other reads makes such an \
+         order; `SeqCst` for both, or `fence(SeqCst)` in both threads, orders stores before later \
+         loads of other atomics.",
+        event.op.name(),
+        names.of(event.task),
+        at(event),
+        u64::from(number) + 1,
+    ))
+}

@@ -1,0 +1,316 @@
+//! The log of an execution's events, and the window of its graph in which a late effect may close a
+//! cycle.
+
+use super::history::{NO_EVENT, StoreId, Stores};
+use crate::base::clock::{Clock, Epoch};
+use crate::base::memory::{EngineVec, engine_vec};
+
+/// Stands for the location of an event that has none.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// An event of the graph.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(super) struct Event {
+    pub(super) task: u32,
+    /// Its number among the events of its task, from 1 on.
+    pub(super) number: u32,
+    /// Its epoch, and the entry of its task in clocks.
+    pub(super) entry: u16,
+    pub(super) epoch: Epoch,
+    pub(super) location: u32,
+    /// The store that it reads.
+    pub(super) reads: Option<StoreId>,
+    pub(super) writes: Option<StoreId>,
+    /// A sequentially consistent access or fence.
+    pub(super) is_sc: bool,
+    pub(super) is_fence: bool,
+    /// An update that leaves the value unchanged, and is taken for a load.
+    pub(super) is_kept: bool,
+    /// On x86, stores of its task before it reach memory before any later operation of the task.
+    pub(super) is_locked: bool,
+    /// The number of a clock of the log.
+    clock: u32,
+    /// The next event of its task that is an instruction: a fence that is not locked is none.
+    pub(super) next: u32,
+    /// The previous event that reads the same store.
+    pub(super) other_reader: u32,
+}
+
+impl Event {
+    /// Whether it is a fence that is no instruction of x86.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.is_fence && !self.is_locked
+    }
+
+    /// Whether it stores, and later loads of its task may overtake it on x86.
+    pub(super) fn is_plain_store(&self) -> bool {
+        self.writes.is_some() && !self.is_locked
+    }
+
+    /// Whether it loads, and may overtake earlier stores of its task on x86.
+    pub(super) fn is_plain_load(&self) -> bool {
+        self.reads.is_some() && !self.is_locked
+    }
+}
+
+/// The events of a task.
+#[derive(Clone, Copy)]
+pub(super) struct TaskEvents {
+    /// Their number.
+    count: u32,
+    /// Its newest clock.
+    clock: u32,
+    /// The newest instruction, and the newest locked one.
+    newest: u32,
+    pub(super) locked: u32,
+    /// The clock of its newest instruction.
+    known: u32,
+}
+
+impl TaskEvents {
+    pub(super) const NONE: Self = Self {
+        count: 0,
+        clock: NO_CLOCK,
+        newest: NO_EVENT,
+        locked: NO_EVENT,
+        known: NO_CLOCK,
+    };
+}
+
+/// The events of an execution.
+pub(super) struct Log {
+    events: EngineVec<Event>,
+    /// The clocks of the events.
+    clocks: EngineVec<Clock>,
+    used: usize,
+    tasks: EngineVec<TaskEvents>,
+    /// For each task, the instructions whose clock differs from that of the instruction before.
+    changes: EngineVec<EngineVec<u32>>,
+    /// The number of sequentially consistent events.
+    pub(super) sc: usize,
+}
+
+/// A task without a clock.
+const NO_CLOCK: u32 = u32::MAX;
+
+impl Log {
+    pub(super) const fn new() -> Self {
+        Self {
+            events: engine_vec(),
+            clocks: engine_vec(),
+            used: 0,
+            tasks: engine_vec(),
+            changes: engine_vec(),
+            sc: 0,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.events.clear();
+        self.used = 0;
+        self.tasks.clear();
+        self.changes.iter_mut().for_each(EngineVec::clear);
+        self.sc = 0;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(super) fn get(&self, event: usize) -> &Event {
+        &self.events[event]
+    }
+
+    /// The number that the next event of `task` has.
+    pub(super) fn next_number(&self, task: u32) -> u32 {
+        self.task(task).count + 1
+    }
+
+    pub(super) fn task(&self, task: u32) -> TaskEvents {
+        let own = self.tasks.get(task as usize);
+        own.copied().unwrap_or(TaskEvents::NONE)
+    }
+
+    /// The number of tasks up to the last one that has events.
+    pub(super) fn tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// The first instruction of `task` that `event` of another task happens before.
+    pub(super) fn first_after(&self, event: &Event, task: usize) -> u32 {
+        let changes = &self.changes[task];
+        let is_known = |&at: &u32| {
+            let clock = &self.clocks[self.events[at as usize].clock as usize];
+            event.epoch <= clock.get(event.entry)
+        };
+        // Most events happen before no event of another task.
+        match changes.last() {
+            Some(newest) if is_known(newest) => {
+                changes[changes.partition_point(|at| !is_known(at))]
+            }
+            _ => NO_EVENT,
+        }
+    }
+
+    /// An event of `task`, in this epoch of this entry, that is not yet in the log.
+    pub(super) fn event_of(&self, task: u32, (entry, epoch): (u16, Epoch)) -> Event {
+        Event {
+            task,
+            number: self.next_number(task),
+            entry,
+            epoch,
+            location: NOWHERE,
+            reads: None,
+            writes: None,
+            is_sc: false,
+            is_fence: false,
+            is_kept: false,
+            is_locked: false,
+            clock: NO_CLOCK,
+            next: NO_EVENT,
+            other_reader: NO_EVENT,
+        }
+    }
+
+    /// Appends an event that has this `clock`. Returns its place.
+    pub(super) fn add(&mut self, event: Event, clock: &Clock) -> u32 {
+        let task = event.task as usize;
+        if task >= self.tasks.len() {
+            self.tasks.resize(task + 1, TaskEvents::NONE);
+            if task >= self.changes.len() {
+                self.changes.resize_with(task + 1, engine_vec);
+            }
+        }
+        let place = self.events.len() as u32;
+        let own = &mut self.tasks[task];
+        own.count += 1;
+        if own.clock == NO_CLOCK || self.clocks[own.clock as usize] != *clock {
+            own.clock = self.used as u32;
+            match self.clocks.get_mut(self.used) {
+                Some(old) => old.assign(clock),
+                None => self.clocks.push(clock.clone()),
+            }
+            self.used += 1;
+        }
+        if !event.is_nothing() {
+            if let Some(before) = self.events.get_mut(own.newest as usize) {
+                before.next = place;
+            }
+            own.newest = place;
+            if own.known != own.clock {
+                own.known = own.clock;
+                self.changes[task].push(place);
+            }
+        }
+        if event.is_locked {
+            own.locked = place;
+        }
+        self.sc += usize::from(event.is_sc);
+        self.events.push(Event {
+            clock: own.clock,
+            ..event
+        });
+        place
+    }
+}
+
+/// An event with its places in the modification order of its location. A store at place `p` has
+/// place `2 * p`, so that a store between two others has a place, too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) event: Event,
+    pub(super) reads_at: Option<u32>,
+    pub(super) writes_at: Option<u32>,
+}
+
+impl Node {
+    pub(super) fn new(event: Event, stores: &Stores) -> Self {
+        let at = |store: Option<StoreId>| store.map(|store| 2 * stores.get(store).place);
+        Self {
+            event,
+            reads_at: at(event.reads),
+            writes_at: at(event.writes),
+        }
+    }
+
+    pub(super) fn is_sc_fence(&self) -> bool {
+        self.event.is_sc && self.event.is_fence
+    }
+}
+
+/// The newest events of a graph; the last one is the candidate.
+pub(super) struct Window<'a> {
+    pub(super) nodes: &'a [Node],
+    log: &'a Log,
+    /// The clock of the candidate.
+    clock: &'a Clock,
+}
+
+impl<'a> Window<'a> {
+    pub(super) fn new(nodes: &'a [Node], log: &'a Log, clock: &'a Clock) -> Self {
+        Self { nodes, log, clock }
+    }
+
+    /// Whether `a` comes before `b` in program order.
+    pub(super) fn po(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.nodes[a].event, &self.nodes[b].event);
+        a.task == b.task && a.number < b.number
+    }
+
+    /// Whether `a` and `b` access one location.
+    pub(super) fn meet(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.nodes[a].event, &self.nodes[b].event);
+        a.location == b.location && a.location != NOWHERE
+    }
+
+    /// Whether `a` happens before `b`.
+    pub(super) fn hb(&self, a: usize, b: usize) -> bool {
+        let (first, second) = (&self.nodes[a].event, &self.nodes[b].event);
+        if first.task == second.task {
+            return first.number < second.number;
+        }
+        let clock = if b + 1 == self.nodes.len() {
+            self.clock
+        } else {
+            &self.log.clocks[second.clock as usize]
+        };
+        first.epoch <= clock.get(first.entry)
+    }
+
+    /// Whether `a` comes before `b` in modification order.
+    pub(super) fn mo(&self, a: usize, b: usize) -> bool {
+        let places = self.nodes[a].writes_at.zip(self.nodes[b].writes_at);
+        self.meet(a, b) && places.is_some_and(|(a, b)| a < b)
+    }
+
+    /// Whether `a` reads a store that `b` follows in modification order.
+    pub(super) fn rb(&self, a: usize, b: usize) -> bool {
+        let places = self.nodes[a].reads_at.zip(self.nodes[b].writes_at);
+        self.meet(a, b) && places.is_some_and(|(a, b)| a < b)
+    }
+
+    /// Whether `a` comes before `b` in the extended coherence order, the closure of `rf`, `mo` and
+    /// `rb`.
+    pub(super) fn eco(&self, a: usize, b: usize) -> bool {
+        if !self.meet(a, b) {
+            return false;
+        }
+        let (first, second) = (&self.nodes[a], &self.nodes[b]);
+        let is_before = |before: Option<u32>, after: Option<u32>, or_at: bool| {
+            before
+                .zip(after)
+                .is_some_and(|(before, after)| before < after || or_at && before == after)
+        };
+        is_before(first.writes_at, second.reads_at, true)
+            || is_before(first.writes_at, second.writes_at, false)
+            || is_before(first.reads_at, second.writes_at, false)
+            || is_before(first.reads_at, second.reads_at, false)
+    }
+}
+
+/// The place in the log of the first of some stores; [`NO_EVENT`] if none of them is logged.
+pub(super) fn first_event(stores: &Stores, some: &[StoreId]) -> u32 {
+    let events = some.iter().map(|&store| stores.get(store).event);
+    events.min().unwrap_or(NO_EVENT)
+}

@@ -1,0 +1,544 @@
+//! Weak memory: the executions that a memory model allows beside the interleavings.
+//!
+//! An execution stays an interleaving, and the program's memory holds the newest store of each
+//! location. The older ones are kept here, in modification order. A *late effect* is a load of an
+//! older store, or a store that comes before a newer one, or a read-modify-write that is both. It
+//! is an outcome of its operation, and the search chooses it.
+//!
+//! A late effect is offered only where the order of the run knows a newer store and the language
+//! does not. All other late effects lead to graphs that another interleaving has. Two orders
+//! decide this: happens-before, which the race monitor tracks, and the dependences of
+//! [`crate::search`]. An offer depends on the trace alone, and not on its linearisation, so that
+//! the reductions of the searches stay as they are.
+
+mod c11;
+mod graph;
+mod history;
+mod model;
+mod perform;
+mod relation;
+mod stale;
+mod thin_air;
+mod tso;
+mod walk;
+mod word;
+
+use core::sync::atomic::Ordering;
+
+use self::c11::Scratch;
+use self::graph::{Log, Node, Window, first_event};
+use self::history::{Locations, NO_EVENT, Site, StoreId, Stores};
+use self::model::acquires;
+pub(crate) use self::model::{Access, Kind, Model, Performed, Would};
+pub(crate) use self::stale::Stale;
+use self::stale::StaleLoads;
+use self::walk::{Graph, Visited};
+pub(crate) use self::word::Word;
+use crate::base::clock::{Clock, Epoch};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::search::{HappensBefore, Trace};
+use chess_vocabulary::TaskId;
+
+/// The most stores of a location that are kept.
+pub(crate) const MOST_STORES: usize = 64;
+/// The most events of a graph in which a late effect is judged.
+pub(crate) const MOST_EVENTS: usize = 1024;
+
+/// The clocks of the running task: its knowledge of other tasks by happens-before, which the race
+/// monitor tracks.
+pub(crate) struct Knowledge<'a> {
+    pub(crate) task: TaskId,
+    /// Its entry in clocks, and its epoch, which ends at its next release.
+    pub(crate) entry: u16,
+    pub(crate) epoch: Epoch,
+    /// The events before its next operation by happens-before, its own events included.
+    pub(crate) clock: &'a mut Clock,
+    /// The clock at its last releasing fence.
+    pub(crate) released: &'a Clock,
+    /// The clocks of the messages that it has read without acquiring them: its next acquiring fence
+    /// does.
+    pub(crate) readable: &'a mut Clock,
+}
+
+/// The state of the program before an operation.
+pub(crate) struct State<'a> {
+    /// The value in memory.
+    pub(crate) current: Word,
+    /// The version of the object, for the detection of spins.
+    pub(crate) version: u32,
+    /// The version of the store that this operation of the program met last, if its task has only
+    /// read since: this store is not offered again, because nothing would change.
+    pub(crate) last: Option<u32>,
+    /// The execution so far; without it, only the newest store is offered.
+    pub(crate) trace: Option<&'a Trace>,
+}
+
+/// The place of an operation in the execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    /// The running step of the trace.
+    pub(crate) step: u32,
+    /// The number of events before it.
+    pub(crate) event: u32,
+    /// The line of the program.
+    pub(crate) site: Option<Site>,
+}
+
+/// The bit that marks the version of a store that was never the newest.
+const LATE_VERSION: u32 = 1 << 31;
+
+/// The atomic locations of one execution with their stores, and the graph of its events.
+pub(crate) struct Memory {
+    /// Whether the stores of executions are kept.
+    pub(crate) is_on: bool,
+    pub(crate) model: Model,
+    pub(crate) stale: StaleLoads,
+    locations: Locations,
+    stores: Stores,
+    log: Log,
+    order: HappensBefore,
+    /// The number of steps that `order` has read, the last of them perhaps not to its end.
+    steps: usize,
+    /// The first event that a late effect of this execution overtook.
+    overtaken: u32,
+    /// The number of events before time last passed.
+    settled: u32,
+    /// The rest of this execution is not explored: of each location only the newest store is kept,
+    /// and no events are logged. There may be very many.
+    is_over: bool,
+    /// The places, in the order of the location, of the stores that the running operation may
+    /// meet: the newest first.
+    offers: EngineVec<u32>,
+    /// The store that the last operation met, and the one that it made.
+    met: Option<StoreId>,
+    written: Option<StoreId>,
+    nodes: EngineVec<Node>,
+    scratch: Scratch,
+    visited: Visited,
+    /// Some late effects of this execution were not offered: its graph had too many events, or a
+    /// location too many stores.
+    pub(crate) is_limited: bool,
+}
+
+impl Memory {
+    pub(crate) const fn new() -> Self {
+        Self {
+            is_on: false,
+            model: Model::Sc,
+            stale: StaleLoads::new(),
+            locations: Locations::new(),
+            stores: Stores::new(),
+            log: Log::new(),
+            order: HappensBefore::new(false),
+            steps: 0,
+            overtaken: NO_EVENT,
+            settled: 0,
+            is_over: false,
+            offers: engine_vec(),
+            met: None,
+            written: None,
+            nodes: engine_vec(),
+            scratch: Scratch::new(),
+            visited: Visited::new(),
+            is_limited: false,
+        }
+    }
+
+    /// Keeps the stores of the next executions, and offers those that `model` allows.
+    pub(crate) fn turn_on(&mut self, model: Model) {
+        self.is_on = true;
+        self.model = model;
+    }
+
+    /// Keeps the stores of the next executions, which are sequentially consistent, and notes the late
+    /// effects that C11 allows.
+    pub(crate) fn watch(&mut self) {
+        self.turn_on(Model::C11);
+        self.stale.is_on = true;
+    }
+
+    /// Forgets the last execution.
+    pub(crate) fn clear(&mut self) {
+        if !self.is_on {
+            return;
+        }
+        self.locations.clear();
+        self.stores.clear();
+        self.log.clear();
+        self.steps = 0;
+        self.overtaken = NO_EVENT;
+        self.settled = 0;
+        self.is_over = false;
+        self.offers.clear();
+        self.met = None;
+        self.written = None;
+        self.is_limited = false;
+        self.stale.is_limited = false;
+    }
+
+    /// Forgets what was stored in memory that is freed, or that becomes another task's stack.
+    pub(crate) fn forget(&mut self, start: usize, size: usize) {
+        if !self.is_on {
+            return;
+        }
+        self.locations.forget(start, size);
+    }
+
+    /// Records that time passes, because every task waits. A store takes less time than a sleep to
+    /// reach memory: no later operation overtakes a store so far. The models do not say this.
+    pub(crate) fn time_passes(&mut self) {
+        self.settled = self.log.len() as u32;
+    }
+
+    /// The number of stores that the operation `access` of the running task may meet, the newest
+    /// included. `would` returns the effect of an update that reads a value.
+    pub(crate) fn offer(
+        &mut self,
+        known: &Knowledge<'_>,
+        access: &Access,
+        state: &State<'_>,
+        would: impl Fn(Word) -> Would,
+    ) -> u32 {
+        self.is_over |= state.trace.is_none();
+        let location = self.locate(access, state);
+        let order = &self.locations.get(location).order;
+        let newest = order.len() - 1;
+        self.offers.clear();
+        self.offers.push(newest as u32);
+        let can_be_late = match self.model {
+            Model::Sc => false,
+            Model::Tso => access.kind == Kind::Load,
+            Model::C11 => true,
+        };
+        if let Some(trace) = state.trace
+            && can_be_late
+            && !self.stores.get(order[newest]).is_known(known.clock)
+        {
+            self.offer_late(known, access, location, (trace, state.last), would);
+        }
+        self.offers.len() as u32
+    }
+
+    /// Adds the older stores to the offers.
+    #[inline(never)]
+    fn offer_late(
+        &mut self,
+        known: &Knowledge<'_>,
+        access: &Access,
+        location: u32,
+        (trace, last): (&Trace, Option<u32>),
+        would: impl Fn(Word) -> Would,
+    ) {
+        self.read_trace(trace);
+        let step = trace.step();
+        let is_store = access.kind == Kind::Store;
+        // Fairness and timeouts create dependences that the trace does not have. A search then tries
+        // more than it needs to, but the monitor must not speak of what an interleaving explains.
+        let is_unsure = trace.is_irregular || trace.has_timers;
+        let mut overtakes = is_unsure && !self.stale.is_on;
+        if is_unsure {
+            self.stale.note_unseen();
+        }
+        let newest = self.locations.get(location).order.len() - 1;
+        for place in (0..newest).rev() {
+            let order = &self.locations.get(location).order;
+            let [old, next] = [order[place], order[place + 1]].map(|it| self.stores.get(it));
+            if next.event < self.settled {
+                return;
+            }
+            overtakes |= self.order.precedes(next.step, step);
+            let effect = match access.kind {
+                Kind::Load => Would::Fail,
+                Kind::Store => Would::Write,
+                Kind::Update => would(old.value),
+            };
+            let would_write = effect != Would::Fail;
+            let splits = next.is_update
+                && match effect {
+                    Would::Fail => false,
+                    Would::Write => true,
+                    // The next store would read from it.
+                    Would::Keep => {
+                        let graph = Graph {
+                            log: &self.log,
+                            stores: &self.stores,
+                            locations: &self.locations,
+                        };
+                        graph.leads_to(next.event, known.task.0, &mut self.visited)
+                    }
+                };
+            // The store that is read may have been late itself: then it came after a newer one.
+            let follows = || {
+                let mut newer = order[place + 1..].iter().map(|&it| self.stores.get(it));
+                old.event != NO_EVENT
+                    && newer.any(|newer| {
+                        newer.event < old.event && self.order.precedes(newer.step, old.step)
+                    })
+            };
+            let is_repeated = effect != Would::Write && last == Some(old.version);
+            if !splits
+                && !is_repeated
+                && (overtakes || !is_store && follows())
+                && self.is_consistent(known, access, location, place, would_write)
+            {
+                self.offers.push(place as u32);
+            }
+            let met = self.locations.get(location).order[place];
+            if self.stores.get(met).is_known(known.clock) {
+                return;
+            }
+        }
+        // The task could meet even older stores.
+        self.is_limited |= self.locations.get(location).is_cut;
+    }
+
+    /// Makes `order` that of the steps so far.
+    fn read_trace(&mut self, trace: &Trace) {
+        let shared = if self.order.note_attempts(trace) {
+            0
+        } else {
+            self.steps.saturating_sub(1)
+        };
+        self.order.read_on(trace, shared, usize::MAX);
+        self.steps = trace.steps.len();
+    }
+
+    /// Whether the graph with this late effect is consistent: the access meets the store at `place`.
+    fn is_consistent(
+        &mut self,
+        known: &Knowledge<'_>,
+        access: &Access,
+        location: u32,
+        place: usize,
+        writes: bool,
+    ) -> bool {
+        let Self {
+            model,
+            locations,
+            stores,
+            log,
+            nodes,
+            ..
+        } = self;
+        let order = &locations.get(location).order;
+        let is_sc = access.order_if(writes) == Ordering::SeqCst;
+        if *model == Model::C11 && log.sc == 0 && !is_sc {
+            return true;
+        }
+        if *model == Model::Tso {
+            let graph = Graph {
+                log,
+                stores,
+                locations,
+            };
+            let load = (known.task.0, &*known.clock);
+            return graph.allows(load, order[place], &mut self.visited);
+        }
+        let start = first_event(stores, &order[place + 1..]).min(self.overtaken) as usize;
+        if log.len() - start >= MOST_EVENTS {
+            self.is_limited = true;
+            return false;
+        }
+        nodes.clear();
+        nodes.extend((start..log.len()).map(|at| Node::new(*log.get(at), stores)));
+        let mut event = log.event_of(known.task.0, (known.entry, known.epoch));
+        event.location = location;
+        event.is_sc = is_sc;
+        event.is_locked = is_locked(access);
+        let met = 2 * stores.get(order[place]).place;
+        nodes.push(Node {
+            event,
+            reads_at: (access.kind != Kind::Store).then_some(met),
+            writes_at: writes.then_some(met + 1),
+        });
+        let mut clock = known.clock.clone();
+        if access.kind != Kind::Store && acquires(access.order_if(writes)) {
+            clock.join(&stores.get(order[place]).message);
+        }
+        let graph = Window::new(nodes, log, &clock);
+        c11::is_consistent(&graph, &mut self.scratch)
+    }
+
+    /// The value that the operation would read, if it met the store with this number of the last
+    /// [`Self::offer`], which was for the same `access`.
+    pub(crate) fn value(&self, access: &Access, choice: u32) -> Word {
+        let location = self.locations.find(access.address).expect("it was offered");
+        let order = &self.locations.get(location).order;
+        self.stores
+            .get(order[self.offers[choice as usize] as usize])
+            .value
+    }
+
+    /// The location of the access. If memory does not hold its newest store, or the access has
+    /// another size, something else wrote: then its only store is `current`, known to all tasks.
+    fn locate(&mut self, access: &Access, state: &State<'_>) -> u32 {
+        let number = self.locations.at(access.address);
+        let location = self.locations.get_mut(number);
+        let newest = location.order.last();
+        let newest = newest.map(|&newest| self.stores.get(newest).value);
+        if location.size != access.size || newest != Some(state.current) {
+            location.size = access.size;
+            location.is_cut = false;
+            location.order.clear();
+            let id = match location.only {
+                Some(only) if self.is_over => {
+                    self.stores.renew(only, number, state.current);
+                    only
+                }
+                _ => self.stores.add(number, state.current),
+            };
+            let first = self.stores.get_mut(id);
+            first.place = 0;
+            first.version = state.version;
+            location.order.push(id);
+        }
+        number
+    }
+
+    /// The version of the store that the last operation met, for the detection of spins.
+    pub(crate) fn met_version(&self) -> Option<u32> {
+        self.met.map(|met| self.stores.get(met).version)
+    }
+
+    /// Records that the object of the location has this version after the operation that
+    /// [`Self::perform`] performed.
+    pub(crate) fn settle(&mut self, address: usize, version: u32) {
+        if let Some(written) = self.written.take()
+            && let Some(location) = self.locations.find(address)
+            && let Some(&newest) = self.locations.get(location).order.last()
+        {
+            // No other store has it.
+            self.stores.get_mut(written).version = version | LATE_VERSION;
+            self.stores.get_mut(newest).version = version;
+        }
+    }
+
+    /// The event of the store that follows the one with the number `choice` of the last offer, which
+    /// is late.
+    pub(crate) fn overtaken(&self, access: &Access, choice: u32) -> u32 {
+        let location = self.locations.find(access.address).expect("it was offered");
+        let order = &self.locations.get(location).order;
+        let next = order[self.offers[choice as usize] as usize + 1];
+        self.stores.get(next).reported
+    }
+
+    /// The line of the store that the access, which was offered others, could have missed.
+    pub(crate) fn missed(&self, access: &Access) -> Option<Site> {
+        let location = self.locations.find(access.address)?;
+        let order = &self.locations.get(location).order;
+        let next = order[*self.offers.get(1)? as usize + 1];
+        self.stores.get(next).site
+    }
+
+    /// The name of the store with the number `choice` of the last offer: its task and the number of
+    /// its event in that task.
+    pub(crate) fn name(&self, access: &Access, choice: u32) -> u64 {
+        let location = self.locations.find(access.address).expect("it was offered");
+        let order = &self.locations.get(location).order;
+        self.name_of(order[self.offers[choice as usize] as usize])
+    }
+
+    fn name_of(&self, store: StoreId) -> u64 {
+        let store = self.stores.get(store);
+        if store.event == NO_EVENT {
+            return 0;
+        }
+        u64::from(store.task + 1) << 32 | u64::from(store.number)
+    }
+
+    /// The name of the execution's graph: for each load its name and that of its store, and the
+    /// modification orders of the locations at these addresses.
+    #[cfg(test)]
+    pub(crate) fn graph(&self, addresses: impl Iterator<Item = usize>) -> Vec<u64> {
+        let events = (0..self.log.len()).map(|at| self.log.get(at));
+        let mut reads: Vec<[u64; 2]> = events
+            .filter_map(|event| {
+                let name = u64::from(event.task + 1) << 32 | u64::from(event.number);
+                Some([name, self.name_of(event.reads?)])
+            })
+            .collect();
+        reads.sort_unstable();
+        let mut graph = reads.concat();
+        for address in addresses {
+            graph.push(u64::MAX);
+            match self.locations.find(address) {
+                Some(location) => {
+                    let order = self.locations.get(location).order.iter();
+                    graph.extend(order.map(|&store| self.name_of(store)));
+                }
+                None => graph.push(0),
+            }
+        }
+        graph
+    }
+}
+
+/// Whether the access is a locked instruction of x86.
+fn is_locked(access: &Access) -> bool {
+    match access.kind {
+        Kind::Load => false,
+        Kind::Store => access.order == Ordering::SeqCst,
+        Kind::Update => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_end_of_the_exploration_order_is_tracked_and_nothing_accumulates() {
+        let mut memory = Memory::new();
+        memory.turn_on(Model::C11);
+        memory.clear();
+        let mut clocks = [const { Clock::new() }; 2];
+        let (released, mut readable) = (Clock::new(), Clock::new());
+        for turn in 1..=1_000 {
+            for (task, clock) in clocks.iter_mut().enumerate() {
+                clock.set(task as u16, turn);
+                let access = Access {
+                    address: 0x1000 + 8 * (turn as usize % 2),
+                    size: 8,
+                    kind: Kind::Update,
+                    order: Ordering::AcqRel,
+                    failure: Ordering::Relaxed,
+                };
+                let mut known = Knowledge {
+                    task: TaskId(task as u32),
+                    entry: task as u16,
+                    epoch: turn,
+                    clock,
+                    released: &released,
+                    readable: &mut readable,
+                };
+                let state = State {
+                    current: Word::of_bits(0),
+                    version: 0,
+                    last: None,
+                    trace: None,
+                };
+                assert_eq!(memory.offer(&known, &access, &state, |_| Would::Write), 1);
+                let at = At {
+                    step: 0,
+                    event: 0,
+                    site: None,
+                };
+                let performed = Performed {
+                    choice: 0,
+                    written: Some(Word::of_bits(0)),
+                    order: access.order,
+                    is_kept: true,
+                };
+                memory.perform(&mut known, &access, performed, at);
+                memory.fence(&known, Ordering::SeqCst);
+                // In between the memory is freed.
+                if turn % 100 == 0 {
+                    memory.forget(0x1000, 16);
+                }
+            }
+            let is_ordered = clocks[1].get(0) == turn;
+            assert_eq!(is_ordered, turn % 100 != 0, "{turn}");
+        }
+        assert_eq!((memory.log.len(), memory.stores.len()), (0, 2));
+    }
+}

@@ -1,0 +1,109 @@
+//! Memory models, and the meaning of orderings in them.
+
+use super::word::Word;
+use core::sync::atomic::Ordering;
+
+/// The executions that are explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Model {
+    /// The interleavings: sequential consistency.
+    #[default]
+    Sc,
+    /// Those of x86: a store may reach memory after later loads of its task (Owens, Sarkar and
+    /// Sewell, TPHOLs'09).
+    Tso,
+    /// Those of the language: C++20's model, repaired as RC11 (Lahav, Vafeiadis, Kang, Hur and
+    /// Dreyer, PLDI'17). A load reads no store that comes after it in program order and reads-from.
+    C11,
+}
+
+impl Model {
+    /// The model with this name in requests.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "sc" => Self::Sc,
+            "tso" => Self::Tso,
+            "c11" => Self::C11,
+            _ => return None,
+        })
+    }
+
+    /// Whether it has executions that are no interleavings.
+    #[inline]
+    pub(crate) fn is_weak(self) -> bool {
+        self != Self::Sc
+    }
+}
+
+/// The kind of an access to an atomic location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Load,
+    Store,
+    /// A read-modify-write, which may fail: then it is a load.
+    Update,
+}
+
+/// The effect of an update that reads a certain value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Would {
+    /// It fails, and is a load.
+    Fail,
+    /// It writes the value that it reads, and others cannot synchronize with its task through it. It
+    /// is performed as a load, but as an update it cannot read what another update has read.
+    Keep,
+    Write,
+}
+
+/// An access to an atomic location.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) address: usize,
+    /// In bytes, at most 8.
+    pub(crate) size: usize,
+    pub(crate) kind: Kind,
+    pub(crate) order: Ordering,
+    /// The ordering of an update that fails.
+    pub(crate) failure: Ordering,
+}
+
+impl Access {
+    /// Its ordering if it writes, or if it does not.
+    pub(crate) fn order_if(&self, writes: bool) -> Ordering {
+        match self.kind {
+            Kind::Update if !writes => self.failure,
+            _ => self.order,
+        }
+    }
+}
+
+/// An access that was performed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Performed {
+    /// The store that it met, by its number among those that were offered.
+    pub(crate) choice: u32,
+    /// The value that it wrote. An update that leaves the value unchanged may be taken for a load.
+    pub(crate) written: Option<Word>,
+    /// It is an update that left the value unchanged.
+    pub(crate) is_kept: bool,
+    /// The ordering that it had.
+    pub(crate) order: Ordering,
+}
+
+/// Whether a load, or a fence, with this ordering acquires.
+#[inline]
+pub(super) fn acquires(order: Ordering) -> bool {
+    matches!(
+        order,
+        Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
+    )
+}
+
+/// Whether a store with this ordering releases.
+#[inline]
+pub(super) fn releases(order: Ordering) -> bool {
+    matches!(
+        order,
+        Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
+    )
+}

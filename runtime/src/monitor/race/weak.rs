@@ -1,0 +1,131 @@
+//! Operations under a weak memory model: the order of tasks follows the stores that they read.
+
+use super::order::Atomic;
+use super::task_order::{IS_X86, TaskOrder, releases};
+use super::{Epoch, Races};
+use crate::execution::{Op, Site, TaskId};
+use crate::memory::{Access, At, Kind, Knowledge, Model, Performed, State, Word, Would};
+use core::sync::atomic::Ordering;
+
+fn knowledge(own: &mut TaskOrder, task: TaskId, epoch: Epoch) -> Knowledge<'_> {
+    Knowledge {
+        task,
+        entry: own.entry,
+        epoch,
+        clock: &mut own.clock,
+        released: &own.released,
+        readable: &mut own.readable,
+    }
+}
+
+impl Races {
+    /// Whether the stores of this execution are kept, and the order of tasks is known.
+    #[inline]
+    pub(crate) fn keeps_stores(&self) -> bool {
+        self.memory.is_on && self.is_on
+    }
+
+    /// Whether atomic operations of this execution could have met stores that were not offered.
+    pub(crate) fn misses_late_effects(&self) -> bool {
+        let is_limited = self.memory.is_limited || self.memory.stale.is_limited;
+        self.memory.model.is_weak() && (is_limited || self.given_up.is_some())
+    }
+
+    /// The number of stores that an operation of `task` may meet: see
+    /// [`Memory::offer`](crate::memory::Memory::offer).
+    pub(crate) fn offer_stores(
+        &mut self,
+        task: TaskId,
+        access: &Access,
+        state: &State<'_>,
+        would: impl Fn(Word) -> Would,
+    ) -> u32 {
+        let Some(epoch) = self.epoch_of(task) else {
+            return 0;
+        };
+        let known = knowledge(self.tasks.get_mut(task), task, epoch);
+        self.memory.offer(&known, access, state, would)
+    }
+
+    /// Records the access that was offered stores, and was `performed`.
+    pub(crate) fn meet_store(
+        &mut self,
+        task: TaskId,
+        access: &Access,
+        performed: Performed,
+        at: At,
+        (op, site): (Op, Option<Site>),
+    ) {
+        let Some(epoch) = self.epoch_of(task) else {
+            return;
+        };
+        // As under sequential consistency: see `IS_X86`.
+        let is_fence = IS_X86
+            && (self.memory.model != Model::C11 || self.memory.stale.is_on)
+            && access.kind == Kind::Update
+            && performed.order == Ordering::SeqCst;
+        let own = self.tasks.get_mut(task);
+        if is_fence {
+            self.memory.stale.note_fence(&own.clock, &own.readable);
+            own.clock.join(&own.readable);
+        }
+        // What a later relaxed store releases, it releases only on x86.
+        let writes = performed.written.is_some();
+        let is_relaxed = writes && !releases(performed.order);
+        self.memory.stale.is_limited |=
+            self.memory.stale.is_on && own.has_released_by_exchange && is_relaxed;
+        let mut known = knowledge(own, task, epoch);
+        self.memory.perform(&mut known, access, performed, at);
+        if is_fence {
+            own.released.assign(&own.clock);
+            own.has_released_by_exchange = true;
+        }
+        if writes && releases(performed.order) {
+            self.end_epoch(task, op, site);
+        }
+    }
+
+    /// As [`Self::meet_store`], with a check for races with other accesses to the location.
+    pub(super) fn perform_atomic(
+        &mut self,
+        task: TaskId,
+        access: &Access,
+        performed: Performed,
+        at: At,
+        report: Atomic,
+    ) {
+        self.note_atomic(task, access.address, access.size, report, false);
+        if self.is_on {
+            self.meet_store(task, access, performed, at, (report.op, report.site));
+        }
+    }
+
+    /// Logs a fence of `task`, which has acquired and not yet released.
+    pub(super) fn log_fence(&mut self, task: TaskId, order: Ordering) {
+        if self.keeps_stores()
+            && let Some(epoch) = self.epoch_of(task)
+        {
+            let known = knowledge(self.tasks.get_mut(task), task, epoch);
+            self.memory.fence(&known, order);
+        }
+    }
+
+    /// Logs an operation of `task` on a lock, or on anything else that orders tasks and is no atomic
+    /// location.
+    #[inline]
+    pub(super) fn log_other(&mut self, task: TaskId) {
+        if self.memory.is_on {
+            self.log_some(task);
+        }
+    }
+
+    #[cold]
+    fn log_some(&mut self, task: TaskId) {
+        if self.is_on
+            && let Some(epoch) = self.epoch_of(task)
+        {
+            let known = knowledge(self.tasks.get_mut(task), task, epoch);
+            self.memory.other(&known);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The memory of a machine under a memory model.
+
+use core::sync::atomic::Ordering;
+
+use super::{Atomic, OBJECTS};
+use crate::memory::{Access, At, Kind, Model, Performed, State, Word, Would};
+use crate::monitor::race::Races;
+use crate::search::Trace;
+use chess_vocabulary::{Op, TaskId};
+
+impl Atomic {
+    pub(super) fn op(self) -> Op {
+        match self {
+            Self::Load(_) => Op::AtomicLoad,
+            Self::Store(..) => Op::AtomicStore,
+            Self::Add(..) => Op::AtomicFetchAdd,
+            Self::Swap(..) => Op::AtomicSwap,
+            Self::Exchange(..) => Op::AtomicCompareExchange,
+        }
+    }
+
+    /// The access to the value `v`.
+    fn access(self, v: u32) -> Access {
+        let (kind, order, failure) = match self {
+            Self::Load(order) => (Kind::Load, order, order),
+            Self::Store(_, order) => (Kind::Store, order, order),
+            Self::Add(_, order) | Self::Swap(_, order) => (Kind::Update, order, order),
+            Self::Exchange(_, _, success, failure) => (Kind::Update, success, failure),
+        };
+        Access {
+            address: 8 * (v as usize + 1),
+            size: 8,
+            kind,
+            order,
+            failure,
+        }
+    }
+
+    /// The value that it writes if it meets a store of the value `met`.
+    pub(super) fn written(self, met: u64) -> Option<u64> {
+        match self {
+            Self::Load(_) => None,
+            Self::Store(value, _) | Self::Swap(value, _) => Some(value),
+            Self::Add(value, _) => Some(met + value),
+            Self::Exchange(from, to, ..) => (met == from).then_some(to),
+        }
+    }
+
+    /// Its ordering if it writes, or if it does not.
+    pub(super) fn order(self, writes: bool) -> Ordering {
+        match self {
+            Self::Load(order)
+            | Self::Store(_, order)
+            | Self::Add(_, order)
+            | Self::Swap(_, order) => order,
+            Self::Exchange(_, _, success, failure) => [failure, success][usize::from(writes)],
+        }
+    }
+}
+
+/// The stores, and what each task knows of the others.
+pub(super) struct Weak {
+    races: Races,
+    /// The tasks that held each lock, in order.
+    locks: Vec<Vec<u64>>,
+    /// Whether an update that keeps the value, and through which others cannot synchronize with its
+    /// task, is taken for a load, as the shims do.
+    pub(super) reads_kept: bool,
+    /// Of the monitor of stale loads: an access could have had a late effect; that may be unknown.
+    pub(super) has_spoken: bool,
+    pub(super) is_unclear: bool,
+    /// The tasks that have done a fence.
+    fenced: Vec<bool>,
+}
+
+/// The value that an access writes if it meets a store of the value `met`.
+fn written(access: Atomic, met: u64, reads_kept: bool) -> Option<u64> {
+    let written = access.written(met);
+    let is_load = reads_kept
+        && written == Some(met)
+        && !matches!(access, Atomic::Store(..))
+        && matches!(access.order(true), Ordering::Relaxed | Ordering::Acquire);
+    written.filter(|_| !is_load)
+}
+
+fn lock_address(lock: u32) -> usize {
+    0x1000 + lock as usize
+}
+
+impl Weak {
+    pub(super) fn new(model: Model) -> Self {
+        let mut races = Races::new();
+        races.turn_on(false);
+        races.memory.turn_on(model);
+        Self {
+            races,
+            locks: Vec::new(),
+            reads_kept: false,
+            has_spoken: false,
+            is_unclear: false,
+            fenced: Vec::new(),
+        }
+    }
+
+    /// Under sequential consistency, with the monitor of stale loads.
+    pub(super) fn watching() -> Self {
+        let mut weak = Self::new(Model::C11);
+        weak.races.memory.watch();
+        weak
+    }
+
+    /// Begins an execution with this number of tasks.
+    pub(super) fn begin(&mut self, tasks: usize) {
+        self.races.renew(true);
+        // The creation of the tasks is no part of the graph.
+        self.races.memory.is_on = false;
+        self.locks = vec![Vec::new(); OBJECTS];
+        self.fenced = vec![false; tasks];
+        self.races.add_task(TaskId(0), None);
+        for task in 1..tasks {
+            self.races.spawned(TaskId(0), TaskId(task as u32), None);
+        }
+        self.races.memory.is_on = true;
+    }
+
+    /// The number of stores that the access of `task` to the value `v` may meet.
+    pub(super) fn offer(
+        &mut self,
+        task: usize,
+        v: u32,
+        access: Atomic,
+        current: u64,
+        trace: &Trace,
+    ) -> u32 {
+        let reads_kept = self.reads_kept && !self.fenced[task];
+        let would = |met: Word| match access.written(met.bits()) {
+            None => Would::Fail,
+            Some(_) if written(access, met.bits(), reads_kept).is_none() => Would::Keep,
+            Some(_) => Would::Write,
+        };
+        let state = State {
+            current: Word::of_bits(current),
+            version: 0,
+            last: None,
+            trace: Some(trace),
+        };
+        let offered =
+            self.races
+                .offer_stores(TaskId(task as u32), &access.access(v), &state, would);
+        if self.races.memory.stale.is_on {
+            self.has_spoken |= offered > 1;
+            return 1;
+        }
+        offered
+    }
+
+    pub(super) fn name(&self, v: u32, access: Atomic, choice: u32) -> u64 {
+        self.races.memory.name(&access.access(v), choice)
+    }
+
+    /// Performs the access that was offered stores. Returns the values that it reads and writes.
+    pub(super) fn perform(
+        &mut self,
+        task: usize,
+        v: u32,
+        access: Atomic,
+        choice: u32,
+        step: u32,
+    ) -> (Option<u64>, Option<u64>) {
+        let met = self.races.memory.value(&access.access(v), choice).bits();
+        let written = written(access, met, self.reads_kept && !self.fenced[task]);
+        let performed = Performed {
+            choice,
+            written: written.map(Word::of_bits),
+            is_kept: !matches!(access, Atomic::Store(..)) && access.written(met) == Some(met),
+            order: access.order(access.written(met).is_some()),
+        };
+        self.races.meet_store(
+            TaskId(task as u32),
+            &access.access(v),
+            performed,
+            At {
+                step,
+                event: 0,
+                site: None,
+            },
+            (access.op(), None),
+        );
+        self.is_unclear |= self.races.misses_late_effects();
+        let read = !matches!(access, Atomic::Store(..));
+        (read.then_some(met), written)
+    }
+
+    pub(super) fn fence(&mut self, task: usize, order: Ordering) {
+        self.fenced[task] = true;
+        self.races.fence(TaskId(task as u32), order, None);
+    }
+
+    pub(super) fn lock(&mut self, task: usize, lock: u32) {
+        self.locks[lock as usize].push(task as u64);
+        self.races
+            .acquire(TaskId(task as u32), lock_address(lock), true);
+    }
+
+    pub(super) fn unlock(&mut self, task: usize, lock: u32) {
+        let op = (Op::MutexUnlock, None);
+        self.races
+            .release(TaskId(task as u32), lock_address(lock), true, op);
+    }
+
+    /// The name of the graph of the execution, as `axioms` has it.
+    pub(super) fn graph(&self) -> Vec<u64> {
+        let addresses = (0..OBJECTS).map(|v| 8 * (v + 1));
+        let mut graph = self.races.memory.graph(addresses);
+        for lock in &self.locks {
+            graph.push(u64::MAX);
+            graph.extend(lock);
+        }
+        graph
+    }
+}
