@@ -1,6 +1,7 @@
 //! Maps lines and columns of the rewritten copies, which the compiler saw, to the user's sources.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::Rewrite;
@@ -8,14 +9,19 @@ use rewriter::Rewrite;
 use crate::build::{Build, treatment_of};
 use crate::plan::Plan;
 use crate::protocol::Finished;
-use crate::wrapper::{Fallback, PackageInstructions, RejectedSites, Rewriting};
+use crate::wrapper::{Fallback, PackageFacts, PackageInstructions, RejectedSites, Rewriting};
 
 /// The packages whose sources are rewritten.
 #[derive(Default)]
 pub(crate) struct MarkedSources {
     workspace_root: Utf8PathBuf,
     packages: Vec<MarkedPackage>,
+    /// The rewrites of the files that verdicts have named so far.
+    known: Mutex<BTreeMap<String, Option<Arc<RewrittenFile>>>>,
 }
+
+/// The text of a file, and its rewrite.
+type RewrittenFile = (String, Rewrite);
 
 /// A package, or the files that its build script generated.
 #[derive(Clone, Default)]
@@ -28,6 +34,8 @@ struct MarkedPackage {
     treatment: PackageInstructions,
     /// The rejected sites of that treatment.
     rejected: RejectedSites,
+    /// The facts about its files, read at the first use: a package may have very many files.
+    facts: OnceLock<Option<PackageFacts>>,
 }
 
 impl MarkedSources {
@@ -50,6 +58,7 @@ impl MarkedSources {
                 is_generated: false,
                 treatment,
                 rejected,
+                facts: OnceLock::new(),
             };
             let generated = build.generated.iter().filter(|it| it.package == package.id);
             let generated = generated.map(|it| MarkedPackage {
@@ -62,17 +71,15 @@ impl MarkedSources {
         Self {
             workspace_root: plan.workspace_root.clone(),
             packages: packages.flatten().collect(),
+            known: Mutex::default(),
         }
     }
 
     /// Replaces every line and column of a verdict by its place in the user's sources.
     pub(crate) fn restore(&self, finished: &mut Finished) {
-        let mut rewrites = BTreeMap::new();
-        let mut place = |file: &str, line: &mut u32, column: &mut u32| {
-            let known = rewrites
-                .entry(file.to_owned())
-                .or_insert_with(|| self.rewrite(file));
-            if let Some((source, rewrite)) = known {
+        let place = |file: &str, line: &mut u32, column: &mut u32| {
+            if let Some(known) = self.rewrite(file) {
+                let (source, rewrite) = &*known;
                 let original = rewrite.original_place(source, *line as usize, *column as usize);
                 *line = u32::try_from(original.0).unwrap_or(*line);
                 *column = u32::try_from(original.1).unwrap_or(*column);
@@ -114,20 +121,35 @@ impl MarkedSources {
     }
 
     /// Returns a file's text and the rewrite of it, if the file is rewritten.
-    fn rewrite(&self, file: &str) -> Option<(String, Rewrite)> {
+    fn rewrite(&self, file: &str) -> Option<Arc<RewrittenFile>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(file) {
+            return known.clone();
+        }
+        let rewrite = self.rewrite_first(file).map(Arc::new);
+        known.insert(file.to_owned(), rewrite.clone());
+        rewrite
+    }
+
+    fn rewrite_first(&self, file: &str) -> Option<RewrittenFile> {
         let owners = self.packages.iter();
         let owners = owners.filter(|it| file.starts_with(it.prefix.as_str()));
         // The innermost package: a package may lie in another one's directory.
         let owner = owners.max_by_key(|it| it.prefix.len())?;
+        let path = self.workspace_root.join(file);
+        let source = std::fs::read_to_string(&path).ok()?;
+        let (treatment, rejected) = (&owner.treatment, owner.rejected.clone());
+        let rewriting = if owner.is_generated {
+            Rewriting::new(treatment, rejected, [&*path].into_iter()).ok()?
+        } else {
+            let read = || PackageFacts::read(treatment, [].into_iter()).ok();
+            Rewriting::with(treatment, rejected, owner.facts.get_or_init(read).clone()?)
+        };
         let inside = if owner.is_generated {
             Utf8Path::new(file)
         } else {
             Utf8Path::new(&file[owner.prefix.len()..])
         };
-        let path = self.workspace_root.join(file);
-        let source = std::fs::read_to_string(&path).ok()?;
-        let rejected = owner.rejected.clone();
-        let rewriting = Rewriting::new(&owner.treatment, rejected, [&*path].into_iter()).ok()?;
         let rewrite = rewriting.of_file(inside, &source)?.ok()?;
         Some((source, rewrite))
     }
@@ -158,6 +180,7 @@ mod tests {
                 treatment,
                 ..MarkedPackage::default()
             }],
+            known: Mutex::default(),
         };
         let request = Request {
             marks: true,

@@ -37,7 +37,7 @@ pub(crate) use facade_args::replace_with_facades;
 pub(crate) use fallback_reasons::{Fallback, FallbackRecord};
 pub(crate) use instructions::{Entry, Instructions, PackageInstructions};
 pub(crate) use rejected_sites::RejectedSites;
-pub(crate) use rewriting::{Rewriting, source_files};
+pub(crate) use rewriting::{PackageFacts, Rewriting, source_files};
 
 use attempt::{Attempt, Outcome};
 use changed_copy::ChangedCopy;

@@ -11,6 +11,41 @@ use super::instructions::PackageInstructions;
 use super::rejected_sites::RejectedSites;
 use crate::digest;
 
+/// The facts about all files of a package that the rewriting of each of them needs.
+#[derive(Clone, Default)]
+pub(crate) struct PackageFacts {
+    statics: MutableStatics,
+    /// The digests of the texts.
+    digests: String,
+}
+
+impl PackageFacts {
+    /// Reads the mutable statics of the package, if its borrows are reported, including those in
+    /// files `outside` its directory.
+    pub(crate) fn read<'f>(
+        package: &PackageInstructions,
+        outside: impl Iterator<Item = &'f Utf8Path>,
+    ) -> io::Result<Self> {
+        let mut facts = Self::default();
+        if package.borrows {
+            let inside = source_files(&package.root)?.into_iter();
+            let outside = outside.map(Utf8Path::to_owned);
+            for file in inside.map(|it| package.root.join(it)).chain(outside) {
+                facts.add(&file);
+            }
+        }
+        Ok(facts)
+    }
+
+    fn add(&mut self, file: &Utf8Path) {
+        // The compiler reports files that are not UTF-8 or not valid Rust.
+        if let Ok(text) = fs::read_to_string(file) {
+            let _ = self.statics.add(&text);
+            self.digests += &digest::short(text.as_bytes(), 16);
+        }
+    }
+}
+
 /// The rewriting of the files of a package.
 pub(crate) struct Rewriting<'a> {
     package: &'a PackageInstructions,
@@ -22,33 +57,29 @@ pub(crate) struct Rewriting<'a> {
 }
 
 impl<'a> Rewriting<'a> {
-    /// Reads the mutable statics of the package, if its borrows are reported, including those in
-    /// files `outside` its directory.
+    /// Reads the facts about the package's files and those `outside` its directory.
     pub(crate) fn new<'f>(
         package: &'a PackageInstructions,
         rejected: RejectedSites,
         outside: impl Iterator<Item = &'f Utf8Path>,
     ) -> io::Result<Self> {
-        let mut statics = MutableStatics::default();
-        let mut digests = String::new();
-        if package.borrows {
-            let inside = source_files(&package.root)?.into_iter();
-            let outside = outside.map(Utf8Path::to_owned);
-            for file in inside.map(|it| package.root.join(it)).chain(outside) {
-                // The compiler reports files that are not UTF-8 or not valid Rust.
-                if let Ok(text) = fs::read_to_string(file) {
-                    let _ = statics.add(&text);
-                    digests += &digest::short(text.as_bytes(), 16);
-                }
-            }
-        }
-        Ok(Self {
+        let facts = PackageFacts::read(package, outside)?;
+        Ok(Self::with(package, rejected, facts))
+    }
+
+    /// The rewriting of a package that has these facts.
+    pub(crate) fn with(
+        package: &'a PackageInstructions,
+        rejected: RejectedSites,
+        facts: PackageFacts,
+    ) -> Self {
+        Self {
             package,
-            statics,
-            digest: digest::short(digests.as_bytes(), 16),
+            statics: facts.statics,
+            digest: digest::short(facts.digests.as_bytes(), 16),
             marks: true,
             rejected,
-        })
+        }
     }
 
     /// The same rewriting without marks of statements.
