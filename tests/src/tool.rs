@@ -44,11 +44,28 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
     })
 }
 
+/// The variable with the path of the built tool, for the programs of this package that tests start.
+///
+/// Without it, such a program would build the tool itself. If cargo then replaced the tool, the
+/// builds of other tests would not find their compiler's wrapper for a moment.
+const TOOL_VARIABLE: &str = "END_TO_END_TOOL";
+
 /// Returns the path of the tool, built once per process. Cargo decides whether it is stale.
 fn binary() -> &'static Path {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let binary = BINARY.get_or_init(|| build().then(|| build_dirs().profile.join("cargo-chess")));
+    let binary = BINARY.get_or_init(|| {
+        let built = env::var_os(TOOL_VARIABLE).map(PathBuf::from);
+        built.or_else(|| build().then(|| build_dirs().profile.join("cargo-chess")))
+    });
     binary.as_deref().expect("cargo-chess could not be built")
+}
+
+/// Returns a call of a program of this package, which uses the same build of the tool as this
+/// process.
+pub fn program(path: &str) -> Command {
+    let mut command = Command::new(path);
+    command.env(TOOL_VARIABLE, binary());
+    command
 }
 
 /// Identifies the build of the tool by its size and the time of its last
@@ -133,6 +150,9 @@ impl Chess {
                 "CHESS_CACHE_DIR",
                 build_dirs().target.join("end-to-end/cache"),
             )
+            // Nearly all builds of the tests are first builds. Incremental compilation would take a
+            // third more of their time.
+            .env("CARGO_INCREMENTAL", "0")
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -78,11 +78,12 @@ fn their_references_are_counted_and_inserted_text_can_be_reviewed() {
 #[test]
 fn one_that_changes_is_compiled_again_and_none_is_written_to() {
     let workspace = Workspace::copy_of("elsewhere");
+    let chess = || workspace.chess(&ARGS).env("CARGO_INCREMENTAL", "1");
     let before = workspace.tree();
-    let first = workspace.chess(&ARGS).run();
+    let first = chess().run();
     first.assert_code(100);
     before.assert_same_as(workspace.root());
-    let second = workspace.chess(&ARGS).run();
+    let second = chess().run();
     assert!(!second.stderr.contains("Compiling"), "{second:?}");
 
     let files = [
@@ -97,7 +98,7 @@ fn one_that_changes_is_compiled_again_and_none_is_written_to() {
         let text = std::fs::read_to_string(&path).expect("a file of the fixture");
         let corrected = text.replace("counter.set(value + 1);", "_ = value;\n    counter.add();");
         workspace.write(file, &corrected);
-        let run = workspace.chess(&ARGS).run();
+        let run = chess().run();
         for place in places {
             let verdict = verdict(&run, &format!("{place}_loses"));
             assert_eq!(verdict["outcome"], "passed", "{file}: {verdict}");

@@ -1,10 +1,10 @@
 //! `cargo league` prints the bugs that each strategy finds, next to published results.
 
-use std::process::Command;
+use end_to_end::program;
 
 #[test]
 fn the_league_shows_what_a_strategy_finds_beside_published_numbers() {
-    let output = Command::new(env!("CARGO_BIN_EXE_league"))
+    let output = program(env!("CARGO_BIN_EXE_league"))
         .args(["--strategy=icb", "--strategy=random", "--seeds=2"])
         .args([
             "--schedules=2000",

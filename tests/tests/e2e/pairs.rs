@@ -47,7 +47,7 @@ const TABLES: [Table; 15] = [
 /// Returns the stride through the combinations of three operations: one combination in each stride
 /// is tested. All are tested if the environment variable `CHESS_PAIRS` is `all`.
 fn stride() -> usize {
-    const USUAL: usize = 37;
+    const USUAL: usize = 67;
     match std::env::var("CHESS_PAIRS") {
         Ok(text) if text == "all" => 1,
         Ok(text) => text.parse().expect("CHESS_PAIRS is a number or `all`"),

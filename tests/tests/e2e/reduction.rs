@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Returns the number of programs of each kind, which the environment variable
 /// `CHESS_PROGRAMS` sets.
 fn programs() -> usize {
-    const USUAL: usize = 40;
+    const USUAL: usize = 25;
     let asked = std::env::var("CHESS_PROGRAMS");
     asked.map_or(USUAL, |text| {
         text.parse().expect("CHESS_PROGRAMS is a number")
