@@ -130,9 +130,9 @@ pub(crate) fn head_of(source: &Source, attributes: &[Attribute], block: &Block) 
     source.end_of(last.bracket_token.span.close())
 }
 
-/// Whether the expression would end early if it stood where a statement can begin. There, `match x
-/// {} + 1` is a statement, a plus sign and a number.
-pub(crate) fn ends_early_as_statement(expression: &Expr) -> bool {
+/// Whether the expression would be something else if it stood where a statement can begin. There,
+/// `match x {} + 1` is a statement, a plus sign and a number, and `let` declares a variable.
+pub(crate) fn differs_as_statement(expression: &Expr) -> bool {
     let mut leftmost = expression;
     loop {
         leftmost = match leftmost {
@@ -150,6 +150,7 @@ pub(crate) fn ends_early_as_statement(expression: &Expr) -> bool {
                 return matches!(e.mac.delimiter, MacroDelimiter::Brace(_))
                     && !std::ptr::eq(leftmost, expression);
             }
+            Expr::Let(_) => return true,
             _ => return is_block_like(leftmost) && !std::ptr::eq(leftmost, expression),
         };
     }

@@ -143,7 +143,7 @@ impl Marker<'_> {
     /// function.
     fn value(&mut self, behind: usize, value: &Expr) {
         let marked = calls::in_expression(value)
-            && !extent::ends_early_as_statement(value)
+            && !extent::differs_as_statement(value)
             && !self.source.has_attribute_behind(behind);
         if marked {
             self.insert(behind, MARKED_BLOCK);

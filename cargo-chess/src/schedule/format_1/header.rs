@@ -86,6 +86,15 @@ impl<'a> Header<'a> {
                     problem: format!("the key `{key}` is there twice: first on line {first}"),
                 });
             }
+            if value.contains(char::is_control) {
+                return Err(ScheduleError::Line {
+                    line: number,
+                    problem: format!(
+                        "expected a value without control characters for `{key}`, found `{}`",
+                        shorten(value)
+                    ),
+                });
+            }
             entries.push((key, value, number));
         }
         if entries.is_empty() {

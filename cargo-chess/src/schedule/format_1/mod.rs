@@ -294,6 +294,10 @@ mod tests {
                 "a broken location",
                 good.replace("src/lib.rs:42:9", "src/lib.rs"),
             ),
+            (
+                "a control character",
+                good.replace("strategy = icb", "strategy = i\u{0}cb"),
+            ),
             ("no key and value", good.replace("seed = 0", "seed")),
             (
                 "a key twice",
