@@ -42,6 +42,14 @@ impl Tree {
         Self { entries }
     }
 
+    /// Replaces a text in a file, if it has such a file.
+    pub(crate) fn replace(&mut self, file: &Path, text: &str, by: &str) {
+        if let Some((_, content)) = self.entries.get_mut(file) {
+            let old = std::str::from_utf8(content).expect("the file is text");
+            *content = old.replace(text, by).into_bytes();
+        }
+    }
+
     /// Panics with the names of the files, unless the tree below `root` is unchanged.
     #[track_caller]
     pub fn assert_same_as(&self, root: &Path) {

@@ -41,7 +41,7 @@ impl Workspace {
         // Other tests, in this process or in another, may do the same at this time.
         let lock = File::create(root.with_extension("lock")).expect("the file can be made");
         lock.lock().expect("the file can be locked");
-        Tree::of(&source_of(fixture)).write_to(&root);
+        tree_of(fixture).write_to(&root);
         Self {
             root,
             _temporary: None,
@@ -51,7 +51,7 @@ impl Workspace {
     /// Returns a copy of a fixture for one test alone.
     pub fn copy_of(fixture: &str) -> Self {
         let workspace = Self::empty();
-        Tree::of(&source_of(fixture)).write_to(&workspace.root);
+        tree_of(fixture).write_to(&workspace.root);
         workspace
     }
 
@@ -59,7 +59,7 @@ impl Workspace {
     pub fn copy_called(name: &str, fixture: &str) -> Self {
         let mut workspace = Self::empty();
         workspace.root.push(name);
-        Tree::of(&source_of(fixture)).write_to(&workspace.root);
+        tree_of(fixture).write_to(&workspace.root);
         workspace
     }
 
@@ -163,6 +163,16 @@ impl Workspace {
         text.replace(&*self.root.to_string_lossy(), "[ROOT]")
             .replace(&*neighbours.to_string_lossy(), "[PLACE]")
     }
+}
+
+/// The files of a fixture. Crates of this repository that it depends on are found from any place.
+fn tree_of(fixture: &str) -> Tree {
+    let mut tree = Tree::of(&source_of(fixture));
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");
+    let runtime = runtime.canonicalize().expect("the directory is there");
+    let path = runtime.to_str().expect("a path in UTF-8");
+    tree.replace(Path::new("Cargo.toml"), "../../runtime", path);
+    tree
 }
 
 /// Returns the directory of a fixture. Its files must not be changed.

@@ -39,6 +39,9 @@ pub(crate) struct TestFinished {
     pub distinct: u64,
     /// Schedules that a reduction proved redundant.
     pub pruned: u64,
+    /// Schedules without a verdict, because an assumption of the test did not hold in them.
+    #[serde(default)]
+    pub unmet_assumptions: u64,
     /// Steps taken over all executions.
     pub steps: u64,
     /// Steps of the longest execution.
@@ -376,6 +379,16 @@ impl TestFinished {
     pub(crate) fn warnings_of_time_and_others(&self) -> (&[String], &[String]) {
         let first = usize::from(self.time_ended).min(self.warnings.len());
         self.warnings.split_at(first)
+    }
+
+    /// The restriction of what was explored to executions in which the test's assumptions hold, if
+    /// there are others.
+    pub(crate) fn assumption(&self) -> &'static str {
+        if self.unmet_assumptions == 0 {
+            ""
+        } else {
+            ", where the test's assumptions hold"
+        }
     }
 
     /// The explored part of all schedules.

@@ -191,6 +191,8 @@ kinds! {
     Weak = "weak";
     /// Memory that nothing refers to at the end.
     Leak = "leak";
+    /// An assumption of the test that holds in no schedule.
+    Assumption = "assumption";
     /// An access to freed memory.
     UseAfterFree = "use-after-free";
     /// An access that is not within the bytes of one block of memory.
@@ -321,6 +323,7 @@ mod tests {
             executions: 19,
             distinct: 11,
             pruned: 4,
+            unmet_assumptions: 0,
             steps: 412,
             max_steps_in_execution: 61,
             threads: 3,

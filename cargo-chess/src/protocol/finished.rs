@@ -147,6 +147,9 @@ pub(crate) struct Finished {
     /// Whether there may be others.
     #[serde(default)]
     pub unclear_loads: bool,
+    /// Schedules in which an assumption of the test did not hold.
+    #[serde(default)]
+    pub unmet_assumptions: u64,
     /// Source files of code under the policy `atomic` that synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
@@ -269,6 +272,7 @@ impl Finished {
             spins: Vec::new(),
             stale_loads: Vec::new(),
             unclear_loads: false,
+            unmet_assumptions: 0,
             atomic: Vec::new(),
             racing: Vec::new(),
             outside: Vec::new(),
@@ -376,6 +380,7 @@ impl Finished {
             executions: self.executions,
             distinct: self.distinct,
             pruned: self.pruned,
+            unmet_assumptions: self.unmet_assumptions,
             steps: self.steps,
             max_steps_in_execution: self.max_steps_in_execution,
             threads: self.threads,

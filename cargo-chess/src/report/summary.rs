@@ -36,6 +36,8 @@ struct Executions {
     memory: Memory,
     /// In the explored executions, C11 allows no operation a late effect.
     are_all_of_c11: bool,
+    /// The restriction to executions in which the test's assumptions hold, in words.
+    assumption: &'static str,
 }
 
 /// The executions of a complete search and a restriction of its memory model, in words.
@@ -97,8 +99,8 @@ impl Reach {
                 "{all} was explored ({of}; plain memory accesses are not scheduling points)"
             ),
             Self::OneThread => {
-                "one thread; all outcomes of its timeouts, random draws and spurious \
-                                events were explored"
+                "one thread; all outcomes of its choices, timeouts and spurious events were \
+                 explored"
                     .to_owned()
             }
             Self::Nothing(words) => words.clone(),
@@ -232,6 +234,10 @@ impl Guarantee {
                 && !finished.unclear_loads
                 // The monitor does not see the atomics of code outside of control.
                 && test.outside.is_empty(),
+            assumption: match last.as_ref().unwrap_or(&reach) {
+                Reach::Part | Reach::Sampled | Reach::NotDeterministic => "",
+                _ => test.assumption(),
+            },
         };
         let group = (executions, reach, last, atomic);
         *self.groups.entry(group).or_default() += 1;
@@ -257,6 +263,7 @@ impl Guarantee {
                 last.as_ref().unwrap_or(reach),
                 Reach::Part | Reach::Sampled | Reach::NotDeterministic
             ) {
+                limits.push_str(executions.assumption);
                 limits.extend(self.limits.iter().copied());
             }
             format!("{}: {what}{limits}{steps}", plural(*count, "test"))
@@ -343,7 +350,11 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     } else {
         ""
     };
-    let schedules = plural(test.schedules, "schedule") + one_thread + &part;
+    let left_out = match test.unmet_assumptions {
+        0 => String::new(),
+        count => format!(", {} left out by an assumption", thousands(count)),
+    };
+    let schedules = plural(test.schedules, "schedule") + one_thread + &part + &left_out;
     let preemptions = |bound: u32| plural(bound.into(), "preemption");
     let words = |reach: events::Reach| match (reach.bound_completed, reach.delays_completed) {
         _ if reach.complete => "complete".to_owned(),

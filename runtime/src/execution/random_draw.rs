@@ -1,12 +1,11 @@
 //! Random draws of executors, as choices of the search.
 
 use super::current::running;
-use super::event::Event;
 use super::state::Execution;
 use super::terms::Site;
 use super::{Note, Op};
 use crate::base::fingerprint::mix;
-use crate::search::{ObjectId, Outcomes};
+use crate::search::Outcomes;
 
 /// The number of draws of a task that have their first outcome by default. After that the default
 /// varies: a loop that relies on chance must end.
@@ -17,24 +16,7 @@ impl Execution {
         let usual = usual_outcome(self.running().draws, outcomes);
         self.running().draws += 1;
         let outcome = (usual + self.choose_outcome(outcomes, Outcomes::Spurious)) % outcomes;
-        let task = self.tasks.running_mut();
-        // The behaviour of the task after the draw depends on the outcome.
-        task.last_event = mix(task.last_event, outcome.into());
-        // Not by `record`: a spin with a draw in each iteration makes no progress.
-        let event = Event {
-            site: Some(site),
-            task: self.current,
-            object: ObjectId::NONE,
-            op: Op::Draw,
-            effect: Op::Draw.effect(),
-            preempted: core::mem::replace(&mut task.preempted, false),
-            note: Note::drew(outcome),
-        };
-        let last = &mut task.last_event;
-        self.log.record(event, &mut self.objects, last);
-        if self.log.is_reported {
-            self.report_event(&event);
-        }
+        self.log_choice(Op::Draw, site, Note::drew(outcome));
         outcome
     }
 }

@@ -66,15 +66,16 @@ impl Execution {
         if self.awaits_outside() {
             self.wait_outside(yielded);
         }
-        if self.enabled.is_empty()
-            && (self.body_done || !self.stops_awaiting() && !self.lets_compute())
-        {
-            let ending = if self.body_done {
-                Ending::Finished
-            } else {
-                Ending::Deadlock
-            };
-            return self.end(ending);
+        if self.enabled.is_empty() {
+            let is_over = self.body_done || self.unmet_assumption.is_some();
+            if is_over || !self.stops_awaiting() && !self.lets_compute() {
+                let ending = if self.body_done {
+                    Ending::Finished
+                } else {
+                    Ending::Deadlock
+                };
+                return self.end(ending);
+            }
         }
         if self.body_done && self.is_idle() {
             return self.end(Ending::Finished);
@@ -347,7 +348,12 @@ impl Execution {
 
     /// Ends the execution.
     pub(crate) fn end(&mut self, ending: Ending) -> Step {
-        self.ending = ending;
+        self.ending = match ending {
+            Ending::Finished | Ending::Deadlock if self.unmet_assumption.is_some() => {
+                Ending::Assumption
+            }
+            ending => ending,
+        };
         // The further operations of tasks that still sleep are not known.
         self.log.trace.is_irregular |= !self.late.is_empty();
         let kernel = self.objects.find(KERNEL);

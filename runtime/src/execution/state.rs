@@ -17,6 +17,7 @@ use super::streams::StreamUse;
 use super::task::Task;
 use super::task_set::TaskSet;
 use super::tasks::Tasks;
+use super::terms::Site;
 use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::rng::Rng;
 use crate::platform::leftovers;
@@ -30,6 +31,9 @@ const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;
 pub(crate) enum Ending {
     /// Every task ended, or the test's body did and the other tasks are idle.
     Finished,
+    /// An assumption of the test did not hold, and the other tasks ran to their ends: the execution
+    /// has no verdict.
+    Assumption,
     /// No task is enabled, and the test's body has not returned.
     Deadlock,
     /// A fair execution passed the step limit.
@@ -116,6 +120,10 @@ pub(crate) struct Execution {
     pub(crate) preemptions: u32,
     /// The number of late effects, which count as preemptions.
     pub(crate) late_effects: u32,
+    /// The sum of the choices of data.
+    pub(crate) chosen_data: u64,
+    /// The place of an assumption that did not hold.
+    pub(crate) unmet_assumption: Option<Site>,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
     /// The step at which a task last waited, as its yields indicate.
@@ -201,6 +209,8 @@ impl Execution {
             past_limit: false,
             preemptions: 0,
             late_effects: 0,
+            chosen_data: 0,
+            unmet_assumption: None,
             last_switch: 0,
             last_wait: 0,
             last_spawn: 0,
@@ -243,6 +253,8 @@ impl Execution {
         self.awaits = true;
         self.preemptions = 0;
         self.late_effects = 0;
+        self.chosen_data = 0;
+        self.unmet_assumption = None;
         self.early = 0;
         self.early_waits.clear();
         self.last_switch = 0;

@@ -49,6 +49,12 @@ impl Execution {
         if self.ending == Ending::Stopped {
             return true;
         }
+        if self.unmet_assumption.is_some() {
+            // The other tasks may wait for the task that does not continue.
+            self.past_limit = true;
+            self.ending = Ending::Assumption;
+            return true;
+        }
         if self.body_done {
             self.ending = Ending::Finished;
             return true;

@@ -30,6 +30,8 @@ pub(crate) enum Wait {
     Computation,
     /// Nothing: it never continues, and no report mentions it.
     Nothing,
+    /// Nothing, because an assumption of the test does not hold.
+    Assumption,
     /// A futex wake at this address, with a bit in common.
     Futex(usize, u32),
     /// Until one of several descriptors is ready: the address of the polled ones and their number.
@@ -120,7 +122,7 @@ pub(crate) struct Task {
     pub(crate) unhandled_panic: bool,
     /// The number of times that it has yielded since the test's body returned.
     pub(crate) idle_yields: u32,
-    /// The number of random numbers that it drew as choices of the search.
+    /// The number of its random draws and of the choices that it left to the search.
     pub(crate) draws: u32,
     /// It is a pthread that no task will join.
     pub(crate) detached: bool,

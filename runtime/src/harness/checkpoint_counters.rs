@@ -44,6 +44,8 @@ is_kept!(
     exploration.too_long as too_long,
     exploration.endless as endless,
     exploration.first_endless as first_endless,
+    exploration.unmet as unmet,
+    exploration.first_unmet as first_unmet,
     exploration.few_stores as few_stores,
     exploration.unclear_loads as unclear_loads,
     exploration.many_tasks as many_tasks,

@@ -65,6 +65,10 @@ pub(super) struct Counters {
     pub(super) spins: Vec<Spin>,
     /// Operations that could have late effects under a weaker memory model.
     pub(super) stale_loads: Vec<Stale>,
+    /// The number of schedules in which an assumption of the test did not hold.
+    pub(super) unmet: u64,
+    /// The place of the first such assumption.
+    pub(super) first_unmet: Option<Place>,
 }
 
 impl Counters {
@@ -89,6 +93,8 @@ impl Counters {
                 .collect(),
             spins: engine.monitors.spins.by_line(),
             stale_loads: engine.monitors.races.memory.stale.found.to_vec(),
+            unmet: exploration.unmet,
+            first_unmet: exploration.first_unmet.clone(),
         }
     }
 

@@ -7,6 +7,7 @@ use super::phase::Phases;
 use super::shared_file::SharedFile;
 use crate::base::codec;
 use crate::base::memory::{EngineVec, Place, engine_vec};
+use crate::base::source_path::Place as SourcePlace;
 use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::search::{Cost, Decision, Divergence, HashSet, Measure, Progress, Share};
@@ -58,6 +59,10 @@ pub(crate) struct Exploration {
     pub(crate) endless: u64,
     /// The first such task, in words: its last operation, and the place.
     pub(crate) first_endless: EngineVec<u8>,
+    /// The number of schedules in which an assumption of the test did not hold.
+    pub(crate) unmet: u64,
+    /// The place of the first such assumption.
+    pub(crate) first_unmet: Option<SourcePlace>,
     /// In some execution, operations may have been missed that could have late effects.
     pub(crate) unclear_loads: bool,
     /// The number of schedules in which some late effects were not offered.
@@ -169,6 +174,8 @@ impl Exploration {
             too_long: 0,
             endless: 0,
             first_endless: engine_vec(),
+            unmet: 0,
+            first_unmet: None,
             unclear_loads: false,
             few_stores: 0,
             many_tasks: 0,

@@ -120,6 +120,7 @@ fn end_of(execution: &Execution) -> u64 {
             parts.extend(own.map(|e| operation(e.op, e.site)));
         }
         Ending::Finished
+        | Ending::Assumption
         | Ending::TooLong
         | Ending::Stopped
         | Ending::NoDonor(_)

@@ -270,6 +270,9 @@ impl<'a, 'b> Work<'a, 'b> {
                 Searched::Some => false,
             };
         }
+        if searches {
+            self.search_for_less_data();
+        }
         let Cost {
             preemptions,
             late_effects,
@@ -307,6 +310,25 @@ impl<'a, 'b> Work<'a, 'b> {
                 None => Answer::Other,
             }
         });
+    }
+
+    /// Searches for smaller choices of data, with no more preemptions: an edit of a choice alone
+    /// often moves the operations that it had to preempt.
+    fn search_for_less_data(&mut self) {
+        while let Some(Measure { data, cost, .. }) = self.smallest.as_ref().map(|it| it.measure)
+            && data > 0
+            && cost.preemptions <= FEW
+        {
+            let search = Icb::new(cost.preemptions, self.most).with_less_data(data);
+            self.search(search, cost.preemptions);
+            if self
+                .smallest
+                .as_ref()
+                .is_none_or(|it| it.measure.data >= data)
+            {
+                return;
+            }
+        }
     }
 
     /// Runs a `search` of the schedules with up to `bound` preemptions, until one fails in this way.
@@ -373,6 +395,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let measure = Measure {
             early: engine.execution.early,
             cost: engine.execution.cost(),
+            data: engine.execution.chosen_data,
             switches: replay.borrow().switches(),
             steps: engine.execution.steps,
         };

@@ -53,7 +53,9 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
         let State::Blocked(wait) = task.state else {
             continue;
         };
-        if task.deadline.is_some() || matches!(wait, Wait::Computation | Wait::Nothing) {
+        if task.deadline.is_some()
+            || matches!(wait, Wait::Computation | Wait::Nothing | Wait::Assumption)
+        {
             continue;
         }
         let (op, site, object) = (task.op, task.site, task.object);

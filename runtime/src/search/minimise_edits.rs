@@ -1,8 +1,9 @@
 //! The edits of a schedule that minimise its failing execution: first fewer early timeouts, then
-//! fewer preemptions, fewer late effects, fewer switches and fewer steps, with the same failure.
+//! fewer preemptions, fewer late effects, smaller choices of data, fewer switches and fewer steps,
+//! with the same failure.
 //!
 //! Edits remove turns, let preempted tasks continue, and choose the ordinary outcome of an
-//! operation: many places at once first, then fewer (Zeller and Hildebrandt, TSE'02; the edits are
+//! operation or a smaller one: many places at once first, then fewer (Zeller and Hildebrandt, TSE'02; the edits are
 //! those of Jalbert and Sen, FSE'10). An edit is kept if the execution still fails in the same way
 //! and is smaller. The minimisation ends when no edit makes the execution smaller, or when the
 //! runner stops it: `harness/minimise_failures.rs` runs the executions, and has their limit.
@@ -29,6 +30,8 @@ pub(crate) struct Measure {
     /// The number of timeouts that fire while another task could run; each is also a preemption.
     pub(crate) early: u32,
     pub(crate) cost: Cost,
+    /// The sum of the test's choices of data.
+    pub(crate) data: u64,
     pub(crate) switches: u64,
     pub(crate) steps: u64,
 }
@@ -78,6 +81,8 @@ impl Shrink<'_> {
             self.sweep(exact_turns, run_on);
             self.sweep(all_turns, leave_out);
             self.sweep(all_draws, draw_ordinarily);
+            self.sweep(all_draws, draw_half);
+            self.sweep(all_draws, draw_the_one_before);
             self.sweep(all_tasks, leave_out_task);
             self.sweep(all_turns, take_next_turn);
             self.move_turns();
@@ -235,6 +240,23 @@ fn draw_ordinarily(plan: &mut Plan, places: &[u32]) {
     keep_others(&mut plan.draws, places);
 }
 
+/// Halves the outcomes: choices of data are numbers.
+fn draw_half(plan: &mut Plan, places: &[u32]) {
+    change_outcomes(plan, places, |outcome| outcome / 2);
+}
+
+fn draw_the_one_before(plan: &mut Plan, places: &[u32]) {
+    change_outcomes(plan, places, |outcome| outcome - 1);
+}
+
+fn change_outcomes(plan: &mut Plan, places: &[u32], change: fn(u32) -> u32) {
+    for &place in places {
+        let outcome = &mut plan.draws[place as usize].outcome;
+        *outcome = change(*outcome);
+    }
+    plan.draws.retain(|draw| draw.outcome != 0);
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -262,6 +284,7 @@ mod tests {
                 preemptions: outcome.preemptions,
                 late_effects: 0,
             },
+            data: outcome.data,
             switches: replay.switches(),
             steps: 0,
         };
@@ -310,7 +333,11 @@ mod tests {
     /// Executions of random programs by a random walk, and their ends.
     fn walks() -> impl Iterator<Item = (Program, Failing, Final)> {
         (0..PROGRAMS).map(|seed| {
-            let program = testing::random_program(seed);
+            let program = if seed % 4 == 0 {
+                testing::random_choices(seed)
+            } else {
+                testing::random_program(seed)
+            };
             let mut walk = Walk(Random::new(seed), engine_vec());
             testing::execute(&program, &mut walk);
             let (found, end) = follow(&program, Source::Schedule(walk.1));

@@ -108,9 +108,13 @@ pub(crate) struct ChoicePoint<'a> {
 pub(crate) enum Outcomes<'a> {
     /// The program depends on one of them.
     Free,
+    /// As [`Outcomes::Free`]; the outcome is a number of the test, and smaller ones are preferred.
+    Data,
     /// Every outcome but 0 happens without a cause in the program, and costs as much as a
     /// preemption.
     Spurious,
+    /// Every outcome but 0 is a rare event of the test, and costs as much as a preemption.
+    Rare,
     /// The stores that an atomic operation may meet; every outcome but 0 is a late effect, and costs
     /// as much as a preemption. The function returns the name of the store of an outcome, which is
     /// the same in all executions that share the events that lead to the operation.
@@ -120,14 +124,14 @@ pub(crate) enum Outcomes<'a> {
 impl ChoicePoint<'_> {
     /// Whether every outcome but 0 costs as much as a preemption.
     pub(crate) fn costs(&self) -> bool {
-        !matches!(self.kind, Outcomes::Free)
+        !matches!(self.kind, Outcomes::Free | Outcomes::Data)
     }
 
     /// The name of an outcome.
     pub(crate) fn name(&self, outcome: u32) -> u64 {
         match self.kind {
             Outcomes::Late(name) => name(outcome),
-            Outcomes::Free | Outcomes::Spurious => outcome.into(),
+            _ => outcome.into(),
         }
     }
 }

@@ -7,6 +7,9 @@ use crate::base::rng::Rng;
 /// One in this number of operations may have an outcome that is not the ordinary one.
 const UNUSUAL: u64 = 16;
 
+/// One in this number of rare events of the test may happen.
+const RARE: u64 = 4;
+
 /// One in this number of operations that may have a late effect draws it. Few may, and the effect
 /// nearly always matters.
 const LATE: u64 = 2;
@@ -14,11 +17,12 @@ const LATE: u64 = 2;
 /// Draws the outcome of an operation: uniformly, unless the outcomes cost.
 pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &ChoicePoint<'_>) -> u32 {
     let one_in = match point.kind {
-        Outcomes::Free => {
+        Outcomes::Free | Outcomes::Data => {
             estimate.chose(point.outcomes);
             return rng.below(point.outcomes.into()) as u32;
         }
         Outcomes::Spurious => UNUSUAL,
+        Outcomes::Rare => RARE,
         Outcomes::Late(_) => LATE,
     };
     let outcome = if rng.below(one_in) == 0 {

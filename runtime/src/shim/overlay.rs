@@ -50,6 +50,30 @@ where
     N::try_from(drawn).ok()
 }
 
+/// The number below `outcomes`, at least one, that the search chooses. `None` outside an execution.
+#[inline]
+#[track_caller]
+#[must_use]
+pub fn choose(outcomes: u32) -> Option<u32> {
+    execution::choose(outcomes, Location::caller())
+}
+
+/// Whether the search lets a rare event happen. `None` outside an execution.
+#[inline]
+#[track_caller]
+#[must_use]
+pub fn happens_rarely() -> Option<bool> {
+    execution::happens_rarely(Location::caller())
+}
+
+/// Leaves the execution without a verdict, because an assumption does not hold. Returns outside an
+/// execution only.
+#[inline]
+#[track_caller]
+pub fn assumption_fails() {
+    execution::assumption_fails(Location::caller());
+}
+
 /// Records that a runtime of this library, created by the caller, runs its tasks on the thread that
 /// waits for them.
 #[inline]

@@ -29,6 +29,8 @@ pub enum Kind {
     InvalidFree,
     /// Memory was not freed, and nothing refers to it.
     Leak,
+    /// In all schedules, an assumption of the test did not hold.
+    Assumption,
     /// The same schedule did not fail again.
     Nondeterminism,
 }
@@ -67,6 +69,7 @@ tokens! {
         DoubleFree = "double-free",
         InvalidFree = "invalid-free",
         Leak = "leak",
+        Assumption = "assumption",
         Nondeterminism = "nondeterminism",
     }
 }

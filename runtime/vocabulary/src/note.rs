@@ -27,6 +27,8 @@ pub enum NoteKind {
     TimedOutEarly,
     /// See [`Note::ENDED_EARLY`].
     EndedEarly,
+    /// See [`Note::HAPPENS`].
+    Happens,
     /// See [`Note::late`].
     Late,
     /// See [`Note::wakes`].
@@ -43,6 +45,7 @@ tokens! {
         Reused = "reused",
         TimedOutEarly = "timed-out-early",
         EndedEarly = "ended-early",
+        Happens = "happens",
         Late = "late",
         Wakes = "wakes",
         Drew = "drew",
@@ -59,13 +62,17 @@ impl NoteKind {
                 | Self::Reused
                 | Self::TimedOutEarly
                 | Self::EndedEarly
+                | Self::Happens
                 | Self::Late
         )
     }
 
     /// Whether it says that an operation had another result than its task may expect.
     pub const fn is_of_end(self) -> bool {
-        !matches!(self, Self::Reused | Self::Wakes | Self::Drew)
+        !matches!(
+            self,
+            Self::Reused | Self::Happens | Self::Wakes | Self::Drew
+        )
     }
 
     /// Its words in reports, without its details.
@@ -77,6 +84,7 @@ impl NoteKind {
             Self::Reused => shown!("after it was given freed memory"),
             Self::TimedOutEarly => shown!("timed out early"),
             Self::EndedEarly => shown!("ended early"),
+            Self::Happens => shown!("happens"),
             Self::Late => shown!("took effect before the store"),
             Self::Wakes => shown!("wakes"),
             Self::Drew => shown!("drew"),
@@ -99,6 +107,8 @@ impl Note {
     pub const TIMED_OUT_EARLY: Self = Self(5);
     /// It was a sleep that ended while other tasks could have run.
     pub const ENDED_EARLY: Self = Self(6);
+    /// It was a rare event of the test that happened.
+    pub const HAPPENS: Self = Self(7);
     const FIRST_TASK: u32 = 16;
     const FIRST_LATE: u32 = 1 << 30;
     const FIRST_DRAW: u32 = 1 << 31;
@@ -151,6 +161,7 @@ impl Note {
             Self::REUSED => Some(NoteKind::Reused),
             Self::TIMED_OUT_EARLY => Some(NoteKind::TimedOutEarly),
             Self::ENDED_EARLY => Some(NoteKind::EndedEarly),
+            Self::HAPPENS => Some(NoteKind::Happens),
             _ if self.overtaken().is_some() => Some(NoteKind::Late),
             _ if self.woken().is_some() => Some(NoteKind::Wakes),
             _ => self.drawn().map(|_| NoteKind::Drew),
@@ -166,6 +177,7 @@ impl Note {
             NoteKind::Reused => Self::REUSED,
             NoteKind::TimedOutEarly => Self::TIMED_OUT_EARLY,
             NoteKind::EndedEarly => Self::ENDED_EARLY,
+            NoteKind::Happens => Self::HAPPENS,
             NoteKind::Late => Self::late(number),
             NoteKind::Wakes => Self::wakes(TaskId(number)),
             NoteKind::Drew => Self::drew(number),

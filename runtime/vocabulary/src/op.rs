@@ -240,6 +240,12 @@ operations! {
     FutexRequeue = "futex requeue", Write;
     /// A random number drawn by an executor.
     Draw = "draw", Read;
+    /// A choice that the test leaves to the search.
+    Choose = "choose", Read;
+    /// An event that the test lets happen at a cost.
+    Rarely = "rarely", Read;
+    /// An assumption of the test that does not hold.
+    Assume = "assume", Read;
     /// The end of a wait in `parking_lot`.
     Parked = "parked", Write;
     /// The end of another task's wait in `parking_lot`.

@@ -102,6 +102,9 @@ impl Reader {
     fn run(&self, command: &str) -> Run {
         const SCRIPT: &str = "PATH=\"${CHESS%/*}:$PATH\"; set +eu; eval \"$2\"; code=$?; pwd > \"$1/cwd\"; exit $code";
         let mut command = command.to_owned();
+        // The crate is that of this revision.
+        let added = "cargo add --quiet --dev chess-spec";
+        command = command.replace(added, &format!("{added} --path {REPOSITORY}/runtime/spec"));
         for (written, here) in &self.ids {
             command = command.replace(&format!("replay {written}"), &format!("replay {here}"));
         }
@@ -182,6 +185,7 @@ macro_rules! chapters {
 chapters! {
     five_minutes: "start.md";
     reading_a_report: "reports.md";
+    choices_of_a_test: "requests.md";
     tests_that_explore_well: "tests.md";
     chess_toml: "chess-toml.md";
     strategies: "strategies.md";

@@ -52,6 +52,7 @@ mod regressions;
 mod replay;
 mod reports;
 mod repository;
+mod requests;
 mod resume;
 mod rewrite;
 mod rounds;

@@ -8,6 +8,9 @@ use crate::events::{
     Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, TestFinished, TestPart, coverage,
 };
 
+/// The message for a test whose assumptions hold in no schedule of any part.
+const VACUOUS: &str = "an assumption did not hold in each schedule: nothing was tested";
+
 /// Joins the events of one test from all shards. It has no verdict if a part has none, unless
 /// another part found a failure.
 pub(super) fn join(mut parts: Vec<TestEvents>) -> TestEvents {
@@ -46,6 +49,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         let pruned_once = pruned.max().unwrap_or(0);
         test.pruned = (sum(|test| test.pruned) + pruned_once).saturating_sub(pruned_by_all);
         test.executions = sum(|test| test.executions);
+        test.unmet_assumptions = sum(|test| test.unmet_assumptions);
         test.steps = sum(|test| test.steps);
         test.work = sum(|test| test.work);
         // It is unknown how many graphs different parts have in common.
@@ -75,10 +79,18 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.timers_last = timers_last(all);
     test.coverage = coverage(test.outcome, test.reach(), test.timers_last, &test.atomic);
     test.look_for_threads();
-    if test.outcome == Outcome::Passed
-        && let Some(options) = &test.options
-    {
-        test.coverage.extend(options.limits());
+    let is_vacuous = |test: &TestFinished| test.unmet_assumptions == test.schedules;
+    if test.unmet_assumptions > 0 && test.kind.is_none() && all.iter().all(is_vacuous) {
+        test.outcome = Outcome::Failed;
+        test.kind = Some(Kind::Assumption);
+        test.message = Some(VACUOUS.to_owned());
+    }
+    if test.outcome == Outcome::Passed {
+        let assumption = test.assumption();
+        test.coverage.push_str(assumption);
+        if let Some(options) = &test.options {
+            test.coverage.extend(options.limits());
+        }
     }
     Some(test)
 }

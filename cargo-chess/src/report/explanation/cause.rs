@@ -161,6 +161,9 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
         _ if finished.decided.is_empty() => {
             "The execution has no choice between tasks, so every schedule fails in this way."
         }
+        _ if finished.tasks.len() == 1 => {
+            "There is one task, and all its choices have their first outcomes."
+        }
         _ => {
             "No task was preempted. The failure depends on the order in which tasks run when \
              another task starts, blocks or ends."
@@ -173,9 +176,18 @@ fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
     let events = finished.events.iter();
     let chosen = events.filter_map(|event| {
         let note = event.note?;
-        let kind = note.kind().filter(|kind| kind.is_of_end())?;
-        let what = operation(event.op.name(), shown(event.object.as_ref()));
+        let kind = note.kind()?;
         let task = names.of(event.task);
+        if let Some(number) = note.drawn().filter(|it| event.op == Op::Choose && *it > 0) {
+            return Some(format!("{task} chooses {number}{}.", at(event)));
+        }
+        if kind == NoteKind::Happens {
+            return Some(format!("A rare event happens in {task}{}.", at(event)));
+        }
+        if !kind.is_of_end() {
+            return None;
+        }
+        let what = operation(event.op.name(), shown(event.object.as_ref()));
         let words = note.without_cost(&"");
         Some(match kind {
             NoteKind::FailedSpuriously | NoteKind::EndedEarly | NoteKind::Late => {

@@ -94,6 +94,7 @@ pub(super) fn end(execution: &Execution) -> String {
 /// The text for an end that concerns all tasks.
 fn end_of_all(ending: Ending) -> &'static str {
     match ending {
+        Ending::Assumption => "an assumption of the test does not hold: there is no verdict",
         Ending::Deadlock => "no task can continue: a deadlock",
         Ending::Livelock => "the execution does not end: a livelock",
         Ending::TooLong => "the execution is abandoned: it is too long",

@@ -16,6 +16,7 @@ use super::work::{self, Counted};
 use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
+use crate::base::source_path::Place;
 use crate::base::sys;
 use crate::execution::{Ending, Entry, Limit};
 use crate::harness::engine::Engine;
@@ -338,6 +339,13 @@ impl Explorer<'_> {
                 engine.exploration.much_memory += is(GivenUp::Memory);
                 engine.exploration.many_releases += is(GivenUp::Releases);
                 engine.exploration.endless += u64::from(engine.execution.endless.is_met);
+                if let Some(site) = engine.execution.unmet_assumption {
+                    let exploration = &mut engine.exploration;
+                    exploration.unmet += u64::from(failure.is_none());
+                    exploration
+                        .first_unmet
+                        .get_or_insert_with(|| Place::of(site));
+                }
                 let misses = engine.monitors.races.misses_late_effects();
                 let only_notes = engine.monitors.races.memory.stale.is_on;
                 engine.exploration.unclear_loads |= misses && only_notes;

@@ -254,6 +254,7 @@ impl Explorer<'_> {
         let is_usual = failure.is_none()
             && !execution.past_limit
             && !execution.endless.is_met
+            && execution.unmet_assumption.is_none()
             && before == known(engine)
             && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.misses_late_effects()

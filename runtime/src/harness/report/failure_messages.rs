@@ -4,6 +4,7 @@ use chess_vocabulary::{Wait, deadlock};
 
 use crate::base::source_path::{Place, line_of};
 use crate::execution::{Ending, Execution, Op, Site, TaskId, called};
+use crate::harness::Exploration;
 use crate::harness::engine::Engine;
 use crate::harness::names::ObjectNames;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor};
@@ -28,6 +29,15 @@ pub(in crate::harness) fn given_up(execution: &Execution) -> String {
          test, or a larger --max-steps",
         execution.steps
     )
+}
+
+/// The message for a test that nothing is known about, because its assumptions hold in no schedule.
+pub(in crate::harness) fn vacuous(exploration: &Exploration) -> String {
+    let executions = match exploration.schedules {
+        1 => "the only schedule".to_owned(),
+        count => format!("each of {count} schedules"),
+    };
+    format!("an assumption did not hold in {executions}: nothing was tested")
 }
 
 /// The message for a failure that the end of its execution explains.

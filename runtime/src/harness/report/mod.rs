@@ -29,7 +29,7 @@ use execution::{
     blocked_task, calls, decided, early_waits, events, location, panics, place, tasks,
 };
 use failure_messages::blocked_site;
-pub(super) use failure_messages::{given_up, in_words};
+pub(super) use failure_messages::{given_up, in_words, vacuous};
 
 /// The line for a request that cannot be served.
 pub(super) fn error(message: &str) -> String {
@@ -82,8 +82,13 @@ pub(super) fn finished(
     };
     let circle = monitor::cycle(&blocked);
     let exploration = &engine.exploration;
-    let decisions = failed.then(|| format_schedule(&exploration.decisions));
-    let location = verdict.failure.and_then(|f| f.place.as_ref().map(location));
+    // Any schedule shows that an assumption does not hold.
+    let is_vacuous = verdict.kind == Some(Kind::Assumption);
+    let has_schedule = failed && !is_vacuous;
+    let decisions = has_schedule.then(|| format_schedule(&exploration.decisions));
+    let place_of_failure = verdict.failure.and_then(|f| f.place.as_ref());
+    let unmet = counters.first_unmet.as_ref().filter(|_| is_vacuous);
+    let location = place_of_failure.or(unmet).map(location);
     let waits = || blocked_site(verdict.kind, &blocked, &circle).map(place);
     let location = location.or_else(waits);
     let signal = u64::try_from(exploration.signal).ok();
@@ -96,7 +101,8 @@ pub(super) fn finished(
         .optional_string("message", message(verdict).as_deref())
         .raw("location", location.as_deref().unwrap_or("null"));
     let object = with_extent(object, engine, counters);
-    with_findings(object, engine, counters)
+    let object = with_findings(object, engine, counters);
+    with_surroundings(object, engine)
         .optional_number(
             "preemptions",
             failed.then_some(exploration.cost.preemptions.into()),
@@ -112,18 +118,6 @@ pub(super) fn finished(
         .number("seed", request.seed)
         .optional_string("decisions", decisions.as_deref())
         .array("points", points(engine, exploration.learnt))
-        .array("atomic", atomic_files(&engine.execution))
-        .array("racing", racing_files(&engine.exploration))
-        .array(
-            "outside",
-            engine
-                .execution
-                .outside
-                .iter()
-                .map(|it| quoted(&sentence(it))),
-        )
-        .optional_number("opaque", place_of(&engine.execution, ENTERED_OPAQUE))
-        .optional_number("foreign", place_of(&engine.execution, ENTERED_FOREIGN))
         .boolean("time_ended", engine.execution.is_out_of_time())
         .array("written", written_paths(&engine.process))
         .array(
@@ -179,10 +173,23 @@ fn with_findings(object: Object, engine: &Engine, counters: &Counters) -> Object
         .array("spins", counters.spins.iter().map(spin))
         .array("stale_loads", counters.stale_loads.iter().map(stale_load))
         .boolean("unclear_loads", engine.exploration.unclear_loads)
+        .number("unmet_assumptions", counters.unmet)
         .array(
             "warnings",
             counters.warnings.iter().map(|it| quoted(&sentence(it))),
         )
+}
+
+/// Adds the code and the effects that the search does not cover as a whole.
+fn with_surroundings(object: Object, engine: &Engine) -> Object {
+    let execution = &engine.execution;
+    let outside = execution.outside.iter().map(|it| quoted(&sentence(it)));
+    object
+        .array("atomic", atomic_files(execution))
+        .array("racing", racing_files(&engine.exploration))
+        .array("outside", outside)
+        .optional_number("opaque", place_of(execution, ENTERED_OPAQUE))
+        .optional_number("foreign", place_of(execution, ENTERED_FOREIGN))
 }
 
 /// The words of a failure. The words of a panic are the program's.

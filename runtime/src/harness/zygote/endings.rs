@@ -16,8 +16,8 @@ use crate::base::memory::engine_vec;
 use crate::execution::Timers;
 use crate::harness::engine::{self, Engine};
 use crate::monitor::race::{Learnt, RacePoints};
-use crate::monitor::{Failure, Level};
-use crate::search::{Decision, format_schedule};
+use crate::monitor::{Failure, Kind, Level};
+use crate::search::{Decision, Part, format_schedule};
 
 /// The last line of the answer to a request: the verdict.
 pub(super) fn report(
@@ -48,13 +48,20 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
     let nothing_known = failure.is_none() && nothing_is_known(&engine.exploration);
     let gave_up = nothing_known && engine.exploration.too_long > 0;
     let message = message.or_else(|| gave_up.then(|| report::given_up(&engine.execution)));
+    let is_search = request.replay.is_none() && request.part == Part::WHOLE;
+    let is_vacuous = failure.is_none() && is_search && is_vacuous(&engine.exploration);
+    let message = message.or_else(|| is_vacuous.then(|| report::vacuous(&engine.exploration)));
     let verdict = Verdict {
         outcome: match &failure {
             Some(failure) => outcome_of(&engine.exploration.phases, failure),
             None if nothing_known => "timeout",
+            None if is_vacuous => "failed",
             None => "passed",
         },
-        kind: failure.as_ref().map(|f| f.kind),
+        kind: match &failure {
+            Some(failure) => Some(failure.kind),
+            None => is_vacuous.then_some(Kind::Assumption),
+        },
         message,
         failure: failure.as_ref(),
     };
@@ -64,6 +71,11 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
 /// The budget ended before the first execution did, or all executions were abandoned.
 fn nothing_is_known(exploration: &Exploration) -> bool {
     exploration.schedules == exploration.too_long
+}
+
+/// In all schedules, an assumption of the test did not hold.
+fn is_vacuous(exploration: &Exploration) -> bool {
+    exploration.unmet > 0 && exploration.schedules == exploration.unmet
 }
 
 /// Reports a task that reaches no scheduling point: there is no verdict, but the place is known.

@@ -93,6 +93,9 @@ fn shows_all(program: &Program) -> bool {
             Act::Recv(_)
                 | Act::Park
                 | Act::Choose(_)
+                | Act::Pick(_)
+                | Act::Rarely
+                | Act::Assume
                 | Act::NotifyOne(_)
                 | Act::TryRead(_)
                 | Act::Drop(_)
@@ -211,8 +214,10 @@ fn every_end_of_few_preemptions_is_reached_at_a_lock() {
 #[test]
 fn every_graph_and_every_end_is_reached() {
     let (mut executions, mut graphs) = (0, 0);
-    for seed in testing::seeds() {
-        let program = testing::random_program(seed);
+    let programs = testing::seeds().map(|seed| (seed, testing::random_program(seed)));
+    let choices = testing::seeds().step_by(2);
+    let choices = choices.map(|seed| (seed, testing::random_choices(seed)));
+    for (seed, program) in programs.chain(choices) {
         let Some(all) = testing::explore_all(&program, u32::MAX, 3_000) else {
             continue;
         };

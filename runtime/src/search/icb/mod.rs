@@ -132,6 +132,9 @@ pub(crate) struct Icb {
     partition: Option<Partition>,
     /// Operations meet only the newest stores.
     without_late_effects: bool,
+    /// The highest sum of the test's choices of data in an execution, and the current sum.
+    most_data: u64,
+    data: u64,
     /// The search is that of a helper, which queues nothing.
     only_finds: bool,
     /// For a helper: the round of its schedule, and the backtrack points that it has reported
@@ -180,6 +183,8 @@ impl Icb {
             started: false,
             partition: None,
             without_late_effects: false,
+            most_data: u64::MAX,
+            data: 0,
             only_finds: false,
             serves: 0,
             reported: RecentHashes::new(),
@@ -189,6 +194,12 @@ impl Icb {
     /// The search, of the sequentially consistent executions alone.
     pub(crate) fn without_late_effects(mut self) -> Self {
         self.without_late_effects = true;
+        self
+    }
+
+    /// The search, of the executions whose choices of data have a lower sum than `data`.
+    pub(crate) fn with_less_data(mut self, data: u64) -> Self {
+        self.most_data = data.saturating_sub(1);
         self
     }
 
@@ -295,20 +306,32 @@ impl Strategy for Icb {
 
     #[inline]
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        let is_left_out = self.without_late_effects && matches!(point.kind, Outcomes::Late(_));
-        self.decide(Point {
+        let count = match point.kind {
+            Outcomes::Late(_) if self.without_late_effects => 1,
+            Outcomes::Data => {
+                let left = u32::try_from(self.most_data - self.data).unwrap_or(u32::MAX);
+                point.outcomes.min(left.saturating_add(1))
+            }
+            _ => point.outcomes,
+        };
+        let outcome = self.decide(Point {
             step: point.past.trace.steps.len() as u32 - 1,
-            count: if is_left_out { 1 } else { point.outcomes },
+            count,
             free: if point.costs() { 1 } else { point.outcomes },
             cost: 0,
             options: OUTCOMES,
             prefix: point.prefix,
-        })
+        });
+        if matches!(point.kind, Outcomes::Data) {
+            self.data += u64::from(outcome);
+        }
+        outcome
     }
 
     fn retry(&mut self) {
         self.followed = 0;
         self.cost = 0;
+        self.data = 0;
         self.points.clear();
         self.options.clear();
         self.diverged = false;

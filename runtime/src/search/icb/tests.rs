@@ -54,7 +54,9 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
     let mixed = testing::seeds().map(|seed| (seed, testing::random_program(seed)));
     let sections = testing::seeds().step_by(4);
     let sections = sections.map(|seed| (seed, testing::random_sections(seed)));
-    for (seed, program) in mixed.chain(sections) {
+    let choices = testing::seeds().step_by(4);
+    let choices = choices.map(|seed| (seed, testing::random_choices(seed)));
+    for (seed, program) in mixed.chain(sections).chain(choices) {
         for bound in 0..=3 {
             let Some(all_of_it) = all(&program, bound) else {
                 break;

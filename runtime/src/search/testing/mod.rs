@@ -9,7 +9,7 @@ mod weak;
 mod weak_tests;
 
 pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all, explore_up_to};
-pub(super) use random_program::{random_program, random_sections, seeds};
+pub(super) use random_program::{random_choices, random_program, random_sections, seeds};
 pub(super) use shrink::shrink;
 
 use self::machine::{Machine, past};
@@ -74,6 +74,13 @@ pub(super) enum Act {
     IsFinished(u32),
     /// Chooses one of this number of outcomes, all of them free.
     Choose(u32),
+    /// Chooses one of this number of outcomes, within the step of the act before.
+    Pick(u32),
+    /// Lets a rare event happen or not, within the step of the act before.
+    Rarely,
+    /// Leaves the task for good if the last value that was seen is 0, within the step of the act
+    /// before.
+    Assume,
     /// Yields: the next switch is free.
     GiveWay,
     /// Yields, unless the task has done nothing since its last yield.
@@ -147,6 +154,7 @@ pub(super) struct Outcome {
     pub(super) end: Final,
     pub(super) graph: Graph,
     pub(super) preemptions: u32,
+    pub(super) data: u64,
 }
 
 /// Runs `program` once under `search`, which has begun.
@@ -157,6 +165,7 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
         end: machine.end(),
         graph: graph(&mut HappensBefore::new(false), &machine),
         preemptions: machine.preemptions,
+        data: machine.data,
     }
 }
 

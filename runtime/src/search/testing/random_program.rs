@@ -123,6 +123,28 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
     program
 }
 
+/// A random program whose tasks also choose within their steps, and have assumptions.
+pub(in crate::search) fn random_choices(seed: u64) -> Program {
+    let mut program = random_program(seed);
+    let mut rng = Rng::new(!seed);
+    for acts in &mut program {
+        for _ in 0..rng.below(3) {
+            let place = rng.below(1 + acts.len() as u64) as usize;
+            let own = [Act::SkipUnlessSeen(1), Act::Add(rng.below(2) as u32)];
+            let chosen = match rng.below(6) {
+                0 => vec![Act::Pick(2), Act::Assume],
+                1 => [&[Act::Pick(2), Act::Pick(2)], &own[..]].concat(),
+                2 => [&[Act::Pick(3)], &own[..]].concat(),
+                3 => [&[Act::Rarely], &own[..]].concat(),
+                4 => vec![Act::Rarely],
+                _ => vec![Act::Assume],
+            };
+            acts.splice(place..place, chosen);
+        }
+    }
+    program
+}
+
 /// A program of three tasks that hold two locks, shared or exclusively, one inside the other or not.
 /// All of its schedules are too many for brute force, but not those with few preemptions.
 pub(in crate::search) fn random_sections(seed: u64) -> Program {

@@ -82,6 +82,7 @@ impl Machine<'_> {
             self.owners[mutex as usize] = Some(own);
             self.touch(object(LOCK, mutex), Effect::Acquire);
             self.tasks[own].at += 1;
+            self.choose_within(search);
             return;
         }
         let Some(act) = self.next(own) else {
@@ -261,8 +262,35 @@ impl Machine<'_> {
                     self.tasks[own].at += acts;
                 }
             }
+            Act::Pick(_) | Act::Rarely | Act::Assume => return self.choose_within(search),
         }
         self.tasks[own].at += 1;
+        self.choose_within(search);
+    }
+
+    /// Performs the current task's next acts that are no scheduling points.
+    fn choose_within(&mut self, search: &mut dyn Strategy) {
+        let own = self.current;
+        while self.tasks[own].state == State::Ready {
+            match self.next(own) {
+                Some(Act::Pick(outcomes)) => {
+                    let outcome = self.outcome_of(outcomes, Outcomes::Data, search);
+                    self.see(outcome.into());
+                }
+                Some(Act::Rarely) => {
+                    let outcome = self.outcome_of(2, Outcomes::Rare, search);
+                    self.see(outcome.into());
+                }
+                Some(Act::Assume) if self.tasks[own].last == 0 => {
+                    self.tasks[own].state = State::Left;
+                }
+                Some(Act::Assume) => {}
+                _ => return,
+            }
+            if self.tasks[own].state == State::Ready {
+                self.tasks[own].at += 1;
+            }
+        }
     }
 
     fn weak(&mut self) -> &mut Weak {

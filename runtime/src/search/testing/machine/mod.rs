@@ -18,6 +18,8 @@ enum State {
     Waiting(ObjectId),
     /// Waits for a change of one of the values that it awaits.
     Awaiting,
+    /// An assumption does not hold.
+    Left,
     Done,
 }
 
@@ -86,6 +88,8 @@ pub(super) struct Machine<'a> {
     options: Vec<TaskId>,
     prefix: u64,
     pub(super) preemptions: u32,
+    /// The sum of the choices of data.
+    pub(super) data: u64,
     /// The stores of the values that [`Act::Atomic`] accesses.
     pub(super) weak: Option<Box<Weak>>,
 }
@@ -147,6 +151,7 @@ impl<'a> Machine<'a> {
             options: Vec::new(),
             prefix: 0,
             preemptions: 0,
+            data: 0,
             weak: None,
         }
     }
@@ -218,7 +223,7 @@ impl<'a> Machine<'a> {
 
     fn is_enabled(&self, task: usize) -> bool {
         match self.tasks[task].state {
-            State::Waiting(_) | State::Awaiting | State::Done => return false,
+            State::Waiting(_) | State::Awaiting | State::Left | State::Done => return false,
             State::Ready => {}
         }
         if let Some(mutex) = self.tasks[task].relocks {
@@ -290,9 +295,13 @@ impl<'a> Machine<'a> {
             Act::Unwrap(a) => (Op::ArcTryUnwrap, object(ARC, a)),
             Act::IsFinished(t) => (Op::IsFinished, object(END, t)),
             Act::Idle => (Op::Start, object(THREAD, task as u32)),
-            Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::GiveWay | Act::Yield => {
-                (Op::Draw, ObjectId(99))
-            }
+            Act::Choose(_)
+            | Act::Pick(_)
+            | Act::Rarely
+            | Act::Assume
+            | Act::SkipUnlessSeen(_)
+            | Act::GiveWay
+            | Act::Yield => (Op::Draw, ObjectId(99)),
         }
     }
 
@@ -383,8 +392,10 @@ impl<'a> Machine<'a> {
             prefix: self.prefix,
             past: past(&self.trace),
         });
-        if outcome != 0 && !matches!(kind, Outcomes::Free) {
-            self.preemptions += 1;
+        match kind {
+            Outcomes::Free => {}
+            Outcomes::Data => self.data += u64::from(outcome),
+            _ => self.preemptions += u32::from(outcome != 0),
         }
         self.decisions.push(Decision::Outcome(outcome));
         self.prefix = mix(self.prefix, u64::from(outcome));

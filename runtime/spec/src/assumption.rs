@@ -1,0 +1,48 @@
+//! Assumptions: executions that a test does not judge.
+
+use crate::plain;
+
+/// States that the rest of the test is only about executions in which `condition` holds.
+///
+/// Under cargo chess, an execution in which it does not hold has no verdict: the calling thread
+/// does not continue, and what the other threads do after that is not judged, except for undefined
+/// behaviour. The summary counts these executions. A test in which all of them end in this way
+/// fails, because it tests nothing.
+///
+/// Under plain `cargo test` no execution can be left out: there, an assumption that does not hold is
+/// a panic. Choose data so that it holds with the first outcomes, which [`choose`] and its kin
+/// return there.
+///
+/// [`choose`]: crate::choose
+///
+/// # Panics
+/// Under plain `cargo test`, if the condition does not hold.
+///
+/// # Examples
+/// ```
+/// let (low, high) = (chess_spec::choose(4), 3 - chess_spec::choose(4));
+/// chess_spec::assume(low < high);
+/// assert!(high > 0);
+/// ```
+#[track_caller]
+pub fn assume(condition: bool) {
+    if !condition {
+        plain::assumption_fails();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_assumption_that_holds_has_no_effect() {
+        assume(true);
+    }
+
+    #[test]
+    #[should_panic(expected = "an assumption does not hold")]
+    fn an_assumption_that_does_not_hold_is_a_panic() {
+        assume(false);
+    }
+}

@@ -1,0 +1,42 @@
+//! What a test can ask of the scheduler of [cargo chess]: choices of data, rare events, and
+//! assumptions.
+//!
+//! A test that runs under `cargo chess test` is executed under many schedules. With this crate, a
+//! part of its input becomes a choice of the search as well. All functions also work under plain
+//! `cargo test`, where each has one documented behaviour.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicUsize, Ordering};
+//! use std::thread;
+//!
+//! let items = AtomicUsize::new(0);
+//! // Under cargo chess: each number of producers, and each number of items of each of them.
+//! thread::scope(|scope| {
+//!     for _ in 0..chess_spec::choose(3) {
+//!         let count = chess_spec::choose(2);
+//!         let items = &items;
+//!         scope.spawn(move || items.fetch_add(count, Ordering::Relaxed));
+//!     }
+//! });
+//! assert!(items.into_inner() <= 2);
+//! ```
+//!
+//! | function | under cargo chess | under plain `cargo test` |
+//! |---|---|---|
+//! | [`choose`], [`flip`], [`pick`] | every outcome, at no cost | the first outcome |
+//! | [`rarely`] | both outcomes; `true` costs as much as a preemption | `false` |
+//! | [`assume`] | the execution has no verdict if the condition does not hold | a panic |
+//!
+//! Add it as a dev-dependency. It has no dependencies of its own, and no effect on code that does
+//! not call it.
+//!
+//! [cargo chess]: https://github.com/cargo-chess/cargo-chess
+
+#![forbid(unsafe_code)]
+
+mod assumption;
+mod choice;
+mod plain;
+
+pub use assumption::assume;
+pub use choice::{choose, flip, pick, rarely};

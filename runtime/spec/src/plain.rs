@@ -1,0 +1,44 @@
+//! The behaviour under plain `cargo test`.
+//!
+//! cargo chess inserts a statement at the start of each function, with which its search answers
+//! instead: see `runtime/overlays/overlays.toml` in its repository.
+
+use std::cell::Cell;
+
+/// The number of choices of a thread after which outcomes take turns.
+const IN_ORDER: u32 = 1_000;
+
+thread_local! {
+    /// The number of choices of this thread.
+    static CHOICES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The outcome of a choice among `outcomes`, at least one.
+#[track_caller]
+pub(crate) fn choose(outcomes: u32) -> u32 {
+    let count = CHOICES.with(|choices| {
+        let count = choices.get();
+        choices.set(count.wrapping_add(1));
+        count
+    });
+    if count < IN_ORDER {
+        0
+    } else {
+        count % outcomes
+    }
+}
+
+/// Whether a rare event happens.
+#[track_caller]
+pub(crate) fn rarely() -> bool {
+    false
+}
+
+/// The consequence of an assumption that does not hold.
+#[track_caller]
+pub(crate) fn assumption_fails() {
+    panic!(
+        "an assumption does not hold: under cargo chess this execution is left out, and under plain \
+         cargo test the first outcomes of all choices must fulfil it"
+    );
+}

@@ -1,0 +1,104 @@
+//! Requests of a test to the search: choices of data, rare events, and assumptions.
+
+use super::current::running;
+use super::event::Event;
+use super::state::Execution;
+use super::task::Wait;
+use super::terms::{Site, Step};
+use super::transfer::perform;
+use super::{Note, Op};
+use crate::base::fingerprint::mix;
+use crate::search::{ObjectId, Outcomes};
+
+impl Execution {
+    /// A choice of the running task that is no scheduling point, and commutes with all operations
+    /// of other tasks.
+    fn choose_data(&mut self, op: Op, site: Site, outcomes: u32, kind: Outcomes<'_>) -> u32 {
+        let count = self.running().draws;
+        self.running().draws = count.wrapping_add(1);
+        // Past the step limit, choices vary: a loop may end only with one of them.
+        let outcome = if self.past_limit && op == Op::Choose {
+            count % outcomes
+        } else {
+            self.choose_outcome(outcomes, kind)
+        };
+        let note = match (op, outcome) {
+            (Op::Rarely, 0) => Note::NONE,
+            (Op::Rarely, _) => Note::HAPPENS,
+            _ => {
+                self.chosen_data += u64::from(outcome);
+                Note::drew(outcome)
+            }
+        };
+        self.log_choice(op, site, note);
+        outcome
+    }
+
+    /// Records a choice of the running task. This is not [`Self::record`]: a task that spins makes no
+    /// progress by a choice in each iteration.
+    pub(super) fn log_choice(&mut self, op: Op, site: Site, note: Note) {
+        let task = self.tasks.running_mut();
+        let event = Event {
+            site: Some(site),
+            task: self.current,
+            object: ObjectId::NONE,
+            op,
+            effect: op.effect(),
+            preempted: core::mem::replace(&mut task.preempted, false),
+            note,
+        };
+        // The behaviour of the task after the choice depends on the outcome.
+        let outcome = note.drawn().unwrap_or_default();
+        task.last_event = mix(task.last_event, outcome.into());
+        let last = &mut task.last_event;
+        self.log.record(event, &mut self.objects, last);
+        if self.log.is_reported {
+            self.report_event(&event);
+        }
+    }
+
+    /// Ends the running task where an assumption does not hold.
+    ///
+    /// The other tasks continue: an assumption commutes with their operations, so that they may
+    /// also run before it. Without them, the search would not see the operations that they perform
+    /// then.
+    fn leave_for_good(&mut self, site: Site) -> Step {
+        self.log_choice(Op::Assume, site, Note::NONE);
+        self.unmet_assumption = Some(site);
+        self.block(Wait::Assumption, None);
+        self.decide(false)
+    }
+}
+
+/// A choice of the search among `outcomes`, at least one, all of which cost nothing. `None` outside
+/// an execution.
+pub fn choose(outcomes: u32, site: Site) -> Option<u32> {
+    let execution = running()?;
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).pass(Op::Choose, site));
+        Some((*execution).choose_data(Op::Choose, site, outcomes, Outcomes::Data))
+    }
+}
+
+/// Whether a rare event happens: a choice of the search that costs as much as a preemption. `None`
+/// outside an execution.
+pub fn happens_rarely(site: Site) -> Option<bool> {
+    let execution = running()?;
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).pass(Op::Rarely, site));
+        Some((*execution).choose_data(Op::Rarely, site, 2, Outcomes::Rare) == 1)
+    }
+}
+
+/// The running task has no continuation, because an assumption at `site` does not hold. Returns
+/// outside an execution only.
+pub fn assumption_fails(site: Site) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).pass(Op::Assume, site));
+        perform((*execution).leave_for_good(site));
+    }
+}

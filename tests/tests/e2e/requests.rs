@@ -1,0 +1,126 @@
+//! Requests of tests to the scheduler, with the crate chess-spec: choices, rare events, assumptions.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use end_to_end::{Workspace, source_of};
+use serde_json::Value;
+
+const JSON: [&str; 3] = ["--no-fail-fast", "--message-format", "json"];
+
+/// The verdicts on the tests of the fixture, by their names.
+fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
+    let run = workspace
+        .chess(&[&["test"], &JSON[..], args].concat())
+        .run();
+    run.assert_code(100);
+    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
+    let verdicts = run.verdicts().into_iter();
+    verdicts.map(|it| (name(&it), it)).collect()
+}
+
+/// The numbers of executions that theory gives.
+const COUNTS: [(&str, u64); 4] = [
+    ("nine_executions", 3 * 3),
+    ("six_executions", 1 + 2 + 3),
+    ("four_executions_of_two_tasks", 2 * 2),
+    // The walks of nine steps on the numbers from 0 to 4 that begin at 0.
+    ("sequence_fixed", 81),
+];
+
+#[test]
+fn each_request_finds_a_bug_and_the_corrected_test_passes_completely() {
+    let workspace = Workspace::shared("requests");
+    for strategy in ["icb", "dpor", "pct,pos,surw,random"] {
+        for more in [&[][..], &["--backend", "threads"], &["--isolate", "fork"]] {
+            let is_exhaustive = ["icb", "dpor"].contains(&strategy);
+            let limit = if is_exhaustive { "100000" } else { "300" };
+            let args = ["--strategy", strategy, "--schedules", limit];
+            // A spurious wake-up has no end for `dpor`.
+            let args = [&args[..], &["--spurious", "never"], more].concat();
+            for (test, verdict) in verdicts(&workspace, &args) {
+                let fails = test.ends_with("_buggy");
+                let outcome = ["passed", "failed"][usize::from(fails)];
+                assert_eq!(verdict["outcome"], outcome, "{args:?}: {verdict}");
+                if !fails && is_exhaustive {
+                    let is_done = verdict["complete"] == true || verdict["bound_completed"] == 2;
+                    assert!(is_done, "{args:?}: {verdict}");
+                }
+                let count = COUNTS.iter().find(|(name, _)| *name == test);
+                if let Some((_, count)) = count.filter(|_| is_exhaustive) {
+                    assert_eq!(verdict["schedules"], *count, "{args:?}: {verdict}");
+                    assert_eq!(verdict["complete"], true, "{args:?}: {verdict}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn failures_replay_a_hundred_times_with_the_smallest_choices() {
+    let workspace = Workspace::copy_of("requests");
+    let failures = verdicts(&workspace, &["buggy"]);
+    assert_eq!(failures.len(), 6);
+    let replayed = failures.values().filter_map(|it| it["schedule"].as_str());
+    let replayed: Vec<_> = replayed.collect();
+    assert_eq!(replayed.len(), 5);
+    for schedule in replayed {
+        for _ in 0..20 {
+            let run = workspace.chess(&["replay", schedule]).run();
+            run.assert_code(100);
+            assert!(run.stderr.contains("Reproduced"), "{run:?}");
+        }
+    }
+}
+
+#[test]
+fn a_test_whose_assumptions_never_hold_fails() {
+    let workspace = Workspace::shared("requests");
+    let run = workspace.chess(&["test", "nothing_tested"]).run();
+    run.assert_says(
+        100,
+        &[
+            "an assumption did not hold in each of 3 schedules: nothing was tested",
+            "--> tests/choices.rs:",
+            "assume(count == 3);",
+        ],
+    );
+    assert!(!run.stderr.contains("Replay"), "{run:?}");
+    let run = workspace.chess(&["test", "assumption_fixed"]).run();
+    run.assert_says(
+        0,
+        &[
+            "schedules, 1 left out by an assumption, complete",
+            ", where the test's assumptions hold",
+        ],
+    );
+}
+
+#[test]
+fn reports_show_what_was_chosen() {
+    let workspace = Workspace::copy_of("requests");
+    let report = |test: &str| {
+        let run = workspace.chess(&["test", test]).run();
+        run.assert_code(100);
+        let text = workspace.redact(&run.stderr);
+        let (_, report) = text.split_once("  The failing execution").expect("a table");
+        let (report, _) = report.split_once("Saved").expect("a schedule");
+        report.to_owned()
+    };
+    insta::assert_snapshot!("number_of_tasks", report("number_of_tasks_buggy"));
+    insta::assert_snapshot!("rare_event", report("rare_event_buggy"));
+}
+
+#[test]
+fn plain_tests_take_the_first_outcomes() {
+    let target = Workspace::empty();
+    let output = Command::new("cargo")
+        .args(["test", "--", "--skip", "nothing_tested_buggy"])
+        .current_dir(source_of("requests"))
+        .env("CARGO_TARGET_DIR", target.root())
+        .output()
+        .expect("cargo runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("12 passed; 0 failed"), "{text}");
+}
