@@ -12,7 +12,7 @@ mod wakeup;
 
 use self::labels::{Label, Labels, Outcomes, commute};
 use self::wakeup::{Branch, Sequence, size};
-use super::races::HappensBefore;
+use super::races::{HappensBefore, Race};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
 use crate::base::codec::{codec, kept_between_executions};
 use crate::base::memory::{EngineVec, engine_vec};
@@ -21,6 +21,8 @@ use chess_vocabulary::TaskId;
 
 /// The most planned steps: a search that needs more gives up.
 const MOST_PLANNED: usize = 1 << 25;
+/// Sequences are partial in executions with more steps than this.
+const LONG: usize = 1000;
 /// The most labels.
 const MOST_LABELS: usize = 1 << 22;
 
@@ -126,9 +128,16 @@ pub(crate) struct Dpor {
     /// The number of planned steps at all nodes.
     planned: usize,
     happens_before: HappensBefore,
+    /// The races of the last execution, if it was read.
+    races: EngineVec<Race>,
+    has_read: bool,
+    /// The first new step of each task in the current execution.
+    first_steps: EngineVec<u32>,
     /// The labels of the steps of the current trace, as far as they are known.
     steps: EngineVec<Option<Label>>,
     sequence: Sequence,
+    /// See [`LONG`].
+    long: usize,
     /// The number of spurious outcomes among those of the nodes.
     spurious: u32,
     /// The number of outcomes of the running step so far, and the index of that step.
@@ -155,8 +164,12 @@ impl Dpor {
             prescribed: 0,
             planned: 0,
             happens_before: HappensBefore::new(false),
+            races: engine_vec(),
+            has_read: false,
+            first_steps: engine_vec(),
             steps: engine_vec(),
             sequence: Sequence::new(),
+            long: LONG,
             spurious: 0,
             outcomes: 0,
             outcomes_of: usize::MAX,

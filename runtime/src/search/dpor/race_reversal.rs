@@ -8,9 +8,6 @@ use crate::search::Past;
 use crate::search::races::Race;
 use chess_vocabulary::Effect;
 
-/// An execution with more steps than this is long.
-const LONG: u32 = 1000;
-
 impl Dpor {
     /// The label of a step of the execution.
     fn label(&mut self, past: Past<'_>, step: usize) -> Label {
@@ -60,41 +57,84 @@ impl Dpor {
         }
     }
 
-    /// Inserts, for each race of the execution, a wakeup sequence that reverses it. Races among the
-    /// first `known` steps were reversed before.
+    /// Inserts, for each race of the execution, a wakeup sequence that reverses it. The first `known`
+    /// steps are those of the previous execution.
+    ///
+    /// A race among these steps has been reversed before, but its sequence also has later steps. The
+    /// algorithm relies on the sequences of all executions: a sequence is left out if a sleeping step
+    /// commutes with all of its steps, and the executions in which that step comes late are found by
+    /// the races of that step, with these other steps before it.
     pub(super) fn reverse_races(&mut self, past: Past<'_>, known: usize) {
-        // The first `known` steps are those of the previous execution.
+        let known = if self.has_read { known } else { 0 };
+        self.has_read = true;
+        let mut races = core::mem::replace(&mut self.races, engine_vec());
+        races.retain(|race| (race.second as usize) < known);
         self.happens_before.read_on(past.trace, known, known);
+        self.note_first_steps(past, known);
+        for race in &races {
+            if self.has_new_steps_beside(race.first) {
+                self.reverse_race(past, *race);
+            }
+        }
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
-            if self.nodes[race.first as usize].options.is_empty() {
-                continue;
-            }
-            self.reverse(past, race);
-            let node = &mut self.nodes[race.first as usize];
-            let (labels, happens_before) = (&self.labels, &self.happens_before);
-            let precedes = |earlier, later| happens_before.precedes(earlier, later);
-            let sequence = &mut self.sequence;
-            // A sequence whose first step is not enabled here would never run, but would subsume
-            // sequences that can run.
-            let first = sequence.first();
-            let is_possible = first.is_none_or(|it| node.options.contains(&labels.task(it)));
-            let mut asleep = node.asleep.iter();
-            if is_possible && !asleep.any(|&label| sequence.can_begin_with(labels, label, precedes))
-            {
-                self.planned += insert(&mut node.branches, labels, sequence, precedes);
+            self.reverse_race(past, race);
+            races.push(race);
+        }
+        self.races = races;
+    }
+
+    /// Notes the first step of each task after the `known` ones.
+    fn note_first_steps(&mut self, past: Past<'_>, known: usize) {
+        self.first_steps.clear();
+        for step in known..self.nodes.len() {
+            let task = past.trace.steps[step].task;
+            let is_noted = |&it: &u32| past.trace.steps[it as usize].task == task;
+            if !self.first_steps.iter().any(is_noted) {
+                self.first_steps.push(step as u32);
             }
         }
     }
 
+    /// Whether some of the new steps did not happen after the step `first`.
+    fn has_new_steps_beside(&self, first: u32) -> bool {
+        let is_beside = |&step: &u32| !self.happens_before.precedes(first, step);
+        !self.is_long() && self.first_steps.iter().any(is_beside)
+    }
+
+    /// Inserts a wakeup sequence that reverses the race, unless other executions cover it.
+    fn reverse_race(&mut self, past: Past<'_>, race: Race) {
+        if self.nodes[race.first as usize].options.is_empty() {
+            return;
+        }
+        self.reverse(past, race);
+        let node = &mut self.nodes[race.first as usize];
+        let (labels, happens_before) = (&self.labels, &self.happens_before);
+        let precedes = |earlier, later| happens_before.precedes(earlier, later);
+        let sequence = &mut self.sequence;
+        // A sequence whose first step is not enabled here would never run, but would subsume
+        // sequences that can run.
+        let first = sequence.first();
+        let is_possible = first.is_none_or(|it| node.options.contains(&labels.task(it)));
+        let mut asleep = node.asleep.iter();
+        if is_possible && !asleep.any(|&label| sequence.can_begin_with(labels, label, precedes)) {
+            self.planned += insert(&mut node.branches, labels, sequence, precedes);
+        }
+    }
+
+    /// Whether the execution has so many steps that sequences are partial.
+    fn is_long(&self) -> bool {
+        self.nodes.len() > self.long
+    }
+
     /// Builds the sequence that reverses a race: all steps since its first step that did not happen
-    /// after it, and then its second step. In a long execution it has only those steps that the
-    /// second one needs. Then a few more executions are redundant, but the cost of the races does
+    /// after it, and then its second step. In a long execution it is partial: it has only those steps
+    /// that the second one needs. Then more executions are redundant, but the cost of the races does
     /// not grow with the square of the length.
     fn reverse(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
-        self.sequence.clear();
+        let is_long = self.is_long();
+        self.sequence.begin(is_long);
         let steps = self.nodes.len() as u32;
-        let is_long = steps > LONG;
         let end = if is_long { second } else { steps };
         for step in first + 1..end {
             let precedes = |one, other| self.happens_before.precedes(one, other);

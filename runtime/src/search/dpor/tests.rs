@@ -83,6 +83,23 @@ fn a_conflict_that_depends_on_what_was_seen_is_turned_round() {
     assert!(!misses(&program));
 }
 
+/// The first task's exchange comes late, after the second task's store, only in executions in which the
+/// race of the two is known. Its sequences differ in the order of the stores of the other tasks.
+#[test]
+fn a_race_is_reversed_again_with_other_steps_before_it() {
+    let program = vec![
+        vec![Act::Exchange(0, 2, 1), Act::Load(0), Act::Load(1)],
+        vec![Act::Store(1, 2)],
+        vec![Act::Store(0, 3)],
+        vec![Act::Load(0), Act::Store(1, 3)],
+    ];
+    let all = testing::explore_all(&program, u32::MAX, 200_000).expect("a small program");
+    let mut search = Dpor::new();
+    let reduced = testing::explore(&program, &mut search);
+    assert!(reduced.is_as(&all));
+    assert_eq!(reduced.executions, reduced.graphs.len() as u64);
+}
+
 /// Whether the graphs of a program show all that its tasks do. Graphs do not show the outcomes of
 /// operations, that a task waits, that an attempt to read fails because a task waits, and which
 /// owner was the last one.
@@ -238,4 +255,25 @@ fn every_graph_and_every_end_is_reached() {
     // Nested locks lead to a few graphs twice.
     let more = executions - graphs;
     assert!(more * 200 < graphs, "{more} more than the {graphs} graphs");
+}
+
+/// Sequences of long executions are partial.
+#[test]
+fn every_graph_and_every_end_is_reached_by_partial_sequences() {
+    let partial = || Dpor {
+        long: 0,
+        ..Dpor::new()
+    };
+    for seed in testing::seeds() {
+        let program = testing::random_program(seed);
+        let differs = |program: &Program| {
+            let all = testing::explore_all(program, u32::MAX, 3_000);
+            all.is_some_and(|all| !testing::explore(program, &mut partial()).is_as(&all))
+        };
+        assert!(
+            !differs(&program),
+            "seed {seed}: {:?}",
+            testing::shrink(&program, differs)
+        );
+    }
 }

@@ -16,6 +16,8 @@ pub(super) struct Sequence {
     /// The number of steps at the start that have the same effect as in the trace, and the same
     /// order.
     seen: usize,
+    /// It lacks steps that could come before its last one.
+    is_partial: bool,
 }
 
 impl Sequence {
@@ -24,13 +26,16 @@ impl Sequence {
             labels: engine_vec(),
             steps: engine_vec(),
             seen: 0,
+            is_partial: false,
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Begins a new sequence.
+    pub(super) fn begin(&mut self, is_partial: bool) {
         self.labels.clear();
         self.steps.clear();
         self.seen = 0;
+        self.is_partial = is_partial;
     }
 
     /// Appends a step that has the same effect as in the trace.
@@ -58,7 +63,9 @@ impl Sequence {
     }
 
     /// Whether `label`'s task can take the first step of an execution that is
-    /// equivalent to one that begins with this sequence (a weak initial).
+    /// equivalent to one that begins with this sequence (a weak initial). For a partial sequence it
+    /// must be a step of the sequence (an initial): the races of another step, which might come later
+    /// as well, would not lead to all executions of the missing steps.
     pub(super) fn can_begin_with(
         &self,
         labels: &Labels,
@@ -74,10 +81,10 @@ impl Sequence {
                     precedes(step, self.steps[place]) || !is_seen && !labels.commute(own, other)
                 })
             }
-            None => self
-                .labels
-                .iter()
-                .all(|&other| labels.commute(other, label)),
+            None => {
+                let mut others = self.labels.iter();
+                !self.is_partial && others.all(|&other| labels.commute(other, label))
+            }
         }
     }
 
