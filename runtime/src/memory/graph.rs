@@ -215,8 +215,14 @@ impl Log {
     }
 }
 
-/// An event with its places in the modification order of its location. A store at place `p` has
-/// place `2 * p`, so that a store between two others has a place, too.
+/// An event with its places in the modification order of its location. With the store at place `p`
+/// they are:
+///
+/// - `4 * p` for that store;
+/// - `4 * p + 1` for its readers, and for the updates that leave its value unchanged and are taken for
+///   loads: these follow the store, and come before the next one. It is open which of them a reader
+///   of the value reads from, so that they are not ordered with the readers;
+/// - `4 * p + 2` for a store between that store and the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) event: Event,
@@ -226,11 +232,12 @@ pub(super) struct Node {
 
 impl Node {
     pub(super) fn new(event: Event, stores: &Stores) -> Self {
-        let at = |store: Option<StoreId>| store.map(|store| 2 * stores.get(store).place);
+        let at = |store: StoreId| 4 * stores.get(store).place;
+        let reads_at = event.reads.map(|store| at(store) + 1);
         Self {
             event,
-            reads_at: at(event.reads),
-            writes_at: at(event.writes),
+            reads_at,
+            writes_at: event.writes.map(at).or(reads_at.filter(|_| event.is_kept)),
         }
     }
 
@@ -297,15 +304,15 @@ impl<'a> Window<'a> {
             return false;
         }
         let (first, second) = (&self.nodes[a], &self.nodes[b]);
-        let is_before = |before: Option<u32>, after: Option<u32>, or_at: bool| {
+        let is_before = |before: Option<u32>, after: Option<u32>| {
             before
                 .zip(after)
-                .is_some_and(|(before, after)| before < after || or_at && before == after)
+                .is_some_and(|(before, after)| before < after)
         };
-        is_before(first.writes_at, second.reads_at, true)
-            || is_before(first.writes_at, second.writes_at, false)
-            || is_before(first.reads_at, second.writes_at, false)
-            || is_before(first.reads_at, second.reads_at, false)
+        is_before(first.writes_at, second.reads_at)
+            || is_before(first.writes_at, second.writes_at)
+            || is_before(first.reads_at, second.writes_at)
+            || is_before(first.reads_at, second.reads_at)
     }
 }
 

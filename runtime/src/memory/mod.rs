@@ -115,6 +115,8 @@ pub(crate) struct Memory {
     nodes: EngineVec<Node>,
     scratch: Scratch,
     visited: Visited,
+    /// The clock that opaque code has released.
+    unseen: Clock,
     /// Some late effects of this execution were not offered: its graph had too many events, or a
     /// location too many stores.
     pub(crate) is_limited: bool,
@@ -140,6 +142,7 @@ impl Memory {
             nodes: engine_vec(),
             scratch: Scratch::new(),
             visited: Visited::new(),
+            unseen: Clock::new(),
             is_limited: false,
         }
     }
@@ -172,8 +175,16 @@ impl Memory {
         self.offers.clear();
         self.met = None;
         self.written = None;
+        self.unseen.clear();
         self.is_limited = false;
         self.stale.is_limited = false;
+    }
+
+    /// Records the clock that opaque code has released: what it stores is read with this message.
+    pub(crate) fn note_unseen(&mut self, clock: &Clock) {
+        if self.is_on {
+            self.unseen.assign(clock);
+        }
     }
 
     /// Forgets what was stored in memory that is freed, or that becomes another task's stack.
@@ -345,11 +356,11 @@ impl Memory {
         event.location = location;
         event.is_sc = is_sc;
         event.is_locked = is_locked(access);
-        let met = 2 * stores.get(order[place]).place;
+        let met = 4 * stores.get(order[place]).place;
         nodes.push(Node {
             event,
-            reads_at: (access.kind != Kind::Store).then_some(met),
-            writes_at: writes.then_some(met + 1),
+            reads_at: (access.kind != Kind::Store).then_some(met + 1),
+            writes_at: writes.then_some(met + 2),
         });
         let mut clock = known.clock.clone();
         if access.kind != Kind::Store && acquires(access.order_if(writes)) {
@@ -388,6 +399,7 @@ impl Memory {
                 _ => self.stores.add(number, state.current),
             };
             let first = self.stores.get_mut(id);
+            first.message.assign(&self.unseen);
             first.place = 0;
             first.version = state.version;
             location.order.push(id);

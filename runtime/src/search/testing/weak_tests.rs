@@ -194,6 +194,34 @@ fn updates_that_keep_the_value_are_updates() {
     }
 }
 
+/// An update that leaves the value unchanged is a store, so that the load of the first task comes before
+/// it in the order of sequentially consistent events.
+#[test]
+fn an_update_that_keeps_the_value_comes_after_the_loads_of_older_values() {
+    let swap = |order| Act::Atomic(X, Atomic::Swap(2, order));
+    let programs = [
+        vec![
+            vec![st(Y, 3, SeqCst), ld(X, SeqCst)],
+            vec![swap(Acquire), Act::Fence(SeqCst), ld(Y, Acquire)],
+            vec![swap(Acquire)],
+        ],
+        vec![
+            vec![st(Y, 3, SeqCst), ld(X, SeqCst)],
+            vec![swap(SeqCst), ld(Y, SeqCst)],
+            vec![swap(Acquire)],
+        ],
+    ];
+    for program in programs {
+        for model in MODELS {
+            let all = allowed(&program, model, MOST).expect("it is small");
+            for way in WAYS {
+                let is_other = differs(&program, model, &all, way);
+                assert!(!is_other, "{} {model:?}: {program:?}", way.0);
+            }
+        }
+    }
+}
+
 /// The first task cannot read the old value of Y: its lock comes after the store of the third task,
 /// which comes after both updates of the second task.
 #[test]
