@@ -8,6 +8,7 @@ use super::order::Atomic;
 use super::record::Record;
 use super::shadow::{Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
 use super::task_order::is_known;
+use super::unseen::UNSEEN;
 use super::{Earlier, GivenUp, Races, What};
 use crate::base::memory::engine_vec;
 use crate::execution::{How, Op, Site, TaskId};
@@ -54,6 +55,11 @@ impl Races {
         let own = self.tasks.get_mut(task);
         let by = (own.entry, epoch);
         let released = self.records[record].atomic(extent.mask(), by, (op, is_write), site);
+        if self.unseen.take_written()
+            && let Some(unseen) = self.objects.find(UNSEEN)
+        {
+            released.join(&unseen.all);
+        }
         if orders && own.synchronize(released, how, order) {
             self.end_epoch(task, op, site);
         }

@@ -33,6 +33,7 @@ mod task_order;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod weak;
 
 use core::cell::Cell;
@@ -40,11 +41,11 @@ use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
     Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
-    fence, fence_all, forget, go_on, is_noted, is_noted_at, is_private, is_range_settled,
-    is_settled, joined, keeps_stores, leave, meet_store, met_version, notes_late_effect,
-    offer_stores, offered_name, offered_value, overtaken_event, pause, receive, release,
-    release_on, release_to, report_access, report_access_of_library, resume_unseen, send,
-    settle_store, stack_end, switched, time_passes, unwatched,
+    fence, fence_all, forget, go_on, has_unseen, is_noted, is_noted_at, is_private,
+    is_range_settled, is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value,
+    met_version, notes_late_effect, offer_stores, offered_name, offered_value, overtaken_event,
+    pause, receive, release, release_on, release_to, report_access, report_access_of_library,
+    resume_unseen, send, settle_store, stack_end, switched, time_passes, unwatched,
 };
 
 use super::levels::{Level, Levels};
@@ -66,6 +67,7 @@ use shadow::Shadow;
 use stacks::Stacks;
 pub(crate) use task_order::MOST_TASKS;
 use task_order::{Tasks, acquires, releases};
+use unseen::Unseen;
 
 /// The tables for accesses in the user's code: the monitor's, if it watches the task. Thread-local,
 /// and so separate for each task.
@@ -156,6 +158,7 @@ pub(crate) struct Races {
     /// An unseen operation may order tasks: all earlier operations are taken to have happened
     /// before.
     orders_all: bool,
+    unseen: Unseen,
     found: EngineVec<RaceReport>,
     /// The pairs of lines that raced in earlier executions.
     pub(crate) known: EngineVec<u64>,
@@ -187,6 +190,7 @@ impl Races {
             messages: engine_vec(),
             received: engine_vec(),
             orders_all: false,
+            unseen: Unseen::new(),
             found: engine_vec(),
             known: engine_vec(),
             forgiven: 0,
@@ -308,6 +312,7 @@ impl Races {
         self.received.extend(0..self.messages.len() as u32);
         self.last_users.clear();
         self.orders_all = false;
+        self.unseen.begin();
         self.found.clear();
         self.memory.clear();
     }

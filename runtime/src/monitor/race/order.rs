@@ -237,6 +237,25 @@ fn watched(address: usize, length: usize, access: Atomic) {
     with(|races, task| races.atomic(task, address, length, access));
 }
 
+/// Whether opaque code has run, so that it may read and write the program's atomics.
+#[inline]
+pub(crate) fn has_unseen() -> bool {
+    // SAFETY: as in `with_if_on`.
+    is_watched() && unsafe { (*monitors()).races.has_unseen() }
+}
+
+/// Records the value that the running task's next reported operation reads, if [`has_unseen`].
+#[cold]
+pub(crate) fn meet_value(address: usize, value: Word) {
+    with(|races, _| races.meet_value(address, value));
+}
+
+/// Records the value after the running task's operation, if [`has_unseen`].
+#[cold]
+pub(crate) fn leave_value(address: usize, value: Word) {
+    with(|races, _| races.leave_value(address, value));
+}
+
 /// Whether the running task's atomic operations may meet other stores than the newest.
 #[inline]
 pub(crate) fn keeps_stores() -> bool {

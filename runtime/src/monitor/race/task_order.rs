@@ -28,6 +28,8 @@ pub(super) struct TaskOrder {
     pub(super) epoch: Epoch,
     /// The task's last epoch.
     pub(super) last: Epoch,
+    /// Its last epoch that has ended.
+    pub(super) ended: Epoch,
     /// All epochs from the first to the second one happened before, or are the task's own.
     pub(super) window: (Epoch, Epoch),
     /// Its entry in clocks.

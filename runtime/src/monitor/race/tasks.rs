@@ -7,12 +7,10 @@
 
 use super::clock::{Clock, Epoch, Owner, Release};
 use super::task_order::{NO_WINDOW, TaskOrder};
+use super::unseen::UNSEEN;
 use super::{GivenUp, Races};
 use crate::execution::{Op, Site, TaskId};
 use core::sync::atomic::Ordering;
-
-/// Stands for the state of all opaque code; no object lies there.
-const UNSEEN: usize = 24;
 
 impl Races {
     /// Adds `task`, created by `parent`. Returns whether there is room for it.
@@ -27,6 +25,7 @@ impl Races {
             all.push(TaskOrder {
                 epoch: 0,
                 last: 0,
+                ended: 0,
                 window: NO_WINDOW,
                 entry: 0,
                 clock: Clock::new(),
@@ -47,6 +46,7 @@ impl Races {
         own.entry = entry;
         own.epoch = 0;
         own.last = 0;
+        own.ended = 0;
         own.window = NO_WINDOW;
         own.is_unseen = false;
         own.has_released_by_exchange = false;
@@ -87,6 +87,7 @@ impl Races {
         let own = self.tasks.get_mut(task);
         if own.epoch != 0 {
             self.epochs.end(own.epoch, Release { op, site });
+            own.ended = own.epoch;
             own.epoch = 0;
         }
         self.inline_check.hide();
@@ -130,27 +131,10 @@ impl Races {
         }
         if self.tasks.get(task).is_unseen && task != next {
             self.release(task, UNSEEN, true, (Op::OpaqueCall, None));
+            self.memory.note_unseen(&self.objects.at(UNSEEN).all);
         }
         self.allocations.unsettle();
         self.show_now(next);
-    }
-
-    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. The
-    /// release itself is not seen: a guard of opaque code may be dropped in the user's code.
-    /// Therefore each task that has been in opaque code releases all its operations there whenever
-    /// another task runs.
-    pub(crate) fn enter_unseen(&mut self, task: TaskId) {
-        self.memory.stale.note_unseen();
-        self.acquire(task, UNSEEN, true);
-        self.tasks.get_mut(task).is_unseen = true;
-    }
-
-    /// Records that `task` continues, perhaps in opaque code: as [`Self::enter_unseen`], if it has
-    /// been there.
-    pub(crate) fn resume_unseen(&mut self, task: TaskId) {
-        if self.tasks.get(task).is_unseen {
-            self.acquire(task, UNSEEN, true);
-        }
     }
 
     /// Records an operation that may order tasks in unseen ways.

@@ -30,8 +30,10 @@ impl AtomicBool {
                 return self.weak(Op::AtomicFetchNot, Kind::Update, order, site, flip);
             }
             execution::access(Op::AtomicFetchNot, self.object(), site);
+            self.meets();
             self.report(Op::AtomicFetchNot, How::Exchange, order, site);
             let value = self.0.fetch_not(order);
+            self.leaves();
             saw(|| (Some(value), Some(!value)));
             return value;
         }

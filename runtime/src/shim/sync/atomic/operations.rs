@@ -44,6 +44,7 @@ macro_rules! atomic {
                         return self.weak(Op::AtomicLoad, Kind::Load, order, site, load);
                     }
                     execution::access(Op::AtomicLoad, self.object(), site);
+                    self.meets();
                     self.report(Op::AtomicLoad, How::Load, order, site);
                     let value = self.0.load(order);
                     saw(|| (Some(value), None));
@@ -64,6 +65,7 @@ macro_rules! atomic {
                     let store = || {
                         self.report(Op::AtomicStore, How::Store, order, site);
                         self.0.store($val, order);
+                        self.leaves();
                         ((), Op::AtomicStore.effect())
                     };
                     execution::access_with(Op::AtomicStore, self.object(), Some(site), store);
@@ -82,8 +84,10 @@ macro_rules! atomic {
                         return self.weak(Op::AtomicSwap, Kind::Update, order, site, swap);
                     }
                     let swap = || {
+                        self.meets();
                         self.report(Op::AtomicSwap, How::Exchange, order, site);
                         let value = self.0.swap($val, order);
+                        self.leaves();
                         (value, change(order, value.is($val)))
                     };
                     let value =
@@ -191,6 +195,23 @@ macro_rules! atomic {
                 (&raw const *self).addr()
             }
 
+            /// Reports the value before an operation that reads it and is reported next: opaque code
+            /// may have stored it.
+            #[inline]
+            fn meets(&self) {
+                if race::has_unseen() {
+                    race::meet_value(self.object(), self.0.load(Ordering::Relaxed).word());
+                }
+            }
+
+            /// Reports the value after an operation.
+            #[inline]
+            fn leaves(&self) {
+                if race::has_unseen() {
+                    race::leave_value(self.object(), self.0.load(Ordering::Relaxed).word());
+                }
+            }
+
             /// Announces the access that follows.
             #[inline]
             fn report(&self, op: Op, how: How, order: Ordering, site: Site) {
@@ -236,7 +257,9 @@ macro_rules! atomic {
                     return self.exchange_weakly(op, current, new, (success, failure), site, false);
                 }
                 execution::before(op, self.object(), site);
+                self.meets();
                 let result = self.0.compare_exchange(current, new, success, failure);
+                self.leaves();
                 self.report_exchange(op, result, success, failure, site);
                 let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
@@ -392,8 +415,10 @@ macro_rules! read_modify_write {
                             return self.weak(Op::$op, Kind::Update, order, site, update);
                         }
                         let update = || {
+                            self.meets();
                             self.report(Op::$op, How::Exchange, order, site);
                             let value = self.0.$method(val, order);
+                            self.leaves();
                             let is_kept = value.is(self.0.load(Ordering::Relaxed));
                             (value, change(order, is_kept))
                         };

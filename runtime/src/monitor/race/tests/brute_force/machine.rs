@@ -2,7 +2,7 @@
 //! run them.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::Location;
 
 use super::program::{
@@ -11,6 +11,7 @@ use super::program::{
 };
 use crate::base::rng::Rng;
 use crate::execution::{How, Op, Site, TaskId};
+use crate::memory::Word;
 use crate::monitor::race::allocations::Arena;
 use crate::monitor::race::clock::LAST;
 use crate::monitor::race::lines::mark_of;
@@ -73,6 +74,8 @@ pub(super) struct Machine {
     /// The number of the last allocation.
     allocations: u32,
     messages: VecDeque<u32>,
+    /// The values of atomics; each store changes them.
+    values: HashMap<usize, u64>,
     sites: [Site; LINES],
 }
 
@@ -110,6 +113,7 @@ impl Machine {
             task: TaskId(0),
             allocations: 0,
             messages: VecDeque::new(),
+            values: HashMap::new(),
             sites: sites(),
         }
     }
@@ -120,6 +124,7 @@ impl Machine {
         END.set(end_of_heap(program.is_put_back));
         self.allocations = 0;
         self.messages.clear();
+        self.values.clear();
         self.races.renew(program.is_put_back);
         self.task = TaskId(0);
         self.races.add_stack(self.task, STACK_BOUNDS[program.stack]);
@@ -161,8 +166,17 @@ impl Machine {
                     order,
                     site,
                 };
+                let value = self.values.entry(bytes.start).or_default();
+                if races.has_unseen() && how != How::Store {
+                    races.meet_value(bytes.start, Word::of_bits(*value));
+                }
                 races.atomic(task, bytes.start, bytes.length, access);
+                *value += u64::from(how != How::Load);
+                if races.has_unseen() {
+                    races.leave_value(bytes.start, Word::of_bits(*value));
+                }
             }
+            Act::UnseenStore(bytes) => *self.values.entry(bytes.start).or_default() += 1,
             Act::Fence(order) => races.fence(task, order, site),
             Act::Acquire(object, excludes) => races.acquire(task, 0x20 + 8 * object, excludes),
             Act::Release(object, to_all) => {

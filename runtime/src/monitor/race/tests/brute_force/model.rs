@@ -2,7 +2,7 @@
 //! all accesses in a plain list.
 
 use core::sync::atomic::Ordering;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::program::{Act, Bytes, Kind, Program, Region, State, Step};
 use crate::execution::How;
@@ -62,6 +62,8 @@ struct Task {
     fenced: Steps,
     /// The steps that its next acquiring fence learns.
     readable: Steps,
+    /// Its own steps since its last release.
+    unreleased: Steps,
     is_unseen: bool,
 }
 
@@ -74,6 +76,9 @@ struct Model {
     messages: VecDeque<Steps>,
     counters: HashMap<usize, Steps>,
     unseen: Steps,
+    has_unseen: bool,
+    /// The atomics that have the value of the last operation by the program, since opaque code runs.
+    has_own_value: HashSet<usize>,
     orders_all: bool,
     accesses: Vec<Access>,
     /// The release sequence of each atomic, by its bytes.
@@ -148,6 +153,18 @@ impl Task {
     }
 }
 
+/// Whether the step releases all steps of its task so far, to some tasks.
+fn is_release(act: Act) -> bool {
+    match act {
+        Act::Atomic(_, how, order) | Act::Count(_, how, order) => {
+            how != How::Load && releases(order)
+        }
+        Act::Fence(order) => releases(order),
+        Act::Release(..) | Act::Send | Act::Spawn(_) => true,
+        _ => false,
+    }
+}
+
 impl Model {
     fn switch(&mut self, next: usize) {
         let before = self.current;
@@ -161,12 +178,24 @@ impl Model {
         if self.tasks[before].is_unseen {
             self.unseen |= knows;
         }
+        if self.orders_all || self.tasks[before].is_unseen {
+            self.tasks[before].unreleased = 0;
+        }
         self.current = next;
     }
 
     fn make(&mut self, number: usize, step: &Step) {
         let task = step.task;
         self.tasks[task].knows |= 1 << number;
+        self.tasks[task].unreleased |= 1 << number;
+        self.take(number, step);
+        if is_release(step.act) {
+            self.tasks[task].unreleased = 0;
+        }
+    }
+
+    fn take(&mut self, number: usize, step: &Step) {
+        let task = step.task;
         let own = &mut self.tasks[task];
         match step.act {
             Act::Access(bytes, kind, _) => {
@@ -183,6 +212,9 @@ impl Model {
             Act::Atomic(bytes, how, order) => {
                 self.access(number, step, bytes, Use::Atomic(how));
                 let at = self.atomic(bytes);
+                if self.has_unseen && self.has_own_value.insert(bytes.start) && how != How::Store {
+                    self.atomics[at].1 |= self.unseen;
+                }
                 let sequence = &mut self.atomics[at].1;
                 self.tasks[task].synchronize(sequence, how, order);
             }
@@ -224,8 +256,13 @@ impl Model {
             }
             Act::Unseen => {
                 own.is_unseen = true;
-                own.knows |= self.unseen;
+                self.has_unseen = true;
+                let others = (0..self.tasks.len()).filter(|&other| other != task);
+                let released = others.map(|other| &self.tasks[other]);
+                let released = released.fold(0, |all, it| all | it.knows & !it.unreleased);
+                self.tasks[task].knows |= self.unseen | released;
             }
+            Act::UnseenStore(bytes) => _ = self.has_own_value.remove(&bytes.start),
             Act::Resume => {
                 if own.is_unseen {
                     own.knows |= self.unseen;

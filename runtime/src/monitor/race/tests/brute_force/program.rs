@@ -161,6 +161,8 @@ pub(super) enum Act {
     Unseen,
     /// Continues in opaque code.
     Resume,
+    /// Stores to an atomic in opaque code.
+    UnseenStore(Bytes),
     /// Origin now on all steps are ordered.
     OrderAll,
 }
@@ -231,6 +233,11 @@ impl State {
                 Act::Access(bytes, ..) | Act::Atomic(bytes, ..) => match bytes.region {
                     Region::Stack(stack) => self.is_used(stack),
                     _ if matches!(step.act, Act::Atomic(..)) => !self.is_wrong(bytes),
+                    _ => true,
+                },
+                Act::UnseenStore(bytes) => match bytes.region {
+                    Region::Stack(stack) => self.is_used(stack),
+                    Region::Block(_) => !self.is_wrong(bytes),
                     _ => true,
                 },
                 Act::Receive => self.messages > 0,

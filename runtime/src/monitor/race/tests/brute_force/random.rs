@@ -190,8 +190,11 @@ impl Style {
             30 => Act::Atomic(flag(rng), how(rng), self.ordering(rng)),
             31..34 => Act::End,
             34..38 => Act::Join(rng.below(state.tasks.len() as u64) as usize),
-            38 if rng.below(2) == 0 => Act::Unseen,
-            38 => Act::Resume,
+            38 => match rng.below(4) {
+                0 | 1 => Act::Unseen,
+                2 => Act::Resume,
+                _ => Act::UnseenStore(flag(rng)),
+            },
             _ if rng.below(8) == 0 => Act::OrderAll,
             _ => Act::Spawn(rng.below(STACKS as u64) as usize),
         }
