@@ -92,6 +92,16 @@ pub fn happens_rarely(site: Site) -> Option<bool> {
     }
 }
 
+/// A scheduling point at the start or at the end of an operation in the history `object`. Returns the
+/// number of steps before it, which orders the starts and ends of an execution. `None` outside an
+/// execution.
+pub fn note_in_history(object: usize, ends: bool, site: Site) -> Option<u64> {
+    let execution = running()?;
+    super::access(if ends { Op::Return } else { Op::Call }, object, site);
+    // SAFETY: see `running`.
+    Some(unsafe { (*execution).steps })
+}
+
 /// The running task has no continuation, because an assumption at `site` does not hold. Returns
 /// outside an execution only.
 pub fn assumption_fails(site: Site) {

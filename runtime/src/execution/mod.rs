@@ -69,7 +69,7 @@ pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub use current::{active, current};
 pub(crate) use current::{running, unfinished_tasks};
-pub use data_choice::{assumption_fails, choose, happens_rarely};
+pub use data_choice::{assumption_fails, choose, happens_rarely, note_in_history};
 pub(crate) use dead_frames::DeadFrame;
 pub(crate) use descriptor_calls::{
     after_call, await_descriptors, before_call, descriptors_changed, wake_all_awaiting,

@@ -66,6 +66,14 @@ pub fn happens_rarely() -> Option<bool> {
     execution::happens_rarely(Location::caller())
 }
 
+/// Notes the start or the end of an operation in the history at the address `history`, for the line
+/// `site` of the test. Returns a number that is larger for later notes. `None` outside an execution.
+#[inline]
+#[must_use]
+pub fn note_in_history(history: usize, ends: bool, site: Site) -> Option<u64> {
+    execution::note_in_history(history, ends, site)
+}
+
 /// Leaves the execution without a verdict, because an assumption does not hold. Returns outside an
 /// execution only.
 #[inline]

@@ -69,6 +69,8 @@ kinds! {
     Channel = "channel", "Q";
     /// The count of an `Arc`.
     Arc = "arc", "Arc";
+    /// A history of calls.
+    History = "history", "history ";
     /// A thread that parks.
     Parker = "parker", "P";
     /// A futex.

@@ -246,6 +246,11 @@ operations! {
     Rarely = "rarely", Read;
     /// An assumption of the test that does not hold.
     Assume = "assume", Read;
+    /// The start of an operation whose history the test records. It is ordered with the ends of the
+    /// others, and not with their starts.
+    Call = "call", Read;
+    /// The end of such an operation.
+    Return = "return", Update;
     /// The end of a wait in `parking_lot`.
     Parked = "parked", Write;
     /// The end of another task's wait in `parking_lot`.
@@ -417,6 +422,7 @@ impl Op {
             n if n <= Op::LazyLockForce as u8 => ObjectKind::Once,
             n if n <= Op::ReceiverDrop as u8 => ObjectKind::Channel,
             n if n <= Op::ArcCount as u8 => ObjectKind::Arc,
+            n if n == Op::Call as u8 || n == Op::Return as u8 => ObjectKind::History,
             n if n == Op::Parked as u8 || n == Op::Unparks as u8 => ObjectKind::Parker,
             n if n <= Op::Asm as u8 => ObjectKind::Futex,
             n if n >= Op::FileOpen as u8 && n <= Op::EnvironmentWrite as u8 => ObjectKind::File,

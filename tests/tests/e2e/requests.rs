@@ -1,4 +1,5 @@
-//! Requests of tests to the scheduler, with the crate chess-spec: choices, rare events, assumptions.
+//! Requests of tests to the scheduler, with the crate chess-spec: choices, rare events, assumptions,
+//! and linearizability.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -8,11 +9,11 @@ use serde_json::Value;
 
 const JSON: [&str; 3] = ["--no-fail-fast", "--message-format", "json"];
 
-/// The verdicts on the tests of the fixture, by their names.
-fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
-    let run = workspace
-        .chess(&[&["test"], &JSON[..], args].concat())
-        .run();
+/// The verdicts on the tests of a binary of the fixture, by their names.
+fn verdicts(workspace: &Workspace, binary: &str, args: &[&str]) -> BTreeMap<String, Value> {
+    let binary = ["test", "--test", binary];
+    let all = [&binary, &JSON[..], args].concat();
+    let run = workspace.chess(&all).run();
     run.assert_code(100);
     let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
     let verdicts = run.verdicts().into_iter();
@@ -38,7 +39,7 @@ fn each_request_finds_a_bug_and_the_corrected_test_passes_completely() {
             let args = ["--strategy", strategy, "--schedules", limit];
             // A spurious wake-up has no end for `dpor`.
             let args = [&args[..], &["--spurious", "never"], more].concat();
-            for (test, verdict) in verdicts(&workspace, &args) {
+            for (test, verdict) in verdicts(&workspace, "choices", &args) {
                 let fails = test.ends_with("_buggy");
                 let outcome = ["passed", "failed"][usize::from(fails)];
                 assert_eq!(verdict["outcome"], outcome, "{args:?}: {verdict}");
@@ -59,7 +60,7 @@ fn each_request_finds_a_bug_and_the_corrected_test_passes_completely() {
 #[test]
 fn failures_replay_a_hundred_times_with_the_smallest_choices() {
     let workspace = Workspace::copy_of("requests");
-    let failures = verdicts(&workspace, &["buggy"]);
+    let failures = verdicts(&workspace, "choices", &["buggy"]);
     assert_eq!(failures.len(), 6);
     let replayed = failures.values().filter_map(|it| it["schedule"].as_str());
     let replayed: Vec<_> = replayed.collect();
@@ -112,10 +113,56 @@ fn reports_show_what_was_chosen() {
 }
 
 #[test]
+fn structures_that_are_not_linearizable_are_found_from_their_operations() {
+    let workspace = Workspace::shared("requests");
+    let explored = ["--strategy", "auto", "--schedules", "20000"];
+    let all = verdicts(&workspace, "linearizability", &explored);
+    assert_eq!(all.len(), 12);
+    for (test, verdict) in &all {
+        let (structure, version) = test.split_once("::").expect("a version");
+        let outcome = ["passed", "failed"][usize::from(version == "buggy")];
+        assert_eq!(verdict["outcome"], outcome, "{verdict}");
+        let is_small = ["lazy_set", "list"].contains(&structure);
+        if is_small && version == "fixed" {
+            assert_eq!(verdict["complete"], true, "{verdict}");
+        }
+        // The steps of the check itself are those of the test.
+        assert_eq!(verdict["atomic"], serde_json::json!([]), "{verdict}");
+    }
+    for strategy in ["icb", "dpor", "pct,pos,surw,random"] {
+        let limits = ["--strategy", strategy, "--schedules", "20000", "buggy"];
+        for (_, verdict) in verdicts(&workspace, "linearizability", &limits) {
+            assert_eq!(verdict["outcome"], "failed", "{strategy}: {verdict}");
+        }
+    }
+}
+
+#[test]
+fn a_history_is_shown_with_the_reason_why_no_order_explains_it() {
+    let workspace = Workspace::copy_of("requests");
+    let args = ["test", "--test", "linearizability", "counter::buggy"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let (_, message) = run
+        .stderr
+        .split_once("not linearizable")
+        .expect("a message");
+    let (message, _) = message.split_once("-->").expect("a place");
+    insta::assert_snapshot!("history", message);
+}
+
+#[test]
 fn plain_tests_take_the_first_outcomes() {
     let target = Workspace::empty();
     let output = Command::new("cargo")
-        .args(["test", "--", "--skip", "nothing_tested_buggy"])
+        .args([
+            "test",
+            "--test",
+            "choices",
+            "--",
+            "--skip",
+            "nothing_tested_buggy",
+        ])
         .current_dir(source_of("requests"))
         .env("CARGO_TARGET_DIR", target.root())
         .output()

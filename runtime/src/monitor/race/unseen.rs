@@ -52,13 +52,11 @@ impl Unseen {
             self.numbers.clear();
         }
         let number = self.numbers.at(address, self.values.len() as u32) as usize;
-        match self.values.get_mut(number) {
-            Some(known) => core::mem::replace(known, value) == value,
-            None => {
-                self.values.push(value);
-                false
-            }
+        if let Some(known) = self.values.get_mut(number) {
+            return core::mem::replace(known, value) == value;
         }
+        self.values.push(value);
+        false
     }
 
     /// Whether opaque code may have written the value of the running operation's atomic.

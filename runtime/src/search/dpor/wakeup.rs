@@ -72,20 +72,16 @@ impl Sequence {
         label: Label,
         precedes: impl Fn(u32, u32) -> bool,
     ) -> bool {
-        match self.first_of(labels, labels.task(label)) {
-            Some(place) => {
-                let own = self.labels[place];
-                let is_seen = place < self.seen;
-                let mut before = self.steps[..place].iter().zip(&self.labels);
-                !before.any(|(&step, &other)| {
-                    precedes(step, self.steps[place]) || !is_seen && !labels.commute(own, other)
-                })
-            }
-            None => {
-                let mut others = self.labels.iter();
-                !self.is_partial && others.all(|&other| labels.commute(other, label))
-            }
-        }
+        let Some(place) = self.first_of(labels, labels.task(label)) else {
+            let mut others = self.labels.iter();
+            return !self.is_partial && others.all(|&other| labels.commute(other, label));
+        };
+        let own = self.labels[place];
+        let is_seen = place < self.seen;
+        let mut before = self.steps[..place].iter().zip(&self.labels);
+        !before.any(|(&step, &other)| {
+            precedes(step, self.steps[place]) || !is_seen && !labels.commute(own, other)
+        })
     }
 
     /// Whether the executions after `branch` include all those that begin with this sequence.

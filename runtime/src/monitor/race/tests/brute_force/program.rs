@@ -238,7 +238,7 @@ impl State {
                 Act::UnseenStore(bytes) => match bytes.region {
                     Region::Stack(stack) => self.is_used(stack),
                     Region::Block(_) => !self.is_wrong(bytes),
-                    _ => true,
+                    Region::Static(_) => true,
                 },
                 Act::Receive => self.messages > 0,
                 Act::Spawn(stack) => self.tasks.len() < TASKS && !self.is_used(stack),
