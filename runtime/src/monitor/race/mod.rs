@@ -21,6 +21,7 @@ mod events;
 mod inline_check;
 mod lines;
 mod objects;
+mod opaque_code;
 mod order;
 mod plain;
 mod race_points;

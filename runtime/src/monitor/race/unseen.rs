@@ -1,14 +1,8 @@
-//! Opaque code, whose operations are not seen: the order of the tasks that run it, among themselves
-//! and through the program's atomics.
-//!
-//! All that opaque code can order counts as ordered: an order that is missing here would be a race
-//! that the program does not have, or an older store that no machine lets a task read.
+//! The state of opaque code, whose operations are not seen, in an execution.
 
-use super::Races;
 use super::clock::Clock;
 use crate::base::address_table::AddressTable;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::TaskId;
 use crate::memory::Word;
 
 /// Stands for all objects of code that is not seen.
@@ -23,9 +17,9 @@ pub(super) struct Unseen {
     numbers: AddressTable,
     values: EngineVec<Word>,
     /// The atomic of the running operation has another value: opaque code may have stored it.
-    has_written: bool,
+    pub(super) has_written: bool,
     /// A clock that is used again, for its allocation.
-    clock: Clock,
+    pub(super) clock: Clock,
 }
 
 impl Unseen {
@@ -47,7 +41,7 @@ impl Unseen {
     }
 
     /// Records the value of an atomic. Returns whether it had the same one before.
-    fn keep(&mut self, address: usize, value: Word) -> bool {
+    pub(super) fn keep(&mut self, address: usize, value: Word) -> bool {
         if self.values.is_empty() {
             self.numbers.clear();
         }
@@ -62,56 +56,5 @@ impl Unseen {
     /// Whether opaque code may have written the value of the running operation's atomic.
     pub(super) fn take_written(&mut self) -> bool {
         core::mem::take(&mut self.has_written)
-    }
-}
-
-impl Races {
-    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. The
-    /// release itself is not seen: a guard of opaque code may be dropped in the user's code.
-    /// Therefore each task that has been in opaque code releases all its operations there whenever
-    /// another task runs. Opaque code may also load the program's atomics, and so acquires all that
-    /// other tasks have released.
-    pub(crate) fn enter_unseen(&mut self, task: TaskId) {
-        self.memory.stale.note_unseen();
-        self.unseen.has_run = true;
-        for other in (0..self.tasks.live as u32).map(TaskId) {
-            if other == task {
-                continue;
-            }
-            let released = &mut self.unseen.clock;
-            let of_other = self.tasks.get(other);
-            released.assign(&of_other.clock);
-            if of_other.epoch != 0 {
-                released.set(of_other.entry, of_other.ended);
-            }
-            self.tasks.get_mut(task).clock.join(released);
-        }
-        self.acquire(task, UNSEEN, true);
-        self.tasks.get_mut(task).is_unseen = true;
-    }
-
-    /// Records that `task` continues, perhaps in opaque code: it acquires what tasks have released
-    /// there, if it has been there.
-    pub(crate) fn resume_unseen(&mut self, task: TaskId) {
-        if self.tasks.get(task).is_unseen {
-            self.acquire(task, UNSEEN, true);
-        }
-    }
-
-    /// Whether opaque code has run in this execution, so that the values of atomics must be reported.
-    #[inline]
-    pub(crate) fn has_unseen(&self) -> bool {
-        self.unseen.has_run
-    }
-
-    /// Records that the next reported operation reads this value of the atomic at `address`. If the
-    /// program has not stored it, opaque code may have released it.
-    pub(crate) fn meet_value(&mut self, address: usize, value: Word) {
-        self.unseen.has_written = !self.unseen.keep(address, value);
-    }
-
-    /// Records that the last operation left this value in the atomic at `address`.
-    pub(crate) fn leave_value(&mut self, address: usize, value: Word) {
-        self.unseen.keep(address, value);
     }
 }
