@@ -1,4 +1,4 @@
-//! Requests of a test to the search: choices of data, rare events, and assumptions.
+//! Requests of a test to the search: choices of data, rare events, assumptions, and histories.
 
 use super::current::running;
 use super::event::Event;

@@ -9,7 +9,7 @@ use crate::events::{
 };
 
 /// The message for a test whose assumptions hold in no schedule of any part.
-const VACUOUS: &str = "an assumption did not hold in each schedule: nothing was tested";
+const VACUOUS: &str = "an assumption failed in all schedules: nothing was tested";
 
 /// Joins the events of one test from all shards. It has no verdict if a part has none, unless
 /// another part found a failure.

@@ -31,13 +31,13 @@ pub(in crate::harness) fn given_up(execution: &Execution) -> String {
     )
 }
 
-/// The message for a test that nothing is known about, because its assumptions hold in no schedule.
+/// The message for a test of which nothing is known, because its assumptions hold in no schedule.
 pub(in crate::harness) fn vacuous(exploration: &Exploration) -> String {
-    let executions = match exploration.schedules {
+    let schedules = match exploration.schedules {
         1 => "the only schedule".to_owned(),
-        count => format!("each of {count} schedules"),
+        count => format!("all {count} schedules"),
     };
-    format!("an assumption did not hold in {executions}: nothing was tested")
+    format!("an assumption failed in {schedules}: nothing was tested")
 }
 
 /// The message for a failure that the end of its execution explains.
