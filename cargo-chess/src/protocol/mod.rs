@@ -6,6 +6,7 @@ mod finished;
 mod note;
 mod object;
 mod token;
+mod warned;
 
 use chess_vocabulary::{Note, Op};
 use serde::{Deserialize, Serialize};

@@ -170,9 +170,8 @@ fn reach_of_bound(test: &TestFinished) -> events::Reach {
 /// The explored parts of the tests without a failure.
 #[derive(Default)]
 pub(super) struct Guarantee {
-    /// Numbers of tests by their memory model, their reach, that of the schedules without early
-    /// timeouts where
-    /// that is another one, and by the packages into which calls were single steps.
+    /// Numbers of tests. A group has one memory model, one reach, one reach of the schedules without
+    /// early timeouts (if it differs), and one set of packages into which calls were single steps.
     groups: BTreeMap<Group, u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,

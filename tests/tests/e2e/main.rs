@@ -70,5 +70,6 @@ mod untouched;
 mod verdicts;
 mod waiting_loops;
 mod weak_memory;
+mod weak_memory_order;
 mod words;
 mod workers;

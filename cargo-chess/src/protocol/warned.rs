@@ -1,0 +1,69 @@
+//! Operations that deserve a warning, as a test binary reports them: loops without yields, stale loads.
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::Location;
+use crate::text::source_path;
+
+/// An operation that could have a late effect under the language's memory model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct StaleLoad {
+    /// The operation.
+    pub operation: String,
+    /// Its place.
+    pub location: Location,
+    /// The place of the store that it could miss.
+    pub newer: Option<Location>,
+}
+
+impl StaleLoad {
+    /// The warning; `package` is that of the line, if it is a dependency.
+    pub(crate) fn warning(&self, package: Option<&str>) -> String {
+        let place =
+            |location: &Location| format!("{}:{}", source_path(&location.file), location.line);
+        let whose = package.map_or_else(String::new, |package| format!(" of {package}"));
+        let newer = self.newer.as_ref().map_or_else(
+            || "a store that ran before".to_owned(),
+            |newer| format!("the store at {}, though that ran before", place(newer)),
+        );
+        format!(
+            "{}{whose}: in the language's memory model, `{}` could take effect before {newer}; \
+             --memory c11 explores such executions",
+            place(&self.location),
+            self.operation
+        )
+    }
+}
+
+/// A loop that waits without yielding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Spin {
+    /// The operation that it repeats.
+    pub operation: String,
+    /// The place of the operation.
+    pub location: Location,
+}
+
+impl Spin {
+    /// The warning; `package` is that of the line, if it is a dependency.
+    pub(crate) fn warning(&self, package: Option<&str>) -> String {
+        let Location { file, line, .. } = &self.location;
+        let place = format!("{}:{line}", source_path(file));
+        let (whose, remedy) = match package {
+            Some(package) => (
+                format!(" of {package}"),
+                "report this to the authors of the package, or set spins = \"allow\" for the package in Chess.toml",
+            ),
+            None => (
+                String::new(),
+                "call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a \
+                 condition variable or a channel",
+            ),
+        };
+        format!(
+            "{place}{whose}: a loop repeats `{}` without yielding until another thread changes what \
+             it reads, which keeps a core busy; {remedy}",
+            self.operation
+        )
+    }
+}
