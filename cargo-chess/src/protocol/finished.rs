@@ -163,6 +163,10 @@ pub(crate) struct Finished {
     /// removed or locked. One that ends in `/` stands for all that lies below it, too.
     #[serde(default)]
     pub written: Vec<String>,
+    /// The paths outside that directory that the test read, looked for or listed. One that ends in
+    /// `/` stands for all that lies below it, too.
+    #[serde(default)]
+    pub read: Vec<String>,
     /// The failing execution, in detail.
     #[serde(default)]
     pub tasks: Vec<Task>,
@@ -281,6 +285,7 @@ impl Finished {
             time_ended: false,
             signal: None,
             written: Vec::new(),
+            read: Vec::new(),
             tasks: Vec::new(),
             events: Vec::new(),
             calls: Vec::new(),

@@ -1,20 +1,21 @@
-//! Keeps tests apart whose processes write the same files.
+//! Keeps tests apart whose processes use the same files.
 //!
 //! Each test process has a directory for temporary files ([`super::scratch`]), and reports the
-//! paths elsewhere that it writes. Two tests that are known to write one path, from this run or
-//! from an earlier one, are not run at the same time. Before that is known, they may run at the
-//! same time. So the verdict of a test that writes elsewhere is accepted only when all tests that
-//! ran at the same time have reported their paths. If one of them wrote the same path, the test
+//! paths elsewhere that it uses ([`super::used_paths`]). Two tests that are known to conflict, from
+//! this run or from an earlier one, are not run at the same time. Before that is known, they may
+//! run at the same time. So the verdict of a test that uses such paths is accepted only when all
+//! tests that ran at the same time have reported theirs. If one of them conflicts with it, the test
 //! runs again, alone. So does a test that had different outcomes under one schedule while other
 //! tests ran. No verdict depends on the number of tests that run at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use camino::Utf8Path;
 
+use super::used_paths::{self, UsedPaths};
 use super::verdict::Verdict;
 use crate::error::Result;
 use crate::events::{Kind, TestId};
@@ -23,27 +24,22 @@ use crate::protocol::Finished;
 /// The interval at which a waiting test checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The file with the paths that the tests of earlier runs wrote.
-const FILE: &str = "written.json";
-
 /// The highest number of tests that one warning names, and of warnings of this kind.
 const NAMED: usize = 3;
 
-/// The paths that a test writes outside its directory for temporary files. A path that ends in `/`
-/// stands for all paths below it, too.
-type Paths = BTreeSet<String>;
-
-/// The tests that run, and the paths that each test writes.
+/// The tests that run, and the paths that each test uses.
 pub(crate) struct Exclusion {
     names: Vec<String>,
+    /// The time at which the run began.
+    start: SystemTime,
     state: Mutex<State>,
     /// Signals the end of a test's run.
     changed: Condvar,
 }
 
 struct State {
-    /// The paths that each test writes; `None` where they are not known.
-    written: Vec<Option<Paths>>,
+    /// The paths that each test uses; `None` where they are not known.
+    used: Vec<Option<UsedPaths>>,
     /// Whether the paths of each test are known from this run.
     is_new: Vec<bool>,
     /// The current runs, by their numbers.
@@ -72,13 +68,14 @@ impl Exclusion {
     /// earlier runs.
     pub(super) fn new<'t>(tests: impl Iterator<Item = &'t TestId>, dir: &Utf8Path) -> Self {
         let names: Vec<String> = tests.map(ToString::to_string).collect();
-        let mut earlier = read(dir);
-        let written = names.iter().map(|name| earlier.remove(name)).collect();
+        let mut earlier = used_paths::read(dir);
+        let used = names.iter().map(|name| earlier.remove(name)).collect();
         let is_new = vec![false; names.len()];
         Self {
             names,
+            start: SystemTime::now(),
             state: Mutex::new(State {
-                written,
+                used,
                 is_new,
                 running: BTreeMap::new(),
                 begun: 0,
@@ -88,7 +85,7 @@ impl Exclusion {
         }
     }
 
-    /// Runs a test by `run` while no test runs that writes the same paths, and a second time if
+    /// Runs a test by `run` while no test runs that conflicts with it, and a second time if
     /// another test may have affected the verdict. Returns `None` if `stop` returned true first.
     pub(super) fn run(
         &self,
@@ -102,11 +99,12 @@ impl Exclusion {
         let Some(verdict) = run(false)? else {
             return Ok(None);
         };
-        let beside = turn.end(&verdict.finished);
-        let is_unsteady = is_unsteady(&verdict.finished);
-        let is_taken = if is_unsteady {
+        let used = UsedPaths::of(&verdict.finished, self.start);
+        let is_free = used.is_empty();
+        let beside = turn.end(used);
+        let is_taken = if is_unsteady(&verdict.finished) {
             beside.is_empty()
-        } else if verdict.finished.written.is_empty() {
+        } else if is_free {
             true
         } else {
             let Some(is_conflict) = self.is_conflict(test, &beside, stop) else {
@@ -122,7 +120,7 @@ impl Exclusion {
         };
         let verdict = run(true)?;
         if let Some(verdict) = &verdict {
-            turn.end(&verdict.finished);
+            turn.end(UsedPaths::of(&verdict.finished, self.start));
         }
         Ok(verdict)
     }
@@ -160,7 +158,7 @@ impl Exclusion {
     }
 
     /// Waits until all runs that overlapped with the test have ended, and returns whether one of
-    /// them writes the same paths. Returns `None` if `stop` returned true first.
+    /// them conflicts with it. Returns `None` if `stop` returned true first.
     fn is_conflict(
         &self,
         test: usize,
@@ -194,50 +192,32 @@ impl Exclusion {
         }
     }
 
-    /// The warnings at the end of a run: for each group of tests that write the same paths, one of
-    /// these paths.
+    /// The warnings at the end of a run: for each group of tests that conflict, one of the paths.
     pub(super) fn warnings(&self) -> Vec<String> {
         let state = self.state();
-        let mut writers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (name, paths) in self.names.iter().zip(&state.written) {
-            for path in paths.iter().flatten() {
-                writers.entry(path).or_default().push(name);
-            }
-        }
-        // Directories come before their contents.
-        let mut first: Vec<(&str, Vec<&str>)> = Vec::new();
-        for (path, names) in writers {
-            if names.len() > 1 && first.iter().all(|(_, others)| *others != names) {
-                first.push((path, names));
-            }
-        }
-        let more = first.len().saturating_sub(NAMED);
-        let sentences = first.iter().take(NAMED).map(|(path, names)| {
+        let groups = used_paths::groups(self.with_names(&state));
+        let more = groups.len().saturating_sub(NAMED);
+        let sentences = groups.iter().take(NAMED).map(|(path, names)| {
             format!(
-                "{} write {}, which is not in the directory that TMPDIR names: they do not run at the same time",
+                "{} use {path}, which is not in the directory that TMPDIR names: they do not run at the same time",
                 in_words(names),
-                path.trim_end_matches('/'),
             )
         });
-        let rest = (more > 0).then(|| format!("{more} more groups of tests write the same paths"));
+        let rest = (more > 0).then(|| format!("{more} more groups of tests use the same paths"));
         sentences.chain(rest).collect()
     }
 
-    /// Saves the findings for later runs. A later run determines them again if this fails.
+    /// Saves the findings for later runs.
     pub(super) fn keep(&self, dir: &Utf8Path) {
-        let mut all = read(dir);
-        let before = all.clone();
-        for (name, paths) in self.names.iter().zip(&self.state().written) {
-            match paths {
-                Some(paths) if !paths.is_empty() => drop(all.insert(name.clone(), paths.clone())),
-                _ => drop(all.remove(name)),
-            }
-        }
-        if all != before
-            && let Ok(text) = serde_json::to_string(&all)
-        {
-            let _ = std::fs::write(dir.join(FILE), text);
-        }
+        used_paths::keep(dir, self.with_names(&self.state()));
+    }
+
+    /// The names of the tests, and the paths that each uses, where known.
+    fn with_names<'a>(
+        &'a self,
+        state: &'a State,
+    ) -> impl Iterator<Item = (&'a String, Option<&'a UsedPaths>)> {
+        self.names.iter().zip(state.used.iter().map(Option::as_ref))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -246,18 +226,17 @@ impl Exclusion {
 }
 
 impl Turn<'_> {
-    /// Records the verdict of the test, and returns the runs that overlapped with it.
-    fn end(self, finished: &Finished) -> BTreeMap<u64, usize> {
+    /// Records the paths that the test used, and returns the runs that overlapped with it.
+    fn end(self, used: UsedPaths) -> BTreeMap<u64, usize> {
         let mut state = self.exclusion.state();
         let Some(running) = state.running.get_mut(&self.number) else {
             return BTreeMap::new();
         };
         let (test, beside) = (running.test, mem::take(&mut running.beside));
         if !mem::replace(&mut state.is_new[test], true) {
-            state.written[test] = None;
+            state.used[test] = None;
         }
-        let written = state.written[test].get_or_insert_default();
-        written.extend(finished.written.iter().cloned());
+        state.used[test].get_or_insert_default().extend(used);
         drop(state);
         beside
     }
@@ -274,13 +253,12 @@ impl Drop for Turn<'_> {
 }
 
 impl State {
-    /// Whether two tests are known to write the same paths.
+    /// Whether two tests are known to conflict.
     fn conflict(&self, one: usize, other: usize) -> bool {
-        let (Some(one), Some(other)) = (&self.written[one], &self.written[other]) else {
-            return false;
-        };
-        one.iter()
-            .any(|one| other.iter().any(|other| overlap(one, other)))
+        matches!(
+            (&self.used[one], &self.used[other]),
+            (Some(one), Some(other)) if one.conflicts(other)
+        )
     }
 }
 
@@ -294,24 +272,11 @@ fn in_words(names: &[&str]) -> String {
     format!("{} and {last}", first.join(", "))
 }
 
-/// Whether the files of two paths overlap.
-fn overlap(one: &str, other: &str) -> bool {
-    let is_below = |path: &str, all: &str| all.ends_with('/') && path.starts_with(all);
-    one.trim_end_matches('/') == other.trim_end_matches('/')
-        || is_below(one, other)
-        || is_below(other, one)
-}
-
 /// Whether one schedule had different outcomes.
 fn is_unsteady(finished: &Finished) -> bool {
     let others = finished.others.iter().map(|other| Some(other.kind));
     let mut kinds = others.chain([finished.kind]);
     finished.is_unstable() || kinds.any(|kind| kind == Some(Kind::Nondeterminism))
-}
-
-fn read(dir: &Utf8Path) -> BTreeMap<String, Paths> {
-    let text = std::fs::read_to_string(dir.join(FILE)).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -323,15 +288,22 @@ mod tests {
     use super::*;
     use crate::events::Outcome;
 
-    /// Three tests, in a directory that stores the paths of the first two.
-    fn exclusion(dir: &Utf8Path, written: &str) -> Exclusion {
-        std::fs::write(dir.join(FILE), written).expect("a file");
+    /// Three tests, in a directory that stores the paths that they used in an earlier run.
+    fn exclusion(dir: &Utf8Path, used: &str) -> Exclusion {
+        std::fs::write(dir.join("used-paths.json"), used).expect("a file");
         let tests = ["a", "b", "c"].map(|test| TestId {
             package: "p".to_owned(),
             binary: "p".to_owned(),
             test: test.to_owned(),
         });
         Exclusion::new(tests.iter(), dir)
+    }
+
+    fn used(written: &[&str]) -> UsedPaths {
+        UsedPaths::of(
+            &verdict(Outcome::Passed, written).finished,
+            SystemTime::now(),
+        )
     }
 
     fn verdict(outcome: Outcome, written: &[&str]) -> Verdict {
@@ -357,7 +329,7 @@ mod tests {
             runs.set(runs.get() + 1);
             if let Some(other) = other.take() {
                 assert!(!is_alone);
-                other.end(&verdict(Outcome::Passed, &["/x"]).finished);
+                other.end(used(&["/x"]));
             }
             let begins = exclusion.begin(2, false, &|| true).is_some();
             assert_eq!(begins, !is_alone);
@@ -380,13 +352,16 @@ mod tests {
             assert_eq!(runs(&verdict(outcome, &["/y"])), 1);
             assert_eq!(runs(&verdict(outcome, &[])), 1);
         }
+        let mut reader = verdict(Outcome::Passed, &[]);
+        reader.finished.read = vec!["/".to_owned()];
+        assert_eq!(runs(&reader), 2);
         let mut unsteady = verdict(Outcome::Passed, &[]);
         unsteady.finished.deterministic = false;
         assert_eq!(runs(&unsteady), 2);
     }
 
     #[test]
-    fn a_test_that_writes_elsewhere_waits_until_it_is_known_what_the_others_write() {
+    fn a_test_that_writes_elsewhere_waits_until_the_paths_of_the_others_are_known() {
         let dir = camino_tempfile();
         let exclusion = exclusion(&dir.1, "{}");
         let _other = exclusion.begin(1, false, &|| false);
@@ -398,9 +373,10 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_are_known_to_write_one_path_wait_for_each_other() {
+    fn tests_that_are_known_to_conflict_wait_for_each_other() {
         let dir = camino_tempfile();
-        let known = r#"{"p a":["/d/x","/e"],"p b":["/d/"],"p c":["/d","/f"],"p gone":["/g"]}"#;
+        let known = r#"{"p a":{"written":["/d/x","/e"]},"p b":{"written":[],"read":["/d/"]},
+            "p c":{"written":["/d","/f"]},"p gone":{"written":["/g"]}}"#;
         let exclusion = exclusion(&dir.1, known);
         let state = exclusion.state();
         assert!(state.conflict(0, 1) && state.conflict(1, 2) && !state.conflict(0, 2));
@@ -422,25 +398,26 @@ mod tests {
             assert_eq!(hear.recv(), Ok("second"));
         });
         exclusion.keep(&dir.1);
-        assert_eq!(read(&dir.1).len(), 4);
+        assert_eq!(used_paths::read(&dir.1).len(), 4);
     }
 
     #[test]
-    fn what_a_later_run_writes_takes_the_place_of_what_an_earlier_one_wrote() {
+    fn paths_of_a_later_run_take_the_place_of_those_of_an_earlier_one() {
         let dir = camino_tempfile();
-        let exclusion = exclusion(&dir.1, r#"{"p a":["/x"],"p b":["/x"]}"#);
+        let known = r#"{"p a":{"written":["/x"]},"p b":{"written":[],"read":["/x"]}}"#;
+        let exclusion = exclusion(&dir.1, known);
         assert_eq!(
             exclusion.warnings(),
             [
-                "`p a` and `p b` write /x, which is not in the directory that TMPDIR names: they do not run at the same time"
+                "`p a` and `p b` use /x, which is not in the directory that TMPDIR names: they do not run at the same time"
             ]
         );
-        for finished in [&[][..], &["/y"]] {
+        for written in [&[][..], &["/y"]] {
             let turn = exclusion.begin(0, false, &|| false).expect("nothing runs");
-            turn.end(&verdict(Outcome::Passed, finished).finished);
+            turn.end(used(written));
         }
         assert_eq!(exclusion.warnings(), [""; 0]);
         exclusion.keep(&dir.1);
-        assert_eq!(read(&dir.1)["p a"], Paths::from(["/y".to_owned()]));
+        assert_eq!(used_paths::read(&dir.1)["p a"], used(&["/y"]));
     }
 }

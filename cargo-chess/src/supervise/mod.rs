@@ -26,6 +26,7 @@ mod status;
 mod tally;
 mod turn;
 mod uncontrolled;
+mod used_paths;
 mod verdict;
 
 pub(crate) use gating::Gating;

@@ -68,13 +68,52 @@ fn tests_that_write_elsewhere_have_the_verdicts_that_they_have_alone() {
         r#"concat!(env!("CARGO_MANIFEST_DIR"), "/data")"#,
     ));
     let (together, said) = explore(&workspace, "4");
-    let names = "`small four`, `small one`, `small three` and 1 more write ";
+    let names = "`small four`, `small one`, `small three` and 1 more use ";
     assert!(said.contains(names), "{said}");
     assert!(said.contains("/data"), "{said}");
     assert!(
         said.contains("not in the directory that TMPDIR names"),
         "{said}"
     );
+    let (again, _) = explore(&workspace, "4");
+    let (alone, _) = explore(&workspace, "1");
+    assert_eq!(together, alone);
+    assert_eq!(again, alone);
+}
+
+#[test]
+fn tests_that_only_look_at_files_of_others_have_the_verdicts_that_they_have_alone() {
+    let workspace = Workspace::with_locks(
+        r#"
+const FLAG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/flag");
+const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+
+/// Whether the process runs that wrote the flag.
+fn writer_runs() -> bool {
+    let writer = std::fs::read_to_string(FLAG).unwrap_or_default();
+    std::path::Path::new("/proc").join(writer).join("stat").exists()
+}
+
+#[test] fn writes() {
+    std::fs::create_dir_all(std::path::Path::new(FLAG).parent().unwrap()).unwrap();
+    std::fs::write(FLAG, std::process::id().to_string()).unwrap();
+    locked(3, 3);
+}
+
+#[test] fn looks() {
+    locked(2, 4);
+    assert!(!writer_runs());
+}
+
+#[test] fn reads() {
+    locked(2, 3);
+    assert!(!std::fs::read_to_string(MANIFEST).unwrap().is_empty());
+}
+"#,
+    );
+    let (together, said) = explore(&workspace, "4");
+    assert!(said.contains("3 passed"), "{said}");
+    assert!(!said.contains("reads`"), "{said}");
     let (again, _) = explore(&workspace, "4");
     let (alone, _) = explore(&workspace, "1");
     assert_eq!(together, alone);

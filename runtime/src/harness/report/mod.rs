@@ -19,7 +19,6 @@ use super::{Exploration, Milestone, Paused};
 use crate::execution::opaque::{ENTERED_FOREIGN, ENTERED_OPAQUE};
 use crate::execution::{Execution, Timers};
 use crate::harness::engine::Engine;
-use crate::interpose::Process;
 use crate::memory::Stale;
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Spin};
@@ -119,7 +118,8 @@ pub(super) fn finished(
         .optional_string("decisions", decisions.as_deref())
         .array("points", points(engine, exploration.learnt))
         .boolean("time_ended", engine.execution.is_out_of_time())
-        .array("written", written_paths(&engine.process))
+        .array("written", paths(engine.process.elsewhere.written()))
+        .array("read", paths(engine.process.elsewhere.read()))
         .array(
             "intended",
             engine.monitors.outcome.intended.iter().map(|place| {
@@ -214,9 +214,8 @@ fn panics_of(engine: &Engine) -> impl Iterator<Item = String> + '_ {
     panics(&engine.monitors.outcome, &engine.execution, body)
 }
 
-/// The paths outside its own directory that the test writes.
-fn written_paths(process: &Process) -> impl Iterator<Item = String> + '_ {
-    let paths = process.elsewhere.paths();
+/// These paths, as text.
+fn paths<'a>(paths: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = String> {
     paths.map(|path| quoted(&String::from_utf8_lossy(path)))
 }
 

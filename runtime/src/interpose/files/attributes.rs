@@ -2,8 +2,9 @@
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
+use super::elsewhere::{self, Use};
 use super::known::{attributes, file_of};
-use super::{AT_FDCWD, Call, elsewhere};
+use super::{AT_FDCWD, Call};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
 
@@ -24,7 +25,7 @@ unsafe fn change_at(
     }
     let (mut call, place) = Call::begin(Op::FileAttributes, |touches| {
         // SAFETY: the caller's path ends in a zero.
-        unsafe { elsewhere::find(directory, path, follows, false, touches) }
+        unsafe { elsewhere::find(directory, path, follows, Use::Writes, touches) }
     });
     let result = act();
     if let Some(inode) = place.and_then(|place| place.inode)

@@ -4,8 +4,9 @@ use core::ffi::{c_char, c_int, c_void};
 
 use super::super::buffers::{Buffer, admit_buffers};
 use super::super::call::admit;
+use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, contents, file_of, position};
-use super::{AT_FDCWD, Call, elsewhere};
+use super::{AT_FDCWD, Call};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
 
@@ -297,7 +298,7 @@ unsafe extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
     }
     let (mut call, place) = Call::begin(Op::FileResize, |touches| {
         // SAFETY: as above.
-        let place = unsafe { elsewhere::find(AT_FDCWD, path, true, false, touches) }?;
+        let place = unsafe { elsewhere::find(AT_FDCWD, path, true, Use::Writes, touches) }?;
         if let Some(inode) = place.inode {
             touches.add(attributes(inode), Effect::Read);
         }

@@ -3,8 +3,9 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use super::super::call::admit;
+use super::elsewhere::{self, Use};
 use super::known::known;
-use super::path::{self, CURRENT_DIRECTORY};
+use super::path::CURRENT_DIRECTORY;
 use super::touches::Touches;
 use super::{AT_FDCWD, Call};
 use crate::base::memory::engine_vec;
@@ -21,7 +22,7 @@ unsafe extern "C" fn opendir(path: *const c_char) -> *mut c_void {
     }
     let (call, _) = Call::begin(Op::DirectoryRead, |touches| {
         // SAFETY: as above.
-        let place = unsafe { path::find(AT_FDCWD, path, true, touches) }?;
+        let place = unsafe { elsewhere::find(AT_FDCWD, path, true, Use::Lists, touches) }?;
         touches.add(place.entries(), Effect::Read);
         Some(())
     });
@@ -34,7 +35,7 @@ unsafe extern "C" fn opendir(path: *const c_char) -> *mut c_void {
 /// Finds the entries of the directory that is open as `descriptor`.
 fn entries_of(descriptor: c_int, touches: &mut Touches) -> Option<()> {
     // SAFETY: a path that ends in a zero.
-    let place = unsafe { path::find(descriptor, c".".as_ptr(), true, touches) }?;
+    let place = unsafe { elsewhere::find(descriptor, c".".as_ptr(), true, Use::Lists, touches) }?;
     touches.is_about(place.entries(), Effect::Read);
     Some(())
 }
@@ -144,7 +145,7 @@ pub(in super::super) unsafe extern "C" fn chdir(path: *const c_char) -> c_int {
     }
     // SAFETY: as above.
     move_to(
-        |touches| unsafe { path::find(AT_FDCWD, path, true, touches) }.map(|_| ()),
+        |touches| unsafe { elsewhere::find(AT_FDCWD, path, true, Use::Reads, touches) }.map(|_| ()),
         act,
     )
 }

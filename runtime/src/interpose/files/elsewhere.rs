@@ -1,8 +1,8 @@
-//! The paths that a test writes outside its own directory for temporary files.
+//! The paths that a test uses outside its own directory for temporary files.
 //!
-//! Other test processes may write there at the same time. The supervisor does not run
-//! tests that write the same path at the same time. Failed calls count too: the creation
-//! of a file may fail because another process has created it.
+//! Other test processes may use them at the same time. The supervisor does not run two tests at
+//! the same time if one writes a path that the other uses. Failed calls count too: the creation of
+//! a file may fail because another process has created it.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -13,24 +13,80 @@ use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::interpose::credentials;
 use crate::platform::descriptor::own_path;
 
-/// The highest number of paths that are reported.
+/// The highest number of paths of each kind that are recorded one by one.
 const MOST: usize = 256;
+
+/// Stands for all paths, where there are too many to record them.
+const ALL: &[u8] = b"/";
 
 /// The place of this state in the engine's memory.
 pub(crate) const PLACE: Place<Elsewhere> = Place::after(&credentials::PLACE);
 
-/// The paths that the test has written, and its own directory.
+/// How a call uses the path that it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    /// It depends on the entry there, or on the file.
+    Reads,
+    /// It depends on the entries of the directory there.
+    Lists,
+    /// It changes the entry, or the file.
+    Writes,
+    /// It changes the entry, and those below it.
+    WritesBelow,
+}
+
+/// The paths that the test has used, and its own directory.
 pub(crate) struct Elsewhere {
     /// The test's own directory; empty if it has none.
     own: EngineVec<u8>,
-    paths: EngineVec<EngineVec<u8>>,
+    written: Paths,
+    read: Paths,
+}
+
+/// Some paths, in order. A path that ends in `/` stands for all paths below it, too.
+struct Paths(EngineVec<EngineVec<u8>>);
+
+impl Paths {
+    const fn new() -> Self {
+        Self(engine_vec())
+    }
+
+    /// Adds a path; with `is_tree`, also all paths below it.
+    fn add(&mut self, path: &[u8], is_tree: bool) {
+        let is_full = self.0.len() >= MOST;
+        let (path, is_tree) = if is_full {
+            (&b""[..], true)
+        } else {
+            (path, is_tree)
+        };
+        let place = self.0.binary_search_by(|known| {
+            let (known, has_slash) = match known.split_last() {
+                Some((b'/', rest)) => (rest, true),
+                _ => (&known[..], false),
+            };
+            (known, has_slash).cmp(&(path, is_tree))
+        });
+        if let Err(place) = place {
+            let mut new = engine_vec();
+            new.extend_from_slice(path);
+            if is_tree {
+                new.extend_from_slice(ALL);
+            }
+            self.0.insert(place, new);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|path| &path[..])
+    }
 }
 
 impl Elsewhere {
     pub(crate) const fn new() -> Self {
         Self {
             own: engine_vec(),
-            paths: engine_vec(),
+            written: Paths::new(),
+            read: Paths::new(),
         }
     }
 
@@ -40,10 +96,15 @@ impl Elsewhere {
         self.own.extend_from_slice(path.as_bytes());
     }
 
-    /// The paths, each once. A path that ends in `/` stands for all paths below it,
-    /// too.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &[u8]> {
-        self.paths.iter().map(|path| &path[..])
+    /// The written paths, each once. A path that ends in `/` stands for all paths below it, too.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &[u8]> {
+        self.written.iter()
+    }
+
+    /// The paths that were used without a change, each once. A path that ends in `/` stands for
+    /// all paths below it, too.
+    pub(crate) fn read(&self) -> impl Iterator<Item = &[u8]> {
+        self.read.iter()
     }
 
     fn is_own(&self, path: &[u8]) -> bool {
@@ -51,27 +112,17 @@ impl Elsewhere {
         rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     }
 
-    fn add(&mut self, path: &[u8], is_tree: bool) {
+    fn add(&mut self, path: &[u8], used: Use) {
         // A test without a directory of its own is not kept apart from others.
-        if path.is_empty() || self.own.is_empty() || self.is_own(path) || self.paths.len() == MOST {
+        if path.is_empty() || self.own.is_empty() || self.is_own(path) {
             return;
         }
-        let is_same = |known: &EngineVec<u8>| {
-            let (known, has_slash) = match known.split_last() {
-                Some((b'/', rest)) => (rest, true),
-                _ => (&known[..], false),
-            };
-            known == path && has_slash == is_tree
-        };
-        if self.paths.iter().any(is_same) {
-            return;
+        match used {
+            Use::Reads => self.read.add(path, false),
+            Use::Lists => self.read.add(path, true),
+            Use::Writes => self.written.add(path, false),
+            Use::WritesBelow => self.written.add(path, true),
         }
-        let mut new = engine_vec();
-        new.extend_from_slice(path);
-        if is_tree {
-            new.push(b'/');
-        }
-        self.paths.push(new);
     }
 }
 
@@ -80,8 +131,7 @@ fn elsewhere() -> &'static mut Elsewhere {
     unsafe { &mut *PLACE.get() }
 }
 
-/// Does the same as [`path::find`], for a call that changes the entry there and, if
-/// `is_tree` is set, the entries below it.
+/// Does the same as [`path::find`], and records how the call uses the path.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -89,12 +139,12 @@ pub(super) unsafe fn find(
     directory: c_int,
     path: *const c_char,
     follows: bool,
-    is_tree: bool,
+    used: Use,
     touches: &mut Touches,
 ) -> Option<path::Place> {
     // SAFETY: the caller's promise.
     let place = unsafe { path::find(directory, path, follows, touches) }?;
-    elsewhere().add(&known().at, is_tree);
+    elsewhere().add(&known().at, used);
     Some(place)
 }
 
@@ -106,7 +156,7 @@ pub(super) fn note_open(descriptor: c_int) {
     link.extend_from_slice(text);
     let mut at = engine_vec();
     if read_link(&mut link, &mut at) && at.first() == Some(&b'/') {
-        elsewhere().add(&at, false);
+        elsewhere().add(&at, Use::Writes);
     }
 }
 
@@ -115,10 +165,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_outside_the_own_directory_is_kept_once() {
+    fn uses_outside_the_own_directory_are_kept_once() {
         let mut elsewhere = Elsewhere::new();
-        elsewhere.add(b"/a", false);
-        assert_eq!(elsewhere.paths().count(), 0);
+        elsewhere.add(b"/a", Use::Writes);
+        assert_eq!(elsewhere.written().count(), 0);
         elsewhere.set_own("/tmp/own");
         for path in [
             &b"/tmp/own"[..],
@@ -127,10 +177,25 @@ mod tests {
             b"/tmp",
             b"/tmp",
         ] {
-            elsewhere.add(path, false);
+            elsewhere.add(path, Use::Writes);
         }
-        elsewhere.add(b"/tmp", true);
-        let paths: Vec<&[u8]> = elsewhere.paths().collect();
-        assert_eq!(paths, [&b"/tmp/owner"[..], b"/tmp", b"/tmp/"]);
+        elsewhere.add(b"/tmp", Use::WritesBelow);
+        elsewhere.add(b"/tmp", Use::Lists);
+        elsewhere.add(b"/tmp", Use::Reads);
+        elsewhere.add(b"/tmp", Use::Lists);
+        let written: Vec<&[u8]> = elsewhere.written().collect();
+        assert_eq!(written, [&b"/tmp"[..], b"/tmp/", b"/tmp/owner"]);
+        let read: Vec<&[u8]> = elsewhere.read().collect();
+        assert_eq!(read, [&b"/tmp"[..], b"/tmp/"]);
+    }
+
+    #[test]
+    fn too_many_paths_are_all_paths() {
+        let mut paths = Paths::new();
+        for number in 0..2 * MOST {
+            paths.add(format!("/{number}").as_bytes(), false);
+        }
+        assert_eq!(paths.iter().count(), MOST + 1);
+        assert_eq!(paths.iter().next(), Some(ALL));
     }
 }

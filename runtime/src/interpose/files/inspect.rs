@@ -4,8 +4,9 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::super::call::admit;
+use super::elsewhere::{self, Use};
 use super::known::{attributes, contents, file_of};
-use super::{AT_FDCWD, Call, path};
+use super::{AT_FDCWD, Call};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
@@ -38,7 +39,7 @@ unsafe fn look(
     let follows = flags & AT_SYMLINK_NOFOLLOW == 0;
     let (call, _) = Call::begin(Op::FileInspect, |touches| {
         // SAFETY: as above.
-        let place = unsafe { path::find(directory, path, follows, touches) }?;
+        let place = unsafe { elsewhere::find(directory, path, follows, Use::Reads, touches) }?;
         // A directory has no contents object: only its entries are known to change.
         if let Some(inode) = place.inode.filter(|inode| !inode.is_directory()) {
             touches.add(contents(inode), Effect::Read);
@@ -197,7 +198,7 @@ pub(in super::super) unsafe extern "C" fn readlink(
     unsafe { readlinkat(AT_FDCWD, path, out, length) }
 }
 
-/// libc's `realpath`. It resolves the path as `path::find` does.
+/// libc's `realpath`. It resolves the path as `elsewhere::find` does.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realpath(path: *const c_char, out: *mut c_char) -> *mut c_char {
     const PATH_MAX: usize = 4096;

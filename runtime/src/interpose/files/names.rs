@@ -3,9 +3,9 @@
 
 use core::ffi::{c_char, c_int, c_uint};
 
-use super::elsewhere;
+use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, known};
-use super::path::{self, Place};
+use super::path::Place;
 use super::{AT_FDCWD, Call};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
@@ -36,10 +36,14 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
         let place = unsafe {
             if op == Op::DirectoryMake && Inode::at(directory, path.cast(), 0).is_ok() {
                 // The call only observes that the directory exists.
-                path::find(directory, path, false, touches)
+                elsewhere::find(directory, path, false, Use::Reads, touches)
             } else {
-                let is_tree = op == Op::DirectoryRemove;
-                elsewhere::find(directory, path, false, is_tree, touches)
+                let used = if op == Op::DirectoryRemove {
+                    Use::WritesBelow
+                } else {
+                    Use::Writes
+                };
+                elsewhere::find(directory, path, false, used, touches)
             }
         }?;
         if op == Op::DirectoryRemove {
@@ -188,12 +192,12 @@ pub(in super::super) unsafe extern "C" fn linkat(
         // SAFETY: the caller's paths end in zeros.
         unsafe {
             let follows = flags & AT_SYMLINK_FOLLOW != 0;
-            let old = path::find(from, old, follows, touches);
+            let old = elsewhere::find(from, old, follows, Use::Reads, touches);
             if old.is_none() {
                 // The path leads to a device or into a pseudo file system.
                 touches.use_everything();
             }
-            Some((old, elsewhere::find(to, new, false, false, touches)?))
+            Some((old, elsewhere::find(to, new, false, Use::Writes, touches)?))
         }
     });
     let result = act();
@@ -242,8 +246,11 @@ pub(in super::super) unsafe extern "C" fn renameat2(
         // SAFETY: the caller's paths end in zeros.
         unsafe {
             // The entries of a directory are renamed with it.
-            let old = elsewhere::find(from, old, false, true, touches)?;
-            Some((old, elsewhere::find(to, new, false, true, touches)?))
+            let old = elsewhere::find(from, old, false, Use::WritesBelow, touches)?;
+            Some((
+                old,
+                elsewhere::find(to, new, false, Use::WritesBelow, touches)?,
+            ))
         }
     });
     let result = act();

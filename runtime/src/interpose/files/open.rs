@@ -3,8 +3,9 @@
 use core::ffi::{c_char, c_int, c_uint};
 
 use super::super::call::admit;
+use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, elsewhere, lock, path};
+use super::{AT_FDCWD, Call, lock};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
 
@@ -34,16 +35,11 @@ pub(in super::super) unsafe extern "C" fn openat64(
     }
     let makes = flags & O_CREAT != 0;
     let writes = flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0 && flags & O_TMPFILE != O_TMPFILE;
+    let used = if writes { Use::Writes } else { Use::Reads };
     let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);
     let (mut call, place) = Call::begin(Op::FileOpen, |touches| {
         // SAFETY: the caller's path ends in a zero.
-        unsafe {
-            if writes {
-                elsewhere::find(directory, path, follows, false, touches)
-            } else {
-                path::find(directory, path, follows, touches)
-            }
-        }
+        unsafe { elsewhere::find(directory, path, follows, used, touches) }
     });
     let result = open();
     if let (Some(place), Ok(descriptor)) = (place, c_int::try_from(result))
