@@ -36,6 +36,7 @@ mod references;
 mod rewrite;
 mod source;
 mod subjects;
+mod test_code;
 mod visitor;
 
 pub use asm::{Asm, inline_asm};
@@ -49,6 +50,7 @@ pub use references::{Reference, references};
 pub use rewrite::Rewrite;
 pub use source::SyntaxError;
 pub use subjects::Subjects;
+pub use test_code::TestCode;
 
 use std::ops::RangeInclusive;
 

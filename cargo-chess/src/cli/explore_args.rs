@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::value_parser::ValueParser;
 use crate::config::{
-    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy,
-    Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,
+    Backend, Fault, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads,
+    Strategy, Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
 /// The options of the exploration.
@@ -72,6 +72,9 @@ pub(crate) struct ExploreArgs {
     /// Spurious wake-ups and failures: any (each costs a preemption) or never [default: any]
     #[arg(long, value_name = "WHEN", value_parser = ValueParser::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
     pub spurious: Option<Spurious>,
+    /// Calls of std that may fail, each failure at the cost of a preemption: no-space, sync, rename, short, interrupted, refused, reset, spawn, process, all or none [default: none]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ValueParser::<Fault>::of(Fault::NAMES), hide_possible_values = true)]
+    pub faults: Vec<Fault>,
     /// End the exploration of a test if a task reaches no scheduling point for SECS [default: 60s]
     #[arg(long, value_name = "SECS", value_parser = parse_duration)]
     pub watchdog: Option<Duration>,
@@ -117,6 +120,7 @@ impl ExploreArgs {
             timers: self.timers,
             timing: self.timing,
             spurious: self.spurious,
+            faults: (!self.faults.is_empty()).then(|| self.faults.clone()),
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),
             save_regressions: self.save_regressions.then_some(true),

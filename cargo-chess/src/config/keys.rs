@@ -1,14 +1,15 @@
 //! The keys of `[explore]`, set from text (environment) or from TOML.
 
 use std::ops::Range;
+use std::str::FromStr;
 use std::time::Duration;
 
 use toml_edit::Value;
 
 use super::layer::Layer;
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy, Timers,
-    Timing, parse_duration, parse_number, parse_positive, parse_work,
+    Backend, Fault, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy,
+    Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 use crate::suggest;
 
@@ -52,6 +53,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("timers", Kind::Name(Timers::NAMES)),
     ("timing", Kind::Name(Timing::NAMES)),
     ("spurious", Kind::Name(Spurious::NAMES)),
+    ("faults", Kind::Names(Fault::NAMES)),
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
     ("save-regressions", Kind::Boolean),
@@ -78,11 +80,7 @@ impl Layer {
             "time" => self.time = Some(parse_duration(text)?),
             TIME_TOTAL => self.time_total = Some(parse_duration(text)?),
             "max-steps" => self.max_steps = Some(parse_positive(text)?),
-            "strategy" => {
-                let strategies: Result<Vec<_>, _> =
-                    text.split(',').map(|name| name.trim().parse()).collect();
-                self.strategy = Some(strategies?);
-            }
+            "strategy" => self.strategy = Some(parse_list(text)?),
             "seed" => self.seed = Some(parse_number(text)?),
             "memory" => self.memory = Some(text.parse()?),
             "memory-accesses" => self.memory_accesses = Some(text.parse()?),
@@ -94,6 +92,7 @@ impl Layer {
             "timers" => self.timers = Some(text.parse()?),
             "timing" => self.timing = Some(text.parse()?),
             "spurious" => self.spurious = Some(text.parse()?),
+            "faults" => self.faults = Some(parse_list(text)?),
             "watchdog" => self.watchdog = Some(parse_duration(text)?),
             "keep-going" => self.keep_going = Some(parse_flag(text)?),
             "save-regressions" => self.save_regressions = Some(parse_flag(text)?),
@@ -133,6 +132,7 @@ impl Layer {
             "timers" => of(self.timers.as_ref()),
             "timing" => of(self.timing.as_ref()),
             "spurious" => of(self.spurious.as_ref()),
+            "faults" => self.faults.as_deref().map(Fault::list),
             "watchdog" => duration(self.watchdog),
             "keep-going" => of(self.keep_going.as_ref()),
             "save-regressions" => of(self.save_regressions.as_ref()),
@@ -198,6 +198,10 @@ impl Layer {
             )),
         }
     }
+}
+
+fn parse_list<T: FromStr<Err = String>>(text: &str) -> Result<Vec<T>, String> {
+    text.split(',').map(|name| name.trim().parse()).collect()
 }
 
 fn parse_flag(text: &str) -> Result<bool, String> {

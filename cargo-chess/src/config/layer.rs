@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy, Timers,
-    Timing,
+    Backend, Fault, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads, Strategy,
+    Timers, Timing,
 };
 
 /// The default budget of a test: two to three seconds of a usual machine.
@@ -55,6 +55,8 @@ pub(crate) struct Exploration {
     pub timing: Timing,
     /// Whether spurious wake-ups and failures are tried.
     pub spurious: Spurious,
+    /// The calls that may fail.
+    pub faults: Vec<Fault>,
     /// The longest time that a task may run without reaching a scheduling point.
     pub watchdog: Duration,
     /// Whether to continue after a test's first failure.
@@ -90,6 +92,7 @@ pub(crate) struct Layer {
     pub timers: Option<Timers>,
     pub timing: Option<Timing>,
     pub spurious: Option<Spurious>,
+    pub faults: Option<Vec<Fault>>,
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
     pub save_regressions: Option<bool>,
@@ -121,6 +124,7 @@ impl Layer {
             timers: over.timers.or(self.timers),
             timing: over.timing.or(self.timing),
             spurious: over.spurious.or(self.spurious),
+            faults: over.faults.clone().or(self.faults),
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
             save_regressions: over.save_regressions.or(self.save_regressions),
@@ -163,6 +167,7 @@ impl Layer {
             timers: self.timers.unwrap_or(base.timers),
             timing: self.timing.unwrap_or(base.timing),
             spurious: self.spurious.unwrap_or(base.spurious),
+            faults: self.faults.map_or(base.faults, |list| Fault::kinds(&list)),
             watchdog: self.watchdog.unwrap_or(base.watchdog),
             keep_going: self.keep_going.unwrap_or(base.keep_going),
             save_regressions: self.save_regressions.unwrap_or(base.save_regressions),
@@ -213,6 +218,7 @@ impl Default for Exploration {
             timers: Timers::LastThenAny,
             timing: Timing::Warn,
             spurious: Spurious::Any,
+            faults: Vec::new(),
             watchdog: Duration::from_mins(1),
             keep_going: false,
             save_regressions: false,

@@ -16,8 +16,8 @@ pub(crate) use file::tables;
 pub(crate) use keys::{KEYS, Kind, LARGEST};
 pub(crate) use layer::{Exploration, Layer};
 pub(crate) use values::{
-    Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, StaleLoads, Strategy,
-    Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,
+    Backend, Fault, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, StaleLoads,
+    Strategy, Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
 use crate::error::{ConfigError, Error, Result};

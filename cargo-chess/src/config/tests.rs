@@ -6,7 +6,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 
 use super::file::File;
-use super::{Backend, Config, KEYS, Kind, Layer, Policy, Strategy};
+use super::{Backend, Config, KEYS, Kind, Layer, Policy, Strategy, values};
 use crate::error::{Error, Result, exit};
 
 const LAYERED: &str = r#"
@@ -247,7 +247,7 @@ fn a_layer_is_set_by_the_texts_that_it_tells() {
     let sample = |kind: &Kind| match kind {
         Kind::Integer(..) | Kind::Work => "7",
         Kind::Name(names) => names[0],
-        Kind::Names(_) => "icb,pct",
+        Kind::Names(names) => names[1],
         Kind::Duration => "1500ms",
         Kind::Boolean => "true",
     };
@@ -285,4 +285,23 @@ fn where_no_name_is_near_all_are_listed() {
             && unknown.contains("`cargo chess list` shows all packages and their treatment"),
         "{unknown}"
     );
+}
+
+#[test]
+fn the_kinds_of_faults_are_those_of_the_vocabulary() {
+    use chess_vocabulary::Token as _;
+
+    let kinds = values::Fault::kinds(&[values::Fault::All]);
+    let tokens = chess_vocabulary::Fault::ALL.iter().map(|it| it.token());
+    assert!(kinds.iter().map(|it| it.as_str()).eq(tokens));
+    let list = [
+        values::Fault::Short,
+        values::Fault::NoSpace,
+        values::Fault::Short,
+    ];
+    assert_eq!(
+        values::Fault::list(&values::Fault::kinds(&list)),
+        "no-space,short"
+    );
+    assert_eq!(values::Fault::kinds(&[values::Fault::None]), []);
 }

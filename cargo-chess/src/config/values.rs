@@ -136,6 +136,50 @@ named! {
 }
 
 named! {
+    /// Calls of the standard library that the search may let fail.
+    Fault, "faults", {
+        /// None; an empty list.
+        None = "none",
+        /// All kinds.
+        All = "all",
+        /// Writes to files and the creation of files: the disk is full.
+        NoSpace = "no-space",
+        /// `File::sync_all` and `File::sync_data`.
+        Sync = "sync",
+        /// `fs::rename`.
+        Rename = "rename",
+        /// Reads and writes transfer half of the bytes.
+        Short = "short",
+        /// Reads and writes return `Interrupted`.
+        Interrupted = "interrupted",
+        /// Connections are refused.
+        Refused = "refused",
+        /// Connections break.
+        Reset = "reset",
+        /// `thread::Builder::spawn`.
+        Spawn = "spawn",
+        /// Child processes cannot be spawned.
+        Process = "process",
+    }
+}
+
+impl Fault {
+    /// The kinds that a list stands for, each once, in the order of their declaration.
+    pub(crate) fn kinds(list: &[Self]) -> Vec<Self> {
+        let all = Self::NAMES.iter().filter_map(|name| name.parse().ok());
+        let kinds = all.filter(|kind| ![Self::None, Self::All].contains(kind));
+        let holds = |kind: &Self| list.contains(kind) || list.contains(&Self::All);
+        kinds.filter(|kind| holds(kind)).collect()
+    }
+
+    /// A list of kinds, as text.
+    pub(crate) fn list(kinds: &[Self]) -> String {
+        let names: Vec<&str> = kinds.iter().map(|it| it.as_str()).collect();
+        names.join(",")
+    }
+}
+
+named! {
     /// The treatment of accesses to plain memory.
     MemoryAccesses, "memory-accesses", {
         /// They are ignored.

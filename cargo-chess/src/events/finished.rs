@@ -312,6 +312,9 @@ pub(crate) struct TestOptions {
     /// Whether spurious wake-ups and failures were tried.
     #[serde(default = "any")]
     pub spurious: String,
+    /// The calls that were allowed to fail.
+    #[serde(default)]
+    pub faults: Vec<String>,
     /// Whether the search continued after the first failure.
     pub keep_going: bool,
 }
@@ -329,6 +332,7 @@ impl TestOptions {
             timers: exploration.timers_explored().to_string(),
             timing: exploration.timing.to_string(),
             spurious: exploration.spurious.to_string(),
+            faults: exploration.faults.iter().map(ToString::to_string).collect(),
             keep_going: exploration.keep_going,
         }
     }

@@ -4,6 +4,7 @@ mod metadata;
 mod packages;
 mod place;
 mod sources;
+mod test_code;
 #[cfg(test)]
 mod tests;
 mod uncontrolled_code;

@@ -63,7 +63,7 @@ fn without_carriage_returns(contents: Vec<u8>) -> Vec<u8> {
 
 /// The `.rs` files under `root`, relative to it and sorted, except for those of packages inside it
 /// and of directories that cargo or a version control system made.
-fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+pub(super) fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let mut files = Vec::new();
     let mut directories = vec![Utf8PathBuf::new()];
     while let Some(directory) = directories.pop() {

@@ -1,6 +1,6 @@
 //! Notes on the wire: their kind, and the number that belongs to it.
 
-use chess_vocabulary::{Note, NoteKind};
+use chess_vocabulary::{Fault, Note, NoteKind, Token as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::token;
@@ -15,6 +15,9 @@ struct Data {
     outcome: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     event: Option<u32>,
+    /// The token of a fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
 }
 
 #[expect(
@@ -29,6 +32,7 @@ pub(super) fn serialize<S: Serializer>(note: &Option<Note>, to: S) -> Result<S::
             task: note.woken().map(|task| task.0),
             outcome: note.drawn(),
             event: note.overtaken(),
+            fault: note.fault().map(|fault| fault.token().to_owned()),
         })
     });
     data.serialize(to)
@@ -36,6 +40,7 @@ pub(super) fn serialize<S: Serializer>(note: &Option<Note>, to: S) -> Result<S::
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Note>, D::Error> {
     let data = Option::<Data>::deserialize(from)?;
-    let number = |it: &Data| it.task.or(it.outcome).or(it.event).unwrap_or(0);
-    Ok(data.map(|it| Note::of(it.kind, number(&it))))
+    let fault = |it: &Data| Fault::of_token(it.fault.as_deref()?).map(Fault::index);
+    let number = |it: &Data| it.task.or(it.outcome).or(it.event).or(fault(it));
+    Ok(data.map(|it| Note::of(it.kind, number(&it).unwrap_or(0))))
 }

@@ -88,11 +88,22 @@ pub(super) fn unfolded(events: &[Step]) -> Vec<Row> {
 
 /// The rows of `events`, folded where little happens, but not those in `kept`.
 pub(super) fn folded(events: &[Step], kept: &BTreeSet<usize>) -> Vec<Row> {
-    if events.len() <= SHORT {
-        return fold_calls(events, unfolded(events));
-    }
-    let rows = fold_calls(events, fold_cycles(events));
-    cut(fold_runs(events, &rows, kept), events)
+    let mut rows = if events.len() <= SHORT {
+        fold_calls(events, unfolded(events))
+    } else {
+        let rows = fold_calls(events, fold_cycles(events));
+        cut(fold_runs(events, &rows, kept), events)
+    };
+    rows.retain(|row| {
+        let Row::Event(index) = *row else { return true };
+        kept.contains(&index) || !is_unused_choice(&events[index])
+    });
+    rows
+}
+
+/// Whether the event is the choice that a call does not fail.
+fn is_unused_choice(event: &Step) -> bool {
+    event.op == Op::Fault && event.note.is_none() && !event.preempted
 }
 
 /// The first event and the number of events of each call into `atomic` code that has several.

@@ -66,6 +66,7 @@ fn table(schedule: &Schedule) -> Table {
     line("backend", text(&schedule.backend));
     line("timers", schedule.timers.as_ref().and_then(text));
     line("spurious", schedule.spurious.as_ref().and_then(text));
+    line("faults", schedule.faults.as_ref().and_then(text));
     let accesses = schedule.memory_accesses.as_ref();
     line("memory-accesses", accesses.and_then(text));
     line("races", schedule.races.as_ref().and_then(text));
@@ -169,6 +170,7 @@ fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         backend: keys.text("backend")?,
         timers: keys.optional_text("timers")?,
         spurious: keys.optional_text("spurious")?,
+        faults: keys.optional_text("faults")?,
         memory_accesses: keys.optional_text("memory-accesses")?,
         races: keys.optional_text("races")?,
         spins: keys.optional_text("spins")?,
@@ -363,6 +365,7 @@ mod tests {
         Schedule {
             timers: Some("early".into()),
             spurious: Some("never".into()),
+            faults: Some("no-space,short".into()),
             memory_accesses: Some("preempt".into()),
             races: Some("warn".into()),
             spins: Some("deny".into()),

@@ -42,6 +42,8 @@ pub(crate) struct Schedule {
     pub timers: Option<String>,
     /// The spurious events that are tried, if not the default.
     pub spurious: Option<String>,
+    /// The calls that may fail, separated by commas, if there are any.
+    pub faults: Option<String>,
     /// The treatment of accesses to plain memory, if not the default.
     pub memory_accesses: Option<String>,
     /// The level of a data race, if not the default.
@@ -105,6 +107,7 @@ pub(crate) mod tests {
             backend: "fibers".into(),
             timers: None,
             spurious: None,
+            faults: None,
             memory_accesses: None,
             races: None,
             spins: None,

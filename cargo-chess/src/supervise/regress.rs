@@ -197,6 +197,10 @@ fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'s
         replay.timers = Timers::Last;
         off = Some("`timers = \"any\"`");
     }
+    if !replay.faults.iter().all(|it| now.faults.contains(it)) {
+        replay.faults.clone_from(&now.faults);
+        off = Some("`faults`");
+    }
     off
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chess_vocabulary::words;
 
-use crate::config::Exploration;
+use crate::config::{Exploration, Fault};
 use crate::shard::Shard;
 
 /// The variable that carries the request.
@@ -67,6 +67,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("backend", &exploration.backend);
     line("timers", &exploration.timers_explored());
     line("spurious", &exploration.spurious);
+    line("faults", &Fault::list(&exploration.faults));
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
     line("leaks", &exploration.leaks);
@@ -162,6 +163,7 @@ mod tests {
         backend=fibers
         timers=last-then-any
         spurious=any
+        faults=
         watchdog-ms=60000
         keep-going=false
         leaks=false

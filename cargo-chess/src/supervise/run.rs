@@ -220,7 +220,10 @@ impl Run<'_> {
             ..
         } = self.inputs;
         let tests = self.tests;
-        let policies = plan.policy_lines(&build.generated);
+        let mut policies = plan.policy_lines(&build.generated);
+        if self.explorations.iter().any(|it| !it.faults.is_empty()) {
+            policies.extend(plan.faultless_lines()?);
+        }
         let marked = MarkedSources::new(plan, build);
         let callers = Callers::new(plan);
         let mut verdicts = Verdicts::new(

@@ -2,7 +2,7 @@
 
 use super::inputs::Inputs;
 use super::list::ListedTest;
-use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious};
+use crate::config::{Exploration, Fault, MemoryAccesses, Races, Spins, Spurious};
 use crate::error::Result;
 use crate::events::Outcome;
 use crate::protocol::{Finished, Other};
@@ -95,6 +95,7 @@ impl<'a> Saving<'a> {
             timers: failure.timers.clone().filter(|timers| timers != "any"),
             spurious: (exploration.spurious != Spurious::Any)
                 .then(|| exploration.spurious.to_string()),
+            faults: (!exploration.faults.is_empty()).then(|| Fault::list(&exploration.faults)),
             memory_accesses: (exploration.memory_accesses != MemoryAccesses::Watch)
                 .then(|| exploration.memory_accesses.to_string()),
             races: (races != Races::Deny).then(|| races.to_string()),

@@ -70,6 +70,10 @@ impl<'a> Stage<'a> {
             .find(|test| test.id == schedule.test)
             .ok_or_else(|| no_such_test(schedule, &tests))?
             .clone();
+        let mut policies = session.plan.policy_lines(&build.generated);
+        if schedule.faults.is_some() {
+            policies.extend(session.plan.faultless_lines()?);
+        }
         Ok(Self {
             session,
             build,
@@ -78,7 +82,7 @@ impl<'a> Stage<'a> {
             exploration: session.config.for_test(&schedule.test.test),
             points: schedule.points.clone(),
             intended: schedule.intended.clone(),
-            policies: session.plan.policy_lines(&build.generated),
+            policies,
             marked: MarkedSources::new(&session.plan, build),
             callers: Callers::new(&session.plan),
         })
@@ -191,6 +195,15 @@ pub(crate) fn options_of(schedule: &Schedule) -> Result<Layer> {
         spurious: match &schedule.spurious {
             Some(spurious) => Some(option("spurious", spurious)?),
             None => Some(Spurious::Any),
+        },
+        faults: match &schedule.faults {
+            Some(faults) => {
+                let mut layer = Layer::default();
+                let set = layer.set_from_text("faults", faults);
+                set.map_err(|problem| Error::Usage(format!("the schedule's `faults`: {problem}")))?;
+                layer.faults
+            }
+            None => Some(Vec::new()),
         },
         memory_accesses: match &schedule.memory_accesses {
             Some(accesses) => Some(option("memory-accesses", accesses)?),

@@ -19,6 +19,7 @@ mod detached;
 mod endless;
 mod event;
 mod fairness;
+mod fault;
 mod file_use;
 pub(crate) mod files;
 mod free_blocks;
@@ -78,6 +79,7 @@ pub(crate) use descriptors::{Named, descriptor_object, descriptor_of_object, nam
 pub(crate) use detached::{Detached, detached, forget_task};
 pub(crate) use endless::Known;
 pub(crate) use event::{Early, Event};
+pub(crate) use fault::fault_of;
 pub use files::end_scope;
 pub(crate) use late_effect::{choose_store, place, reads_version, version_of, view};
 pub(crate) use listener::{Listener, Panic, ThreadWork};
@@ -85,7 +87,7 @@ pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use monitor_calls::{allocated, frees, frees_objects, plain_access, reallocated};
 pub(crate) use monitor_hooks::{DataAccess, How, MonitorHooks, SyncAccess};
-pub(crate) use options::{Limit, Spurious, Timers};
+pub(crate) use options::{Faults, Limit, Spurious, Timers};
 pub(crate) use outside_waits::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,

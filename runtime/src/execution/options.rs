@@ -1,5 +1,7 @@
 //! The options of executions.
 
+use chess_vocabulary::Fault;
+
 /// The rule for when the deadline of a task may pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timers {
@@ -27,4 +29,22 @@ pub(crate) enum Limit {
     Steps,
     /// The time budget.
     Time,
+}
+
+/// The kinds of failures that the search may choose.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Faults(u32);
+
+impl Faults {
+    pub(crate) const NONE: Self = Self(0);
+
+    /// These kinds and `fault`.
+    #[must_use]
+    pub(crate) fn with(self, fault: Fault) -> Self {
+        Self(self.0 | 1 << fault.index())
+    }
+
+    pub(super) fn contain(self, fault: Fault) -> bool {
+        self.0 & 1 << fault.index() != 0
+    }
 }

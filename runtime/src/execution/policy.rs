@@ -32,6 +32,8 @@ pub(crate) struct Policies {
     /// The only lines before which tasks are preempted, in ascending order, with the ends of their
     /// files' paths. Empty if tasks are preempted before all lines.
     preempted: EngineVec<(EngineVec<u8>, u32)>,
+    /// Test code: calls of these lines do not fail by the search's choice.
+    faultless: EngineVec<(EngineVec<u8>, (u32, u32))>,
     /// The directory of the workspace.
     root: EngineVec<u8>,
     cache: [(usize, Option<Policy>); CACHE],
@@ -44,6 +46,7 @@ impl Policies {
         Self {
             rules: engine_vec(),
             preempted: engine_vec(),
+            faultless: engine_vec(),
             root: engine_vec(),
             cache: [(0, None); CACHE],
             atomic_files: engine_vec(),
@@ -53,13 +56,7 @@ impl Policies {
     /// Adds a rule for the files at `place`: `src/ring.rs`, the files below `src/`, or the lines of
     /// `src/lib.rs:12-40`.
     pub(crate) fn add(&mut self, place: &str, policy: Policy) {
-        let (prefix, lines) = match place.rsplit_once(':') {
-            Some((file, lines)) => match range(lines) {
-                Some(lines) => (file, lines),
-                None => (place, ALL_LINES),
-            },
-            None => (place, ALL_LINES),
-        };
+        let (prefix, lines) = prefix_and_lines(place);
         let mut bytes = engine_vec();
         bytes.extend_from_slice(prefix.as_bytes());
         self.rules.push(Rule {
@@ -67,6 +64,24 @@ impl Policies {
             lines,
             policy,
         });
+    }
+
+    /// Adds test code, in whose lines no call fails by the search's choice. `place` is as in
+    /// [`add`](Self::add).
+    pub(crate) fn add_faultless(&mut self, place: &str) {
+        let (prefix, lines) = prefix_and_lines(place);
+        let mut bytes = engine_vec();
+        bytes.extend_from_slice(prefix.as_bytes());
+        self.faultless.push((bytes, lines));
+    }
+
+    /// Whether a call of the line `site` may fail by the search's choice.
+    pub(crate) fn may_fail(&self, site: Site) -> bool {
+        let (file, line) = (site.file(), site.line());
+        let is_test = |(prefix, (first, last)): &(EngineVec<u8>, (u32, u32))| {
+            covers(prefix, file.as_bytes()) && (*first..=*last).contains(&line)
+        };
+        self.is_preempted(file, line) && !self.faultless.iter().any(is_test)
     }
 
     /// Adds a line to the only lines before which tasks are preempted.
@@ -166,6 +181,14 @@ fn ends(file: &str, end: &[u8]) -> bool {
 }
 
 const ALL_LINES: (u32, u32) = (0, u32::MAX);
+
+/// The file or directory of a place, and its lines.
+fn prefix_and_lines(place: &str) -> (&str, (u32, u32)) {
+    let lines = place
+        .rsplit_once(':')
+        .and_then(|(file, lines)| Some((file, range(lines)?)));
+    lines.unwrap_or((place, ALL_LINES))
+}
 
 /// Parses a range of lines, such as `12-40`.
 fn range(text: &str) -> Option<(u32, u32)> {

@@ -11,7 +11,7 @@ use super::file_use::FileUse;
 use super::free_blocks::AddressReuse;
 use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
-use super::options::{Limit, Spurious, Timers};
+use super::options::{Faults, Limit, Spurious, Timers};
 use super::policy::Policies;
 use super::streams::StreamUse;
 use super::task::Task;
@@ -111,6 +111,8 @@ pub(crate) struct Execution {
     pub(crate) early_waits: EngineVec<Early>,
     /// The spurious events that may happen.
     pub(crate) spurious: Spurious,
+    /// The kinds of failing calls that the search may choose.
+    pub(crate) faults: Faults,
     /// Whether iterations that changed nothing are not repeated: see [`super::loop_iteration`].
     pub(crate) awaits: bool,
     /// The limit of an execution that is neither explored nor replayed: the test only runs once.
@@ -204,6 +206,7 @@ impl Execution {
             early: 0,
             early_waits: engine_vec(),
             spurious: Spurious::Any,
+            faults: Faults::NONE,
             awaits: true,
             only_runs: None,
             past_limit: false,

@@ -124,6 +124,8 @@ pub(crate) struct Task {
     pub(crate) idle_yields: u32,
     /// The number of its random draws and of the choices that it left to the search.
     pub(crate) draws: u32,
+    /// Its last call that could be interrupted was interrupted by the search's choice.
+    pub(super) was_interrupted: bool,
     /// It is a pthread that no task will join.
     pub(crate) detached: bool,
     /// The program can no longer refer to its pthread, so its donor is free after its end.
@@ -190,6 +192,7 @@ impl Task {
             unhandled_panic: false,
             idle_yields: 0,
             draws: 0,
+            was_interrupted: false,
             detached: false,
             released: false,
             result: core::ptr::null_mut(),

@@ -1,7 +1,9 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
+use chess_vocabulary::{Fault, Token as _};
+
 use super::work;
-use crate::execution::{Policy, Spurious, Timers};
+use crate::execution::{Faults, Policy, Spurious, Timers};
 use crate::memory::Model;
 use crate::monitor::Level;
 use crate::monitor::race::Accesses;
@@ -89,6 +91,10 @@ pub struct Request {
     /// Whether a search with timeouts at any time follows one in which they are last.
     pub(crate) early_after: bool,
     pub(crate) spurious: Spurious,
+    /// The kinds of failing calls that the search may choose.
+    pub(crate) faults: Faults,
+    /// The places of test code, in which no call fails by the search's choice.
+    pub(crate) faultless: Vec<String>,
     /// Whether memory without references is a failure.
     pub(crate) leaks: bool,
     /// Whether a thread that is never joined may panic.
@@ -177,6 +183,8 @@ impl Request {
                     (request.timers, request.early_after) = timers(value).ok_or_else(wrong)?;
                 }
                 "spurious" => request.spurious = spurious(value).ok_or_else(wrong)?,
+                "faults" => request.faults = faults(value).ok_or_else(wrong)?,
+                "faultless" => request.faultless.push(value.to_owned()),
                 "save-ms" => request.save_ms = number()?,
                 "part" => request.part = part(value).ok_or_else(wrong)?,
                 "resume" => request.resume = number()? != 0,
@@ -241,6 +249,8 @@ impl Default for Request {
             timers: Timers::Any,
             early_after: false,
             spurious: Spurious::Any,
+            faults: Faults::NONE,
+            faultless: Vec::new(),
             leaks: false,
             allow_unjoined_panics: false,
             save_ms: 0,
@@ -358,6 +368,13 @@ fn timers(name: &str) -> Option<(Timers, bool)> {
         "last-then-any" => (Timers::Last, true),
         _ => return None,
     })
+}
+
+/// A list of kinds, which may be empty.
+fn faults(names: &str) -> Option<Faults> {
+    let names = names.split(',').filter(|name| !name.is_empty());
+    let mut kinds = names.map(Fault::of_token);
+    kinds.try_fold(Faults::NONE, |all, kind| Some(all.with(kind?)))
 }
 
 fn spurious(name: &str) -> Option<Spurious> {

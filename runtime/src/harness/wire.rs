@@ -15,6 +15,10 @@ pub(super) fn object(object: Object) -> String {
 /// A note, if it says anything.
 pub(super) fn note(note: Note) -> Option<String> {
     let object = json::Object::new().string("kind", note.kind()?.token());
+    let object = match note.fault() {
+        Some(fault) => object.string("fault", fault.token()),
+        None => object,
+    };
     let object = match (note.woken(), note.drawn(), note.overtaken()) {
         (Some(task), ..) => object.number("task", task.0.into()),
         (_, Some(outcome), _) => object.number("outcome", outcome.into()),
@@ -26,6 +30,8 @@ pub(super) fn note(note: Note) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use chess_vocabulary::Fault;
+
     use super::*;
     use crate::execution::TaskId;
 
@@ -36,6 +42,10 @@ mod tests {
         assert_eq!(text(Note::TIMED_OUT_EARLY), r#"{"kind":"timed-out-early"}"#);
         assert_eq!(text(Note::wakes(TaskId(2))), r#"{"kind":"wakes","task":2}"#);
         assert_eq!(text(Note::drew(5)), r#"{"kind":"drew","outcome":5}"#);
+        assert_eq!(
+            text(Note::fails(Fault::Sync)),
+            r#"{"kind":"fails","fault":"sync"}"#
+        );
         assert_eq!(text(Note::late(5)), r#"{"kind":"late","event":5}"#);
     }
 }

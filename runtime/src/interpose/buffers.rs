@@ -51,6 +51,19 @@ impl Message {
     }
 }
 
+/// The number of bytes in some buffers.
+pub(super) fn size_of_all(buffers: &[Buffer]) -> usize {
+    buffers.iter().map(|buffer| buffer.length).sum()
+}
+
+/// Shortens a list of buffers to its first `left` bytes.
+pub(super) fn shorten(buffers: &mut [Buffer], mut left: usize) {
+    for buffer in buffers {
+        buffer.length = buffer.length.min(left);
+        left -= buffer.length;
+    }
+}
+
 /// Lets the kernel write to all buffers of a list.
 pub(super) unsafe fn admit_buffers(buffers: *const Buffer, count: usize) {
     for at in 0..count {

@@ -3,7 +3,10 @@
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
+use chess_vocabulary::Fault;
+
 use super::call::{admit, wait_for};
+use super::failing;
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
@@ -205,6 +208,10 @@ macro_rules! spawns {
                 arguments: *const *mut c_char,
                 environment: *const *mut c_char,
             ) -> c_int {
+                // The function returns an error number, and does not set `errno`.
+                if active() && let Some(error) = failing::fails(Fault::Process) {
+                    return -error as c_int;
+                }
                 // SAFETY: the caller's arguments are those of the real function.
                 unsafe {
                     let error =

@@ -2,8 +2,10 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
+use chess_vocabulary::Fault;
+
 use super::call::{Call, admit};
-use super::{files, loopback, timer};
+use super::{failing, files, loopback, timer};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Kind, POLLIN, POLLOUT};
@@ -76,6 +78,9 @@ pub(super) unsafe extern "C" fn connect(
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(connect()) as c_int;
     };
+    if let Some(error) = failing::fails(Fault::Refused) {
+        return sys::libc_result(error) as c_int;
+    }
     let mut call = Call::begin(Op::Connect, descriptor, identity, POLLOUT);
     let result = if call.blocks() {
         descriptor::set_nonblocking(descriptor, true);

@@ -17,6 +17,7 @@ mod credentials;
 mod disposition;
 mod environment;
 mod epoll;
+mod failing;
 mod fault;
 mod files;
 mod futex;

@@ -3,15 +3,18 @@
 use core::ffi::c_int;
 use core::mem::offset_of;
 
+use chess_vocabulary::Fault;
+
 use super::alarm::{self, Alarm};
 use super::credentials::{self, Credentials};
 use super::disposition::{self, Signals};
+use super::failing;
 use super::files::{self, Elsewhere, Known};
 use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
 use super::timer::{self, Timers};
 use crate::base::memory::Place;
-use crate::base::real;
+use crate::base::{real, sys};
 use crate::platform::image::image;
 use crate::{execution, monitor};
 
@@ -89,6 +92,9 @@ impl Process {
 /// of the task's stack, and is not under control.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fork() -> c_int {
+    if let Some(error) = failing::fails(Fault::Process) {
+        return sys::libc_result(error) as c_int;
+    }
     // SAFETY: `fork` as the caller asked for it.
     let child = unsafe { real::fork() };
     if child == 0 && execution::active() {

@@ -4,6 +4,7 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use super::buffers::{Buffer, MSG_DONTWAIT, Message, admit_buffers};
 use super::call::{Call, admit};
+use super::failing::{self, Direction};
 use super::{files, random};
 use crate::base::sys::{self, number};
 use crate::execution::{Op, active};
@@ -13,14 +14,21 @@ const MSG_WAITALL: c_int = 0x100;
 
 /// Reads by the system call `number` from a descriptor of any kind. The kernel must
 /// already be allowed to write to all memory that the arguments name.
-unsafe fn read_call(descriptor: c_int, number: usize, arguments: [usize; 6]) -> isize {
-    // SAFETY: the caller's arguments are those of the system call.
-    let call = || unsafe { sys::syscall(number, arguments) };
+unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6]) -> isize {
     let identity = descriptor::look(descriptor);
     if random::is_source(identity) {
         // SAFETY: the caller names writable memory.
         return unsafe { fill_at_random(number, arguments) };
     }
+    // The third argument is a number of bytes, or that of the buffers in a list, which the kernel
+    // fills as far as it wants.
+    let length = arguments[2];
+    match failing::transfer(descriptor, identity.kind, Direction::Read, length) {
+        Ok(most) => arguments[2] = most,
+        Err(error) => return sys::libc_result(error),
+    }
+    // SAFETY: the caller's arguments are those of the system call.
+    let call = || unsafe { sys::syscall(number, arguments) };
     if matches!(identity.kind, Kind::File | Kind::Closed) {
         return files::read(descriptor, call);
     }
@@ -91,7 +99,7 @@ pub(super) unsafe extern "C" fn recvfrom(
     address: *mut c_void,
     address_length: *mut c_uint,
 ) -> isize {
-    let receive = |done: usize, flags: c_int| {
+    let receive = |length: usize, done: usize, flags: c_int| {
         let arguments = [
             socket as usize,
             out as usize + done,
@@ -104,7 +112,7 @@ pub(super) unsafe extern "C" fn recvfrom(
         unsafe { sys::syscall(number::RECVFROM, arguments) }
     };
     if !active() {
-        return sys::libc_result(receive(0, flags));
+        return sys::libc_result(receive(length, 0, flags));
     }
     admit(out as usize, length);
     if !address_length.is_null() {
@@ -114,12 +122,16 @@ pub(super) unsafe extern "C" fn recvfrom(
     }
     let unblocked = flags & MSG_DONTWAIT != 0;
     let identity = descriptor::look(socket);
+    let length = match failing::transfer(socket, identity.kind, Direction::Read, length) {
+        Ok(most) => most,
+        Err(error) => return sys::libc_result(error),
+    };
     let mut call = Call::begin(Op::DescriptorRead, socket, identity, POLLIN).unblocked(unblocked);
     let all = flags & MSG_WAITALL != 0 && !unblocked;
     let flags = flags & !MSG_WAITALL | MSG_DONTWAIT;
     let mut done = 0;
     let result = loop {
-        let result = call.carry_out(|| receive(done, flags));
+        let result = call.carry_out(|| receive(length, done, flags));
         if result > 0 {
             done += result as usize;
         }

@@ -2,8 +2,9 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use super::buffers::{Buffer, MSG_DONTWAIT, Message};
+use super::buffers::{Buffer, MSG_DONTWAIT, Message, shorten, size_of_all};
 use super::call::Call;
+use super::failing::{self, Direction};
 use super::files;
 use crate::base::sys::{self, number};
 use crate::execution::{Op, active};
@@ -25,6 +26,13 @@ unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
     left[..count].copy_from_slice(&buffers[..count]);
     let left = &mut left[..count];
     let identity = descriptor::look(descriptor);
+    if identity.kind != Kind::Socket {
+        let size = size_of_all(left);
+        match failing::transfer(descriptor, identity.kind, Direction::Write, size) {
+            Ok(most) => shorten(left, most),
+            Err(error) => return sys::libc_result(error),
+        }
+    }
     match identity.kind {
         Kind::File | Kind::Closed => {
             let (at, count) = (left.as_ptr() as usize, left.len());
@@ -75,7 +83,7 @@ struct Remaining<'a> {
 
 impl<'a> Remaining<'a> {
     fn of(buffers: &'a mut [Buffer]) -> Self {
-        let total = buffers.iter().map(|buffer| buffer.length).sum();
+        let total = size_of_all(buffers);
         let mut new = Self {
             buffers,
             at: 0,
@@ -135,9 +143,14 @@ impl<'a> Remaining<'a> {
 unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> isize {
     let unblocked = flags & MSG_DONTWAIT != 0;
     let identity = descriptor::look(socket);
-    let mut call = Call::begin(Op::DescriptorWrite, socket, identity, POLLOUT).unblocked(unblocked);
     // SAFETY: the caller passes a list of `count` buffers, a copy of the program's.
     let buffers = unsafe { core::slice::from_raw_parts_mut(message.buffers, message.count) };
+    let size = size_of_all(buffers);
+    match failing::transfer(socket, identity.kind, Direction::Write, size) {
+        Ok(most) => shorten(buffers, most),
+        Err(error) => return sys::libc_result(error),
+    }
+    let mut call = Call::begin(Op::DescriptorWrite, socket, identity, POLLOUT).unblocked(unblocked);
     let mut left = Remaining::of(buffers);
     let result = loop {
         let rest = &mut left.buffers[left.at..];

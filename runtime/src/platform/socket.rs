@@ -11,10 +11,12 @@ const SO_RCVTIMEO: usize = 20;
 const SO_SNDTIMEO: usize = 21;
 const SO_PEERCRED: usize = 17;
 const SO_ACCEPTCONN: usize = 30;
+const SO_TYPE: usize = 3;
 const SO_PROTOCOL: usize = 38;
 const SO_DOMAIN: usize = 39;
 const IPPROTO_TCP: usize = 6;
 const TCP_INFO: usize = 11;
+const SOCK_STREAM: u32 = 1;
 const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
@@ -42,6 +44,11 @@ pub(crate) fn patience(socket: c_int, sending: bool) -> Option<u64> {
 /// Whether the socket waits for connections.
 pub(crate) fn is_listening(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_ACCEPTCONN) == [1]
+}
+
+/// Whether it transfers a stream of bytes, not datagrams.
+pub(crate) fn is_stream(socket: c_int) -> bool {
+    option::<1>(socket, SOL_SOCKET, SO_TYPE) == [SOCK_STREAM]
 }
 
 /// Whether it is a TCP socket.

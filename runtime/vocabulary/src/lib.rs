@@ -8,6 +8,7 @@
 mod deadlock;
 mod decision;
 mod effect;
+mod fault;
 mod hold;
 mod kind;
 mod note;
@@ -21,6 +22,7 @@ pub mod words;
 pub use deadlock::{Wait, deadlock, line_of, short_path};
 pub use decision::{Decision, Decisions};
 pub use effect::{Dependence, Effect};
+pub use fault::Fault;
 pub use hold::Hold;
 pub use kind::Kind;
 pub use note::{Note, NoteKind};

@@ -2,9 +2,9 @@
 
 use core::fmt::{self, Display};
 
-use crate::TaskId;
 use crate::token::tokens;
 use crate::words::shown;
+use crate::{Fault, TaskId};
 
 /// A detail of an event that its operation alone does not show. It is one word, not an enum with a
 /// field: it is written and read at every event, and both accesses must have the same width for the
@@ -29,6 +29,8 @@ pub enum NoteKind {
     EndedEarly,
     /// See [`Note::HAPPENS`].
     Happens,
+    /// See [`Note::fails`].
+    Fails,
     /// See [`Note::late`].
     Late,
     /// See [`Note::wakes`].
@@ -46,6 +48,7 @@ tokens! {
         TimedOutEarly = "timed-out-early",
         EndedEarly = "ended-early",
         Happens = "happens",
+        Fails = "fails",
         Late = "late",
         Wakes = "wakes",
         Drew = "drew",
@@ -63,6 +66,7 @@ impl NoteKind {
                 | Self::TimedOutEarly
                 | Self::EndedEarly
                 | Self::Happens
+                | Self::Fails
                 | Self::Late
         )
     }
@@ -71,7 +75,7 @@ impl NoteKind {
     pub const fn is_of_end(self) -> bool {
         !matches!(
             self,
-            Self::Reused | Self::Happens | Self::Wakes | Self::Drew
+            Self::Reused | Self::Happens | Self::Fails | Self::Wakes | Self::Drew
         )
     }
 
@@ -85,6 +89,7 @@ impl NoteKind {
             Self::TimedOutEarly => shown!("timed out early"),
             Self::EndedEarly => shown!("ended early"),
             Self::Happens => shown!("happens"),
+            Self::Fails => shown!("fails"),
             Self::Late => shown!("took effect before the store"),
             Self::Wakes => shown!("wakes"),
             Self::Drew => shown!("drew"),
@@ -109,7 +114,8 @@ impl Note {
     pub const ENDED_EARLY: Self = Self(6);
     /// It was a rare event of the test that happened.
     pub const HAPPENS: Self = Self(7);
-    const FIRST_TASK: u32 = 16;
+    const FIRST_FAULT: u32 = 16;
+    const FIRST_TASK: u32 = 32;
     const FIRST_LATE: u32 = 1 << 30;
     const FIRST_DRAW: u32 = 1 << 31;
 
@@ -124,6 +130,21 @@ impl Note {
     pub fn woken(self) -> Option<TaskId> {
         let is_task = (Self::FIRST_TASK..Self::FIRST_LATE).contains(&self.0);
         is_task.then(|| TaskId(self.0 - Self::FIRST_TASK))
+    }
+
+    /// The note of a call that fails.
+    #[inline]
+    pub fn fails(fault: Fault) -> Self {
+        Self(Self::FIRST_FAULT + fault.index())
+    }
+
+    /// The failure of the call.
+    #[inline]
+    pub fn fault(self) -> Option<Fault> {
+        let is_fault = (Self::FIRST_FAULT..Self::FIRST_TASK).contains(&self.0);
+        is_fault
+            .then(|| self.0 - Self::FIRST_FAULT)
+            .and_then(Fault::of_index)
     }
 
     /// The note of an atomic operation with a late effect: it met an older store than that of this
@@ -162,13 +183,15 @@ impl Note {
             Self::TIMED_OUT_EARLY => Some(NoteKind::TimedOutEarly),
             Self::ENDED_EARLY => Some(NoteKind::EndedEarly),
             Self::HAPPENS => Some(NoteKind::Happens),
+            _ if self.fault().is_some() => Some(NoteKind::Fails),
             _ if self.overtaken().is_some() => Some(NoteKind::Late),
             _ if self.woken().is_some() => Some(NoteKind::Wakes),
             _ => self.drawn().map(|_| NoteKind::Drew),
         }
     }
 
-    /// The note of this kind; `number` is the task or the event that it names, or the drawn number.
+    /// The note of this kind; `number` is the task or the event that it names, the index of the fault,
+    /// or the drawn number.
     pub fn of(kind: NoteKind, number: u32) -> Self {
         match kind {
             NoteKind::WokeSpuriously => Self::WOKE_SPURIOUSLY,
@@ -178,6 +201,7 @@ impl Note {
             NoteKind::TimedOutEarly => Self::TIMED_OUT_EARLY,
             NoteKind::EndedEarly => Self::ENDED_EARLY,
             NoteKind::Happens => Self::HAPPENS,
+            NoteKind::Fails => Fault::of_index(number).map_or(Self::NONE, Self::fails),
             NoteKind::Late => Self::late(number),
             NoteKind::Wakes => Self::wakes(TaskId(number)),
             NoteKind::Drew => Self::drew(number),
@@ -190,6 +214,9 @@ impl Note {
             let Some(kind) = self.kind() else {
                 return Ok(());
             };
+            if let Some(fault) = self.fault() {
+                return f.write_str(fault.words());
+            }
             f.write_str(kind.words())?;
             match (self.woken(), self.drawn()) {
                 (Some(_), _) => write!(f, " {woken}"),
@@ -228,6 +255,7 @@ mod tests {
         assert_eq!(Note::of(NoteKind::Wakes, 3).woken(), Some(TaskId(3)));
         assert_eq!(Note::of(NoteKind::Drew, 3).drawn(), Some(3));
         assert_eq!(Note::of(NoteKind::Late, 3).overtaken(), Some(3));
+        assert_eq!(Note::of(NoteKind::Fails, 3).fault(), Some(Fault::Short));
         assert_eq!(Note::NONE.kind(), None);
     }
 
@@ -242,6 +270,10 @@ mod tests {
         assert_eq!(
             words(Note::late(4)),
             "took effect before the store of step 5 (counts as a preemption)"
+        );
+        assert_eq!(
+            words(Note::fails(Fault::Short)),
+            "half of the bytes (counts as a preemption)"
         );
         assert_eq!(words(Note::TIMED_OUT), "timed out");
         assert_eq!(words(Note::NONE), "");

@@ -244,6 +244,8 @@ operations! {
     Choose = "choose", Read;
     /// An event that the test lets happen at a cost.
     Rarely = "rarely", Read;
+    /// A call of the standard library that the search may let fail.
+    Fault = "fault", Read;
     /// An assumption of the test that does not hold.
     Assume = "assume", Read;
     /// The start of an operation whose history the test records. It is ordered with the ends of the

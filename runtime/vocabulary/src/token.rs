@@ -34,7 +34,7 @@ mod tests {
     use std::fmt::Debug;
 
     use super::*;
-    use crate::{Effect, Hold, Kind, NoteKind, Op};
+    use crate::{Effect, Fault, Hold, Kind, NoteKind, Op};
 
     fn all_are_known_by_their_tokens<T: Token + PartialEq + Debug>() {
         let mut tokens = BTreeSet::new();
@@ -49,6 +49,7 @@ mod tests {
     fn each_token_stands_for_one_thing() {
         all_are_known_by_their_tokens::<Op>();
         all_are_known_by_their_tokens::<Effect>();
+        all_are_known_by_their_tokens::<Fault>();
         all_are_known_by_their_tokens::<Hold>();
         all_are_known_by_their_tokens::<Kind>();
         all_are_known_by_their_tokens::<NoteKind>();

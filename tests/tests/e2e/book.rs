@@ -186,6 +186,7 @@ chapters! {
     five_minutes: "start.md";
     reading_a_report: "reports.md";
     choices_of_a_test: "requests.md";
+    faults: "faults.md";
     tests_that_explore_well: "tests.md";
     chess_toml: "chess-toml.md";
     strategies: "strategies.md";

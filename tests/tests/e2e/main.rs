@@ -19,6 +19,7 @@ mod enumerated;
 mod exact_counts;
 mod explain;
 mod fallbacks;
+mod faults;
 mod files;
 mod gate;
 mod graph;

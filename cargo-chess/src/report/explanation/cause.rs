@@ -184,6 +184,10 @@ fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
         if kind == NoteKind::Happens {
             return Some(format!("A rare event happens in {task}{}.", at(event)));
         }
+        if kind == NoteKind::Fails {
+            let words = note.without_cost(&"");
+            return Some(format!("A call of {task}{} fails: {words}.", at(event)));
+        }
         if !kind.is_of_end() {
             return None;
         }

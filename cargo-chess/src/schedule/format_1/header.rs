@@ -26,6 +26,7 @@ pub(in crate::schedule) const KEYS: &[&str] = &[
     "backend",
     "timers",
     "spurious",
+    "faults",
     "memory-accesses",
     "races",
     "spins",

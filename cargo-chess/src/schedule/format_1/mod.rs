@@ -62,6 +62,9 @@ pub(super) fn body(schedule: &Schedule) -> String {
     if let Some(spurious) = &schedule.spurious {
         line("spurious", spurious);
     }
+    if let Some(faults) = &schedule.faults {
+        line("faults", faults);
+    }
     if let Some(accesses) = &schedule.memory_accesses {
         line("memory-accesses", accesses);
     }
@@ -152,6 +155,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         backend: header.text("backend")?.to_owned(),
         timers: header.optional("timers").map(str::to_owned),
         spurious: header.optional("spurious").map(str::to_owned),
+        faults: header.optional("faults").map(str::to_owned),
         memory_accesses: header.optional("memory-accesses").map(str::to_owned),
         races: header.optional("races").map(str::to_owned),
         spins: header.optional("spins").map(str::to_owned),

@@ -41,6 +41,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     engine.execution.max_steps = request.max_steps;
     phases::begin(engine, request);
     engine.execution.spurious = request.spurious;
+    engine.execution.faults = request.faults;
     engine.execution.only_runs = match request {
         Request {
             schedules: 1,
@@ -75,6 +76,9 @@ pub(super) fn run(test: &Test, request: &Request) {
     engine.monitors.outcome.allows_unseen = request.allow_unjoined_panics;
     for (file, line) in &request.preempt_at {
         engine.execution.policies.preempt_at(file, *line);
+    }
+    for place in &request.faultless {
+        engine.execution.policies.add_faultless(place);
     }
     engine.execution.policies.set_root(&request.root);
     let mut explorer = Explorer {

@@ -2,13 +2,17 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
+use chess_vocabulary::Fault;
+
 use super::super::buffers::{Buffer, admit_buffers};
 use super::super::call::admit;
+use super::super::failing::{self, Direction};
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, contents, file_of, position};
 use super::{AT_FDCWD, Call};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
+use crate::platform::descriptor::Kind;
 
 /// Performs a task's call `act` on the file that is open as `descriptor`. If `moves` is
 /// set, the call uses and changes the position of the open file.
@@ -73,22 +77,26 @@ pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> i
 pub(in super::super) unsafe extern "C" fn pread64(
     descriptor: c_int,
     out: *mut c_void,
-    length: usize,
+    mut length: usize,
     offset: i64,
 ) -> isize {
     let (out, at) = (out as usize, offset as usize);
     // SAFETY: the caller's arguments are those of the system call.
-    let read = || unsafe {
+    let read = |length: usize| unsafe {
         sys::syscall(
             number::PREAD64,
             [descriptor as usize, out, length, at, 0, 0],
         )
     };
     if !active() {
-        return sys::libc_result(read());
+        return sys::libc_result(read(length));
     }
     admit(out, length);
-    call(Op::FileRead, descriptor, false, read)
+    match failing::transfer(descriptor, Kind::File, Direction::Read, length) {
+        Ok(most) => length = most,
+        Err(error) => return sys::libc_result(error),
+    }
+    call(Op::FileRead, descriptor, false, || read(length))
 }
 
 /// libc's `pread`.
@@ -108,21 +116,25 @@ unsafe extern "C" fn pread(
 pub(in super::super) unsafe extern "C" fn pwrite64(
     descriptor: c_int,
     bytes: *const c_void,
-    length: usize,
+    mut length: usize,
     offset: i64,
 ) -> isize {
     let (bytes, at) = (bytes as usize, offset as usize);
     // SAFETY: the caller's arguments are those of the system call.
-    let write = || unsafe {
+    let write = |length: usize| unsafe {
         sys::syscall(
             number::PWRITE64,
             [descriptor as usize, bytes, length, at, 0, 0],
         )
     };
     if !active() {
-        return sys::libc_result(write());
+        return sys::libc_result(write(length));
     }
-    call(Op::FileWrite, descriptor, false, write)
+    match failing::transfer(descriptor, Kind::File, Direction::Write, length) {
+        Ok(most) => length = most,
+        Err(error) => return sys::libc_result(error),
+    }
+    call(Op::FileWrite, descriptor, false, || write(length))
 }
 
 /// libc's `pwrite`.
@@ -201,6 +213,27 @@ unsafe extern "C" fn pwritev(
 ) -> isize {
     // SAFETY: the caller's arguments are those of the system call.
     unsafe { pwritev64(descriptor, buffers, count, offset) }
+}
+
+/// libc's `fsync`. Its effect is not part of what other tasks see.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fsync(descriptor: c_int) -> c_int {
+    sync(descriptor, number::FSYNC)
+}
+
+/// libc's `fdatasync`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fdatasync(descriptor: c_int) -> c_int {
+    sync(descriptor, number::FDATASYNC)
+}
+
+/// Performs the system call `number`, which writes a file to its device.
+fn sync(descriptor: c_int, number: usize) -> c_int {
+    let result = failing::fails(Fault::Sync).unwrap_or_else(|| {
+        // SAFETY: no memory is passed.
+        unsafe { sys::syscall(number, [descriptor as usize, 0, 0, 0, 0, 0]) }
+    });
+    sys::libc_result(result) as c_int
 }
 
 /// libc's `lseek64`.

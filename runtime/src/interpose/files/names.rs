@@ -3,6 +3,9 @@
 
 use core::ffi::{c_char, c_int, c_uint};
 
+use chess_vocabulary::Fault;
+
+use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, known};
 use super::path::Place;
@@ -124,6 +127,12 @@ pub(in super::super) unsafe extern "C" fn mkdirat(
     mode: c_uint,
 ) -> c_int {
     let arguments = [directory as usize, path as usize, mode as usize, 0, 0, 0];
+    // Also where the directory exists: see `openat64`.
+    if active()
+        && let Some(error) = failing::fails(Fault::NoSpace)
+    {
+        return sys::libc_result(error) as c_int;
+    }
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
         change(Op::DirectoryMake, directory, path, || {
@@ -241,6 +250,9 @@ pub(in super::super) unsafe extern "C" fn renameat2(
     let act = || unsafe { sys::syscall(number::RENAMEAT2, arguments) };
     if !active() {
         return sys::libc_result(act()) as c_int;
+    }
+    if let Some(error) = failing::fails(Fault::Rename) {
+        return sys::libc_result(error) as c_int;
     }
     let (mut call, places) = Call::begin(Op::FileRename, |touches| {
         // SAFETY: the caller's paths end in zeros.

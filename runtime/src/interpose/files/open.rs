@@ -2,7 +2,10 @@
 
 use core::ffi::{c_char, c_int, c_uint};
 
+use chess_vocabulary::Fault;
+
 use super::super::call::admit;
+use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
 use super::{AT_FDCWD, Call, lock};
@@ -34,6 +37,11 @@ pub(in super::super) unsafe extern "C" fn openat64(
         return sys::libc_result(open()) as c_int;
     }
     let makes = flags & O_CREAT != 0;
+    // Also where the file exists: an earlier execution may have left it, and all executions of one
+    // schedule must have the same choices.
+    if makes && let Some(error) = failing::fails(Fault::NoSpace) {
+        return sys::libc_result(error) as c_int;
+    }
     let writes = flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0 && flags & O_TMPFILE != O_TMPFILE;
     let used = if writes { Use::Writes } else { Use::Reads };
     let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);

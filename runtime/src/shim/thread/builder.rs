@@ -4,9 +4,23 @@ use std::fmt;
 use std::io;
 use std::panic::Location;
 
+use chess_vocabulary::Fault;
+
 use super::packet::{self, Joining};
 use super::{JoinHandle, Scope, ScopedJoinHandle};
+use crate::base::sys::EAGAIN;
 use crate::execution;
+
+/// Whether the search lets a spawn fail.
+///
+/// # Errors
+/// The error of a system that has no room for another thread.
+fn fails_to_spawn() -> io::Result<()> {
+    if execution::active() && execution::fault_of(&[Fault::Spawn]).is_some() {
+        return Err(io::Error::from_raw_os_error(EAGAIN));
+    }
+    Ok(())
+}
 
 /// See [`std::thread::Builder`].
 #[must_use = "must eventually spawn the thread"]
@@ -49,13 +63,30 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        fails_to_spawn()?;
         // SAFETY: a `'static` value outlives every thread.
-        unsafe { self.spawn_unchecked(f) }
+        unsafe { self.launch(f) }
     }
 
     #[inline]
     #[track_caller]
     pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        fails_to_spawn()?;
+        // SAFETY: the caller upholds the requirements.
+        unsafe { self.launch(f) }
+    }
+
+    /// Spawns the thread. This fails only where the real spawn would.
+    ///
+    /// # Safety
+    /// The thread must not outlive the borrows of `F` and `T`.
+    #[inline]
+    #[track_caller]
+    pub(super) unsafe fn launch<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send,
         T: Send,
@@ -83,6 +114,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        fails_to_spawn()?;
         scope.spawn_by(self, f, Location::caller())
     }
 

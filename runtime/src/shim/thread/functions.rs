@@ -17,7 +17,9 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    Builder::new().spawn(f).expect("failed to spawn thread")
+    // SAFETY: a `'static` value outlives every thread.
+    let spawned = unsafe { Builder::new().launch(f) };
+    spawned.expect("failed to spawn thread")
 }
 
 /// See [`std::thread::yield_now`].

@@ -1,0 +1,51 @@
+//! Failures of calls of the standard library, as choices of the search.
+
+use chess_vocabulary::Fault;
+
+use super::current::running;
+use super::mark::marked_line;
+use super::options::Faults;
+use super::transfer::perform;
+use super::{Note, Op};
+use crate::search::Outcomes;
+
+/// The failure of a call that may fail in these ways: a choice of the search, each failure at the
+/// cost of a preemption. `None` if the call must do its work.
+///
+/// The call belongs to the statement of `preempt` code from which it is made, perhaps through a
+/// dependency. Calls in test code do not fail: a test that cannot prepare its files shows nothing.
+///
+/// A task's call is not interrupted twice in a row. Programs repeat an interrupted call, so that
+/// there would be no end of such executions.
+///
+/// The choice is made before the call reaches its scheduling point. A call that fails has no effect
+/// on files or connections, so that it commutes with the operations of all other tasks.
+pub(crate) fn fault_of(faults: &[Fault]) -> Option<Fault> {
+    let execution = running()?;
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let enabled = (*execution).faults;
+        if enabled == Faults::NONE {
+            return None;
+        }
+        let was_interrupted = faults.contains(&Fault::Interrupted)
+            && core::mem::take(&mut (*execution).running().was_interrupted);
+        let is_possible =
+            |it: &Fault| enabled.contain(*it) && !(was_interrupted && *it == Fault::Interrupted);
+        let possible = || faults.iter().copied().filter(is_possible);
+        let outcomes = possible().count() as u32 + 1;
+        let site = marked_line().filter(|_| outcomes > 1)?;
+        if !(*execution).policies.may_fail(site) {
+            return None;
+        }
+        perform((*execution).inside_step());
+        let outcome = (*execution).choose_outcome(outcomes, Outcomes::Rare);
+        let fault = possible().nth(outcome.checked_sub(1).unwrap_or(u32::MAX) as usize);
+        if fault == Some(Fault::Interrupted) {
+            (*execution).running().was_interrupted = true;
+        }
+        let note = fault.map_or(Note::NONE, Note::fails);
+        (*execution).log_choice(Op::Fault, site, note);
+        fault
+    }
+}

@@ -1,0 +1,91 @@
+//! Calls that fail by the search's choice: their results.
+
+use core::ffi::c_int;
+
+use chess_vocabulary::Fault;
+
+use super::connection;
+use crate::base::sys;
+use crate::execution::fault_of;
+use crate::platform::{descriptor::Kind, socket};
+
+const EINTR: isize = 4;
+const EIO: isize = 5;
+const ENOSPC: isize = 28;
+const ECONNRESET: isize = 104;
+const ECONNREFUSED: isize = 111;
+/// `shutdown` of both directions.
+const BOTH: c_int = 2;
+
+/// The standard streams: no program expects an error there.
+const STREAMS: c_int = 3;
+
+/// The error number of a fault, negative, as a system call returns it.
+fn error(fault: Fault) -> isize {
+    match fault {
+        Fault::NoSpace => -ENOSPC,
+        Fault::Sync | Fault::Rename => -EIO,
+        Fault::Interrupted => -EINTR,
+        Fault::Refused => -ECONNREFUSED,
+        Fault::Reset => -ECONNRESET,
+        Fault::Spawn | Fault::Process => -(sys::EAGAIN as isize),
+        Fault::Short => 0,
+    }
+}
+
+/// The result of a call that fails by the search's choice, in the way `fault`; `None` if the call
+/// must do its work.
+pub(super) fn fails(fault: Fault) -> Option<isize> {
+    fault_of(&[fault]).map(error)
+}
+
+/// The direction of a transfer of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Direction {
+    Read,
+    Write,
+}
+
+/// The number of bytes that a call on a descriptor of this kind transfers, at most `length`, if the
+/// search lets it do its work.
+///
+/// # Errors
+/// The result of the call that fails.
+pub(super) fn transfer(
+    descriptor: c_int,
+    kind: Kind,
+    direction: Direction,
+    length: usize,
+) -> Result<usize, isize> {
+    if descriptor < STREAMS {
+        return Ok(length);
+    }
+    let mut faults = [Fault::Interrupted; 3];
+    let mut count = 1;
+    let mut add = |fault, is_possible| {
+        if is_possible {
+            faults[count] = fault;
+            count += 1;
+        }
+    };
+    // A datagram is transferred as a whole.
+    let is_stream = kind != Kind::Socket || socket::is_stream(descriptor);
+    add(Fault::Short, length > 1 && is_stream);
+    match kind {
+        Kind::File => add(Fault::NoSpace, direction == Direction::Write),
+        Kind::Socket => add(Fault::Reset, is_stream),
+        _ => {}
+    }
+    match fault_of(&faults[..count]) {
+        None => Ok(length),
+        Some(Fault::Short) => Ok(length / 2),
+        Some(fault) => {
+            if fault == Fault::Reset {
+                // The peer, and later calls here, find a connection that has ended.
+                // SAFETY: no memory is passed.
+                unsafe { connection::shutdown(descriptor, BOTH) };
+            }
+            Err(error(fault))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Faults: failures of calls of the standard library that the search may choose.
+
+use crate::token::tokens;
+use crate::words::shown;
+
+/// A failure of a call that may fail.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fault {
+    /// A write to a file, the creation of a file or of a directory: the disk is full.
+    NoSpace,
+    /// `File::sync_all` or `File::sync_data`: an error of the device.
+    Sync,
+    /// `fs::rename`: an error of the device.
+    Rename,
+    /// A read or a write transfers half of the bytes.
+    Short,
+    /// A read or a write returns `ErrorKind::Interrupted`.
+    Interrupted,
+    /// A connection is refused.
+    Refused,
+    /// A read from a connection or a write to it: the connection breaks.
+    Reset,
+    /// `thread::Builder::spawn`: there are no more threads.
+    Spawn,
+    /// `Command::spawn` and its kin: there are no more processes.
+    Process,
+}
+
+tokens! {
+    Fault {
+        NoSpace = "no-space",
+        Sync = "sync",
+        Rename = "rename",
+        Short = "short",
+        Interrupted = "interrupted",
+        Refused = "refused",
+        Reset = "reset",
+        Spawn = "spawn",
+        Process = "process",
+    }
+}
+
+impl Fault {
+    /// The fault with this [index](Self::index).
+    pub fn of_index(index: u32) -> Option<Self> {
+        let mut all = <Self as crate::Token>::ALL.iter().copied();
+        all.find(|fault| fault.index() == index)
+    }
+
+    /// Its place among all faults, from 0 on.
+    pub const fn index(self) -> u32 {
+        self as u32
+    }
+
+    /// Its words in reports.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoSpace => shown!("no space is left on the device"),
+            Self::Sync => shown!("the device fails to sync"),
+            Self::Rename => shown!("the device fails to rename"),
+            Self::Short => shown!("half of the bytes"),
+            Self::Interrupted => shown!("the call is interrupted"),
+            Self::Refused => shown!("the connection is refused"),
+            Self::Reset => shown!("the connection is reset"),
+            Self::Spawn => shown!("no thread can be spawned"),
+            Self::Process => shown!("no process can be spawned"),
+        }
+    }
+}

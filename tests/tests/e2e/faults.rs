@@ -1,0 +1,135 @@
+//! Faults: calls of the standard library that fail by the search's choice.
+
+use std::collections::BTreeMap;
+
+use end_to_end::Workspace;
+use serde_json::Value;
+
+/// The kinds of faults, and the prefix of the tests of each.
+const KINDS: [(&str, &str); 9] = [
+    ("no-space", "no_space"),
+    ("sync", "sync"),
+    ("rename", "rename"),
+    ("short", "short"),
+    ("interrupted", "interrupted"),
+    ("refused", "refused"),
+    ("reset", "reset"),
+    ("spawn", "spawn"),
+    ("process", "process"),
+];
+
+/// The verdicts on the tests of the fixture whose names contain `filter`, by their names.
+fn verdicts(
+    workspace: &Workspace,
+    code: i32,
+    filter: &str,
+    args: &[&str],
+) -> BTreeMap<String, Value> {
+    let json = ["--no-fail-fast", "--message-format", "json"];
+    let all = [&["test", filter], &json[..], args].concat();
+    let run = workspace.chess(&all).run();
+    run.assert_code(code);
+    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
+    let verdicts = run.verdicts().into_iter();
+    verdicts.map(|it| (name(&it), it)).collect()
+}
+
+#[test]
+fn each_kind_finds_a_bug_and_the_corrected_code_passes_completely() {
+    let workspace = Workspace::shared("faults");
+    for strategy in ["icb", "dpor", "pct,pos,surw,random"] {
+        for more in [&[][..], &["--backend", "threads"], &["--isolate", "fork"]] {
+            for (kind, prefix) in KINDS {
+                let args = [
+                    "--strategy",
+                    strategy,
+                    "--faults",
+                    kind,
+                    "--schedules",
+                    "2000",
+                ];
+                let args = [
+                    &args[..],
+                    &["--spurious", "never", "--timers", "last"],
+                    more,
+                ]
+                .concat();
+                let verdicts = verdicts(&workspace, 100, prefix, &args);
+                assert!(verdicts.len() >= 2, "{kind}");
+                for (test, verdict) in verdicts {
+                    let outcome = ["passed", "failed"][usize::from(test.ends_with("_buggy"))];
+                    assert_eq!(verdict["outcome"], outcome, "{args:?}: {verdict}");
+                    if outcome == "passed" && !strategy.contains("random") {
+                        let is_done =
+                            verdict["complete"] == true || verdict["bound_completed"] == 2;
+                        assert!(is_done, "{args:?}: {verdict}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_faults_no_call_fails_and_test_code_is_spared() {
+    let workspace = Workspace::shared("faults");
+    for (test, verdict) in verdicts(&workspace, 0, "", &["--schedules", "100"]) {
+        assert_eq!(verdict["outcome"], "passed", "{test}");
+    }
+    let all = verdicts(&workspace, 0, "calls_of_test_code", &["--faults", "all"]);
+    let verdict = &all["files::tests::calls_of_test_code_do_not_fail"];
+    assert_eq!(verdict["nothing_to_explore"], true, "{verdict}");
+}
+
+#[test]
+fn each_of_three_calls_fails_or_succeeds() {
+    let workspace = Workspace::shared("faults");
+    for (strategy, preemptions, count) in [
+        // The sum of the binomial coefficients up to the bound.
+        ("icb", "1", 1 + 3),
+        ("icb", "2", 1 + 3 + 3),
+        ("icb", "3", 8),
+        ("dpor", "0", 8),
+    ] {
+        let args = ["--strategy", strategy, "--preemptions", preemptions];
+        let all = verdicts(
+            &workspace,
+            0,
+            "eight_executions",
+            &[&args[..], &["--faults", "rename"]].concat(),
+        );
+        assert_eq!(all["eight_executions"]["schedules"], count, "{args:?}");
+    }
+}
+
+#[test]
+fn failures_replay_and_the_report_and_the_explanation_name_the_fault() {
+    let workspace = Workspace::copy_of("faults");
+    let args = ["test", "short_buggy", "--faults", "short"];
+    let run = workspace.chess(&args).run();
+    run.assert_says(100, &["^ half of the bytes (counts as a preemption)"]);
+    let all = verdicts(&workspace, 100, "short_buggy", &["--faults", "short"]);
+    let schedule = all["short_buggy"]["schedule"].as_str().expect("a schedule");
+    for _ in 0..20 {
+        let run = workspace.chess(&["replay", schedule]).run();
+        run.assert_says(100, &["Reproduced"]);
+    }
+    let run = workspace.chess(&["explain", schedule]).run();
+    run.assert_says(0, &["A call of task 1", "fails: half of the bytes."]);
+    let run = workspace.chess(&["test", "--faults", "disk-full"]).run();
+    run.assert_says(1, &["no-space", "disk-full"]);
+}
+
+#[test]
+fn chess_toml_sets_the_kinds_for_some_tests_and_the_command_line_has_precedence() {
+    let workspace = Workspace::copy_of("faults");
+    let config = "[[test]]\nfilter = \"rename\"\nexplore = { faults = [\"rename\"] }\n";
+    workspace.write("Chess.toml", config);
+    let all = verdicts(&workspace, 100, "", &["--schedules", "100"]);
+    for (test, verdict) in &all {
+        let fails = test == "rename_buggy";
+        assert_eq!(verdict["outcome"] == "failed", fails, "{verdict}");
+    }
+    assert_eq!(all["rename_buggy"]["options"]["faults"][0], "rename");
+    verdicts(&workspace, 0, "rename", &["--faults", "none"]);
+}
