@@ -181,6 +181,9 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "a flag with an optional value")]
     pub html: Option<Option<Utf8PathBuf>>,
+    /// Print a report in Markdown for the authors of the crate that fails
+    #[arg(long, conflicts_with = "html")]
+    pub markdown: bool,
     /// The build.
     #[command(flatten)]
     pub rebuild: RebuildArgs,

@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::events::Outcome;
 use crate::interrupt::Interrupt;
 use crate::protocol::Finished;
-use crate::report::{self, Human, Objects, Pointers};
+use crate::report::{self, Human, Objects, Pointers, Surroundings};
 use crate::shell::Shell;
+use crate::stdout;
 use crate::supervise::{ReplayResult, Stage};
 
 /// The highest number of schedules that are run to find one that passes.
@@ -30,6 +31,14 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     let schedule = &opened.schedule;
     let stage = Stage::new(&opened.session, &opened.build, schedule, interrupt)?;
     let mut replayed = stage.replay(schedule, interrupt)?;
+    let is_gone = matches!(replayed.result(schedule), ReplayResult::Gone);
+    if args.markdown && is_gone {
+        return Err(Error::Usage(format!(
+            "{} now passes under this schedule, so that there is no failure to report.\n\
+             Run `cargo chess test` to explore the other schedules.",
+            schedule.test
+        )));
+    }
     let shell = args.output.shell();
     match replayed.result(schedule) {
         ReplayResult::Reproduced => {}
@@ -79,6 +88,14 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     };
     if let Some(file) = &args.html {
         return write_page(&explanation, file.as_deref(), &opened, shell);
+    }
+    if args.markdown {
+        let around = Surroundings {
+            plan: &opened.session.plan,
+            toolchain: &opened.session.toolchain,
+            schedule,
+        };
+        return stdout::print(&report::markdown(&explanation, &around));
     }
     let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
     let root = &opened.session.plan.workspace_root;

@@ -144,3 +144,72 @@ fn a_schedule_and_the_last_one_cannot_both_be_asked_for() {
     run.assert_code(1);
     assert!(run.stderr.contains("cannot be used with"), "{run:?}");
 }
+
+/// Returns a report in Markdown without the words that change with each version of the compiler.
+fn markdown(workspace: &Workspace, id: &str) -> String {
+    let run = explain(workspace, &[id, "--markdown"]);
+    run.assert_code(0);
+    let root = workspace.root().to_string_lossy().into_owned();
+    assert!(!run.stdout.contains(&root), "{}", run.stdout);
+    let lines = run.stdout.lines().map(|line| {
+        let word = line.split_once("replay chess1:").map(|(before, _)| before);
+        match (word, line.strip_prefix("- rustc ")) {
+            (Some(before), _) => format!("{before}replay chess1:[word]"),
+            (_, Some(_)) => "- rustc [version]".to_owned(),
+            _ => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_report_for_an_issue_has_all_that_its_reader_needs() {
+    let workspace = Workspace::with_library(COUNTER);
+    let id = find(&workspace, "lost");
+    insta::assert_snapshot!(markdown(&workspace, &id));
+    let both = explain(&workspace, &["--markdown", "--html"]);
+    both.assert_code(1);
+}
+
+#[test]
+fn a_report_names_the_dependency_that_fails_and_no_directory() {
+    let workspace = Workspace::copy_of("calls");
+    workspace.write(
+        "Chess.toml",
+        "# All of it.\n[policy]\ndependencies = \"preempt\"\n",
+    );
+    workspace.write("shelf/src/lib.rs", LOSES);
+    workspace.write(
+        "src/lib.rs",
+        &COUNTER.replace(
+            "count.store(count.load(SeqCst) + 1, SeqCst)",
+            "shelf::count(&count)",
+        ),
+    );
+    let id = find(&workspace, "lost");
+    insta::assert_snapshot!(markdown(&workspace, &id));
+}
+
+/// A library with a function that loses an update.
+const LOSES: &str = r"
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+pub fn count(it: &AtomicU32) {
+    it.store(it.load(SeqCst) + 1, SeqCst);
+}
+";
+
+#[test]
+fn without_a_failure_there_is_no_report() {
+    let workspace = Workspace::with_library(COUNTER);
+    let id = find(&workspace, "lost");
+    // The same operations, without the assertion.
+    workspace.write(
+        "src/lib.rs",
+        &COUNTER.replace("assert_eq!(count.load(SeqCst), 2);", "count.load(SeqCst);"),
+    );
+    let run = explain(&workspace, &[&id, "--markdown"]);
+    run.assert_code(1);
+    assert_eq!(run.stdout, "");
+    insta::assert_snapshot!(run.message());
+}

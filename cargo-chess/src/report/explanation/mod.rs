@@ -19,32 +19,56 @@ use crate::text::{BOLD, NOTE, status, styled};
 pub(super) use self::cause::{explaining_calls, reasons};
 pub(super) use self::side_by_side::first_difference;
 
-/// The whole explanation.
-pub(super) fn explanation(root: &Utf8Path, output: &Explanation, style: Style) -> String {
+/// The parts of an explanation. A part that the execution does not have is empty.
+pub(super) struct Parts {
+    /// The failure: message, source line, waiting tasks.
+    pub(super) failure: String,
+    /// Its cause, in sentences with source lines.
+    pub(super) cause: String,
+    /// The table of the execution.
+    pub(super) table: String,
+    /// The nearest schedule that passes.
+    pub(super) passing: String,
+}
+
+/// Renders the parts of the explanation `output`.
+pub(super) fn parts(root: &Utf8Path, output: &Explanation, style: Style) -> Parts {
     let Explanation { test, detail, .. } = output;
     let finished = &detail.finished;
     let names = Names::new(&finished.tasks);
     let failed = test.outcome != Outcome::Passed;
-    let mut text = String::new();
-    if failed {
-        text += &heading(root, test, finished, style.width);
-        let cause = cause::cause(root, test, finished, &names, style.width);
-        let _ = writeln!(text, "  {}\n{cause}", styled(BOLD, "Why:"));
-    }
+    let of_failure = |text: &dyn Fn() -> String| if failed { text() } else { String::new() };
+    let mut table = String::new();
     if !finished.events.is_empty() {
-        let table = Table {
+        let options = Table {
             width: style.width,
             whole: style.whole,
             kept: cause::explaining(finished),
             locks: true,
         };
-        text += &table_of(test, finished, &table);
+        table = table_of(test, finished, &options);
+    }
+    Parts {
+        failure: of_failure(&|| heading(root, test, finished, style.width)),
+        cause: of_failure(&|| cause::cause(root, test, finished, &names, style.width)),
+        table,
+        passing: of_failure(&|| side_by_side::side_by_side(output, &names, style.width)),
+    }
+}
+
+/// The whole explanation.
+pub(super) fn explanation(root: &Utf8Path, output: &Explanation, style: Style) -> String {
+    let parts = parts(root, output, style);
+    let mut text = parts.failure;
+    if !parts.cause.is_empty() {
+        let _ = writeln!(text, "  {}\n{}", styled(BOLD, "Why:"), parts.cause);
+    }
+    if !parts.table.is_empty() {
+        text += &parts.table;
         text.push('\n');
     }
-    text += &printed(detail);
-    if failed {
-        text += &side_by_side::side_by_side(output, &names, style.width);
-    }
+    text += &printed(&output.detail);
+    text += &parts.passing;
     if output.sources_changed {
         text.push('\n');
         text += &status(
