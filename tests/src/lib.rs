@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod browser;
+pub mod catalogue;
 mod document;
 pub mod enumerator;
 mod expected;

@@ -8,6 +8,7 @@ mod borrows;
 mod budget;
 mod bugs;
 mod callers;
+mod catalogue;
 mod commands;
 mod completions;
 mod debugger;

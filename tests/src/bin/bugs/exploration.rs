@@ -1,9 +1,8 @@
 //! The verdicts of the real tool on the tests of one entry.
 
+use end_to_end::catalogue::{Bug, Found};
 use end_to_end::{Chess, Workspace};
 use serde_json::Value;
-
-use crate::expected::{Bug, Found};
 
 /// The bound that a passing test must complete.
 const BOUND: u64 = 2;

@@ -3,17 +3,18 @@
 
 #![forbid(unsafe_code)]
 
-mod expected;
 mod exploration;
+mod newest;
 mod table;
 
+use std::fs;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
 use end_to_end::Workspace;
+use end_to_end::catalogue::{self, Bugs, Found};
 
-use self::expected::Expected;
 use self::exploration::Exploration;
 
 /// Explores the bugs in fixtures/bugs, their fixed versions and the clean
@@ -29,6 +30,13 @@ struct Args {
     /// The highest number of schedules for each test that must pass.
     #[arg(long, value_name = "N", default_value = "100000")]
     schedules: u64,
+    /// Explore the newest release of each crate with a defect instead, and print whether the defect
+    /// is still there.
+    #[arg(long)]
+    newest: bool,
+    /// Write the page of the book that lists the defects, and do nothing else.
+    #[arg(long, conflicts_with = "newest")]
+    catalogue: bool,
     /// Only entries whose name contains one of these.
     #[arg(value_name = "ENTRY")]
     entries: Vec<String>,
@@ -42,11 +50,20 @@ impl Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if args.catalogue {
+        fs::write(catalogue::page_path(), catalogue::page()).expect("the page can be written");
+        return ExitCode::SUCCESS;
+    }
     let started = Instant::now();
+    let Bugs { bug, found, clean } = Bugs::read();
+    if args.newest {
+        let found: Vec<&Found> = found.iter().filter(|it| args.selects(&it.entry)).collect();
+        newest::print(&found);
+        return ExitCode::SUCCESS;
+    }
     let workspace = Workspace::shared("bugs");
     let explore = |entry: &str| Exploration::of(&workspace, entry, None);
     let finish = |entry: &str| Exploration::of(&workspace, entry, Some(args.schedules));
-    let Expected { bug, found, clean } = Expected::of(&workspace);
     let mut differences = Vec::new();
 
     println!("{}", table::HEADER);

@@ -1,9 +1,9 @@
 //! The rows of the table: for each entry the result, the expected result, and that of the fixed
 //! version.
 
+use end_to_end::catalogue::{Bug, Found};
 use serde_json::Value;
 
-use crate::expected::{Bug, Found};
 use crate::exploration::Exploration;
 
 /// The header with an explanation of the columns. Seconds are those of exploration alone.

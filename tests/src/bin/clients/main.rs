@@ -4,22 +4,24 @@
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::process::ExitCode;
 
 use clap::Parser;
-use end_to_end::{Workspace, source_of};
-use serde::Deserialize;
+use end_to_end::Workspace;
+use end_to_end::catalogue::{Explained, Explored, Failure, Passed};
 use serde_json::Value;
 
 /// Explores the tests in fixtures/clients, each of which is a constructor of a published crate with a
 /// few operations, and prints the results with the explanations of the failures.
 ///
 /// The exit code is 1 if a failure is not in fixtures/clients/explained.toml, or if a test passes
-/// that is.
+/// that is, or if its coverage is not the one in fixtures/clients/passed.toml.
 #[derive(Parser)]
 #[command(name = "cargo clients", bin_name = "cargo clients")]
 struct Args {
+    /// Write the coverage of the tests that pass into fixtures/clients/passed.toml.
+    #[arg(long, conflicts_with = "tests")]
+    record: bool,
     /// Only tests whose name contains one of these.
     #[arg(value_name = "TEST")]
     tests: Vec<String>,
@@ -27,58 +29,6 @@ struct Args {
 
 const HEADER: &str =
     "test                                verdict  kind   schedules  seconds  judgement";
-
-/// The list of failures.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Explained {
-    failure: Vec<Failure>,
-}
-
-/// A failure of some tests, and its explanation.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Failure {
-    tests: Vec<String>,
-    kind: String,
-    of: Judgement,
-    why: String,
-}
-
-/// The judgement on a failure, by the source and the documentation of the crate.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Judgement {
-    /// A defect of the crate.
-    Crate,
-    /// The documentation says so.
-    Documented,
-    /// There is none yet.
-    Open,
-}
-
-impl Judgement {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Crate => "a defect",
-            Self::Documented => "documented",
-            Self::Open => "not judged yet",
-        }
-    }
-}
-
-impl Explained {
-    fn read() -> Self {
-        let path = source_of("clients").join("explained.toml");
-        let text = fs::read_to_string(&path).expect("the fixture explains its failures");
-        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-
-    fn of(&self, test: &str) -> Option<&Failure> {
-        let mut failures = self.failure.iter();
-        failures.find(|failure| failure.tests.iter().any(|it| it == test))
-    }
-}
 
 /// The verdicts, by the names of their binaries and tests.
 fn verdicts(args: &Args) -> BTreeMap<String, Value> {
@@ -115,6 +65,31 @@ fn problem(test: &str, verdict: &Value, failure: Option<&Failure>) -> Option<Str
     }
 }
 
+/// The tests that passed, with their coverage.
+fn passed(verdicts: &BTreeMap<String, Value>) -> Passed {
+    let passed = verdicts.iter().filter(|(_, it)| it["outcome"] == "passed");
+    let passed = passed.map(|(test, verdict)| {
+        let coverage = verdict["coverage"].as_str().unwrap_or_default();
+        let explored = Explored {
+            coverage: coverage.to_owned(),
+            schedules: verdict["schedules"].as_u64().unwrap_or_default(),
+        };
+        (test.clone(), explored)
+    });
+    Passed(passed.collect())
+}
+
+/// The tests whose coverage is not the recorded one.
+fn changes(passed: &Passed, recorded: &Passed) -> Vec<String> {
+    let changed = passed.0.iter().filter_map(|(test, explored)| {
+        let coverage = &explored.coverage;
+        let before = recorded.0.get(test).map_or("none", |it| &it.coverage);
+        let differs = before != coverage;
+        differs.then(|| format!("{test}: coverage {coverage:?} instead of {before:?}"))
+    });
+    changed.collect()
+}
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let explained = Explained::read();
@@ -135,6 +110,12 @@ fn main() -> ExitCode {
             failure.map_or("", |failure| failure.of.words()),
         );
         problems.extend(problem(test, verdict, failure));
+    }
+    let passed = passed(&verdicts);
+    if args.record {
+        passed.write();
+    } else {
+        problems.extend(changes(&passed, &Passed::read()));
     }
     println!("\nFailures that are explained:");
     for failure in &explained.failure {

@@ -1,0 +1,83 @@
+//! The bugs in fixtures/bugs, with the expected results of `cargo bugs`: `expected.toml`.
+
+use std::fs;
+
+use crate::source_of;
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bugs {
+    /// Bugs of published crates, each with the version that fixed it.
+    pub bug: Vec<Bug>,
+    /// Defects of current releases. Those of one entry follow one another.
+    pub found: Vec<Found>,
+    /// Crates without known bugs.
+    pub clean: Vec<Clean>,
+}
+
+/// A version of a crate with a bug, tested together with the version that fixed it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bug {
+    /// The directory of the entry.
+    pub entry: String,
+    /// The version without the bug.
+    pub fixed: String,
+    /// The kind of the failure.
+    pub kind: String,
+    /// The highest number of preemptions that the failing schedule may have.
+    pub preemptions: u64,
+}
+
+/// A test that shows a defect of a current release, which has no fixed version.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// The directory of the entry.
+    pub entry: String,
+    /// The test.
+    pub test: String,
+    /// The kind of the failure.
+    pub kind: String,
+    /// The highest number of preemptions that the failing schedule may have.
+    pub preemptions: u64,
+    /// The lines of the defect, in the sources of the crate: `src/lib.rs:12`.
+    pub at: Vec<String>,
+    /// The result of a second reading, which tried to refute the defect.
+    pub reading: String,
+    /// The address of a public report, if there is one.
+    pub report: Option<String>,
+}
+
+impl Found {
+    /// Returns the crate and its version, which the name of the entry has.
+    ///
+    /// # Panics
+    /// If the name has another form.
+    pub fn package(&self) -> (&str, &str) {
+        let (_, name) = self.entry.split_once('/').expect("it is below found/");
+        name.rsplit_once('-').expect("a name and a version")
+    }
+}
+
+/// A crate version with no known bug.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clean {
+    /// The directory of the entry.
+    pub entry: String,
+}
+
+impl Bugs {
+    /// Reads the file of the fixture.
+    ///
+    /// # Panics
+    /// If the file is missing or has another form.
+    pub fn read() -> Self {
+        let path = source_of("bugs").join("expected.toml");
+        let text = fs::read_to_string(&path).expect("the fixture says what is expected");
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}

@@ -1,0 +1,21 @@
+//! The catalogue: the defects that the tool found in published crates, and the structures of these
+//! crates that passed. It is a page of the book, which is made from the fixtures.
+
+mod bugs;
+mod clients;
+mod page;
+
+use std::path::PathBuf;
+
+pub use bugs::{Bug, Bugs, Found};
+pub use clients::{Explained, Explored, Failure, Judgement, Passed};
+pub use page::page;
+
+/// Returns the path of the page.
+pub fn page_path() -> PathBuf {
+    concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../cargo-chess/book/src/catalogue.md"
+    )
+    .into()
+}

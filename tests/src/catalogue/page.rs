@@ -1,0 +1,143 @@
+//! The page of the book.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+use super::bugs::{Bugs, Found};
+use super::clients::{Explained, Judgement, Passed, structures};
+use crate::source_of;
+
+const HEAD: &str = "\
+# In the wild
+
+<!-- This page is made from fixtures/bugs and fixtures/clients: `cargo bugs --catalogue` writes it. -->
+
+This page lists the defects that cargo chess found in current releases of published crates, with no
+change of a crate, and the structures that passed. `cargo bugs` finds each defect anew, and
+`cargo clients` explores the structures again. The [report in Markdown](reports.md#a-report-for-an-issue)
+of such a failure can be sent to the authors of a crate.
+";
+
+const DEFECTS: &str = "
+## Defects
+
+Each test is about ten lines long, and needs no change of the crate. The lines are those of the crate. A kind
+with a link has a public report. `fixtures/bugs/found` has the tests. Each defect was read a second time by the
+source and the documentation of its crate, with the aim to refute it; the last column has the result.
+";
+
+const STRUCTURES: &str = "
+## Structures that passed
+
+Each row is a constructor with some operations, which several threads call. The results of each execution have
+to be those of some order of the calls, one after the other: [linearizability](requests.md#linearizability). The
+search is short, with 2M units of work for each structure. The last two columns are the bound up to which every
+schedule was run, and the number of all schedules, samples beyond the bound included. The calls and their arguments
+are choices of the search, too: the bounds are low because there are many of them. A delay skips the next task.
+";
+
+const FAILED: &str = "
+## Structures that failed
+
+Each failure was judged by the source and the documentation of its crate.
+";
+
+/// Returns the page.
+///
+/// # Panics
+/// If the fixtures have another form.
+pub fn page() -> String {
+    let Bugs { found, .. } = Bugs::read();
+    let explained = Explained::read();
+    let passed = Passed::read();
+    let mut page = HEAD.to_owned();
+    page += &defects(&found);
+    page += &structures_that_passed(&passed);
+    page += &structures_that_failed(&explained);
+    page
+}
+
+/// A table of the defects, and the note on each crate.
+fn defects(found: &[Found]) -> String {
+    let crates: BTreeSet<_> = found.iter().map(Found::package).collect();
+    let mut text = DEFECTS.to_owned();
+    let _ = write!(
+        text,
+        "\n{} tests show defects of {} crates.\n\n| crate | kind | test | at | second reading |\n|---|---|---|---|---|\n",
+        found.len(),
+        crates.len()
+    );
+    for defect in found {
+        let (name, version) = defect.package();
+        let kind = match &defect.report {
+            Some(report) => format!("[{}]({report})", defect.kind),
+            None => defect.kind.clone(),
+        };
+        let lines: Vec<_> = defect.at.iter().map(|it| format!("`{it}`")).collect();
+        let (name_of_test, lines) = (&defect.test, lines.join(", "));
+        let _ = writeln!(
+            text,
+            "| {name} {version} | {kind} | `{name_of_test}` | {lines} | {} |",
+            defect.reading
+        );
+    }
+    for tests in found.chunk_by(|one, next| one.entry == next.entry) {
+        let note = source_of("bugs").join(&tests[0].entry).join("NOTE.md");
+        let note = fs::read_to_string(&note);
+        let note = note.unwrap_or_else(|error| panic!("{}: {error}", tests[0].entry));
+        // The heading is one of this page.
+        let _ = write!(text, "\n##{note}");
+    }
+    text
+}
+
+fn structures_that_passed(passed: &Passed) -> String {
+    let structures = structures();
+    let mut text = STRUCTURES.to_owned();
+    text += "\n| crate | structure | operations | every schedule | schedules |\n|---|---|---|---|---|\n";
+    let rows = passed.0.iter().map(|(test, explored)| {
+        let structure = structures.get(test);
+        let structure = structure.unwrap_or_else(|| panic!("there is no test {test}"));
+        let (package, constructor) = (&structure.package, &structure.constructor);
+        let operations = structure.operations.join(", ");
+        let (coverage, schedules) = (explored.words(), explored.schedules);
+        format!("| {package} | `{constructor}` | {operations} | {coverage} | {schedules} |\n")
+    });
+    text + &rows
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect::<String>()
+}
+
+fn structures_that_failed(explained: &Explained) -> String {
+    let structures = structures();
+    let mut text = FAILED.to_owned();
+    for (judgement, heading) in [
+        (Judgement::Crate, "Defects"),
+        (Judgement::Documented, "Documented relaxations"),
+        (Judgement::Open, "Not judged yet"),
+    ] {
+        let mut failures = explained
+            .failure
+            .iter()
+            .filter(|it| it.of == judgement)
+            .peekable();
+        if failures.peek().is_none() {
+            continue;
+        }
+        let _ = write!(text, "\n### {heading}\n\n");
+        for failure in failures {
+            let names = failure.tests.iter().map(|test| {
+                let structure = structures.get(test);
+                let structure = structure.unwrap_or_else(|| panic!("there is no test {test}"));
+                format!("`{}`", structure.constructor)
+            });
+            let names: BTreeSet<_> = names.collect();
+            let names = names.into_iter().collect::<Vec<_>>().join(", ");
+            let why = failure.why.replace("see ../bugs/", "see fixtures/bugs/");
+            let _ = writeln!(text, "- {names} ({}): {why}", failure.kind);
+        }
+    }
+    text
+}

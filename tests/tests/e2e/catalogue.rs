@@ -1,0 +1,54 @@
+//! The catalogue: the page of the book is that of the fixtures.
+
+use std::fs;
+
+use end_to_end::catalogue::{Bugs, Explained, Passed, page, page_path};
+use end_to_end::source_of;
+
+#[test]
+fn the_page_of_the_book_is_made_from_the_fixtures() {
+    let written = fs::read_to_string(page_path()).unwrap_or_default();
+    assert!(
+        written == page(),
+        "the page is stale: run `cargo bugs --catalogue`"
+    );
+}
+
+#[test]
+fn every_found_entry_is_in_the_index_and_names_lines() {
+    let Bugs { found, .. } = Bugs::read();
+    let entries = fs::read_dir(source_of("bugs/found")).expect("a directory");
+    for entry in entries.flatten().filter(|it| it.path().is_dir()) {
+        let name = format!("found/{}", entry.file_name().to_string_lossy());
+        assert!(found.iter().any(|it| it.entry == name), "{name}");
+    }
+    for defect in found {
+        let source = source_of("bugs").join(&defect.entry).join("tests/bug.rs");
+        let source = fs::read_to_string(source).expect("a test");
+        // A macro may define it.
+        assert!(source.contains(&defect.test), "{}", defect.test);
+        assert!(!defect.at.is_empty(), "{}", defect.test);
+        assert!(
+            defect.at.iter().all(|it| it.contains(".rs:")),
+            "{}",
+            defect.test
+        );
+        let note = source_of("bugs").join(&defect.entry).join("NOTE.md");
+        let note = fs::read_to_string(note).expect("a note");
+        assert!(note.starts_with("# "), "{}", defect.entry);
+        if let Some(report) = defect.report {
+            assert!(report.starts_with("https://github.com/"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn each_structure_either_passes_or_has_an_explanation() {
+    let (explained, passed) = (Explained::read(), Passed::read());
+    for failure in &explained.failure {
+        for test in &failure.tests {
+            assert!(!passed.0.contains_key(test), "{test}");
+        }
+    }
+    assert!(passed.0.len() > 30, "{}", passed.0.len());
+}
