@@ -15,6 +15,8 @@ pub struct Bugs {
     pub found: Vec<Found>,
     /// Crates without known bugs.
     pub clean: Vec<Clean>,
+    /// Suspicions that did not survive a second reading.
+    pub refuted: Vec<Refuted>,
 }
 
 /// A version of a crate with a bug, tested together with the version that fixed it.
@@ -60,6 +62,18 @@ impl Found {
         let (_, name) = self.entry.split_once('/').expect("it is below found/");
         name.rsplit_once('-').expect("a name and a version")
     }
+}
+
+/// A suspicion that was refuted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refuted {
+    /// The crate and its version.
+    pub package: String,
+    /// The suspicion.
+    pub claim: String,
+    /// The reason for which it is none.
+    pub why: String,
 }
 
 /// A crate version with no known bug.

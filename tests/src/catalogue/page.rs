@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
-use super::bugs::{Bugs, Found};
+use super::bugs::{Bugs, Found, Refuted};
 use super::clients::{Explained, Judgement, Passed, structures};
 use crate::source_of;
 
@@ -25,6 +25,15 @@ const DEFECTS: &str = "
 Each test is about ten lines long, and needs no change of the crate. The lines are those of the crate. A kind
 with a link has a public report. `fixtures/bugs/found` has the tests. Each defect was read a second time by the
 source and the documentation of its crate, with the aim to refute it; the last column has the result.
+";
+
+const REFUTED: &str = "
+## Refuted
+
+These suspicions did not survive the second reading.
+
+| crate | suspicion | refutation |
+|---|---|---|
 ";
 
 const STRUCTURES: &str = "
@@ -48,11 +57,12 @@ Each failure was judged by the source and the documentation of its crate.
 /// # Panics
 /// If the fixtures have another form.
 pub fn page() -> String {
-    let Bugs { found, .. } = Bugs::read();
+    let Bugs { found, refuted, .. } = Bugs::read();
     let explained = Explained::read();
     let passed = Passed::read();
     let mut page = HEAD.to_owned();
     page += &defects(&found);
+    page += &suspicions(&refuted);
     page += &structures_that_passed(&passed);
     page += &structures_that_failed(&explained);
     page
@@ -90,6 +100,18 @@ fn defects(found: &[Found]) -> String {
         let _ = write!(text, "\n##{note}");
     }
     text
+}
+
+fn suspicions(refuted: &[Refuted]) -> String {
+    let rows = refuted.iter().map(|it| {
+        let Refuted {
+            package,
+            claim,
+            why,
+        } = it;
+        format!("| {package} | {claim} | {why} |\n")
+    });
+    REFUTED.to_owned() + &rows.collect::<String>()
 }
 
 fn structures_that_passed(passed: &Passed) -> String {

@@ -55,7 +55,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let started = Instant::now();
-    let Bugs { bug, found, clean } = Bugs::read();
+    let Bugs {
+        bug, found, clean, ..
+    } = Bugs::read();
     if args.newest {
         let found: Vec<&Found> = found.iter().filter(|it| args.selects(&it.entry)).collect();
         newest::print(&found);
