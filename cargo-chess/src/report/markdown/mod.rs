@@ -50,6 +50,7 @@ pub(crate) fn markdown(explanation: &Explanation, around: &Surroundings<'_>) -> 
     if let Some((file, source)) = &source {
         let _ = write!(text, "\n## The test\n\nIn `{}`:\n\n", source_path(file));
         text += &block("rust", source);
+        text += &modules(file, source, plan);
     }
     text += "\n## The failure\n\n";
     text += &block("text", &plain(&parts.failure));
@@ -185,6 +186,24 @@ fn source(finished: &Finished, schedule: &Schedule, plan: &Plan) -> Option<(Stri
         tried.push(file);
     }
     None
+}
+
+/// The modules that `source`, a part of `file`, declares and uses.
+fn modules(file: &str, source: &str, plan: &Plan) -> String {
+    let file = plan.workspace_root.join(file);
+    let mut text = String::new();
+    for candidates in test_source::module_files(source) {
+        let paths = candidates.iter().map(|it| file.with_file_name(it));
+        let found = paths.zip(&candidates).find_map(|(path, name)| {
+            let content = std::fs::read_to_string(path).ok()?;
+            Some((name, content))
+        });
+        if let Some((name, content)) = found {
+            let _ = write!(text, "\nIn `{name}`, from there:\n\n");
+            text += &block("rust", &content);
+        }
+    }
+    text
 }
 
 /// The files and the commands with which the failure is seen again.

@@ -65,6 +65,25 @@ pub(super) fn test_source(file: &str, test: &str) -> Option<String> {
     Some(shown)
 }
 
+/// The files of the modules that `source` declares, relative to the directory of its own file: for
+/// each module the files that may have it, the first one that exists.
+pub(super) fn module_files(source: &str) -> Vec<Vec<String>> {
+    let mut path: Option<&str> = None;
+    let mut files = Vec::new();
+    for line in source.lines() {
+        let attribute = line.strip_prefix("#[path = \"");
+        let declared = line.trim_start_matches("pub ").strip_prefix("mod ");
+        if let Some(name) = declared.and_then(|it| it.strip_suffix(';')) {
+            files.push(match path {
+                Some(path) => vec![path.to_owned()],
+                None => vec![format!("{name}.rs"), format!("{name}/mod.rs")],
+            });
+        }
+        path = attribute.and_then(|it| it.strip_suffix("\"]"));
+    }
+    files
+}
+
 /// The lines of the module that line `at` is in, whose items have `depth` columns of indentation.
 fn module_around(lines: &[&str], at: usize, depth: usize) -> Range<usize> {
     let is_outside = |line: &&str| !line.trim().is_empty() && indentation(line) < depth;
@@ -232,6 +251,14 @@ mod inner {
     #[test]
     fn a_test_is_shown_with_what_it_uses() {
         insta::assert_snapshot!(test_source(FILE, "is_woken").expect("it is there"));
+    }
+
+    #[test]
+    fn declared_modules_have_files() {
+        let source = "#[path = \"../polling.rs\"]\nmod polling;\n\nmod common;\n\nmod here {}\n";
+        let common = ["common.rs", "common/mod.rs"].map(str::to_owned);
+        let polling = "../polling.rs".to_owned();
+        assert_eq!(module_files(source), [vec![polling], common.to_vec()]);
     }
 
     #[test]
