@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The number of choices of a thread after which outcomes take turns.
 const IN_ORDER: u32 = 1_000;
@@ -56,4 +57,21 @@ pub(crate) fn note(history: usize, ends: bool, site: &'static Location<'static>)
     static TIME: AtomicU64 = AtomicU64::new(0);
     let _ = (history, ends, site);
     TIME.fetch_add(1, Ordering::SeqCst)
+}
+
+/// Waits until no other thread can run and no timer is pending, for the check at `site`. Returns whether
+/// it waited.
+pub(crate) fn until_idle(site: &'static Location<'static>) -> bool {
+    let _ = site;
+    false
+}
+
+/// Changes data of a check that its threads share. This is no operation of the test: `change` must not
+/// allocate or release memory.
+pub(crate) fn unseen<D, R>(data: &Mutex<D>, change: impl FnOnce(&mut D) -> R) -> R {
+    let mut data = data.lock().unwrap_or_else(PoisonError::into_inner);
+    let result = change(&mut data);
+    // Before the end of the function, after which operations are those of the test again.
+    drop(data);
+    result
 }

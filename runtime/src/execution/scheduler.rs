@@ -66,9 +66,13 @@ impl Execution {
         if self.awaits_outside() {
             self.wait_outside(yielded);
         }
+        let mut ends_idle_wait = false;
         if self.enabled.is_empty() {
             let is_over = self.body_done || self.unmet_assumption.is_some();
-            if is_over || !self.stops_awaiting() && !self.lets_compute() {
+            ends_idle_wait = !is_over && self.ends_idle_wait();
+            if is_over
+                || !ends_idle_wait && !self.stops_awaiting() && !self.lets_compute()
+            {
                 let ending = if self.body_done {
                     Ending::Finished
                 } else {
@@ -90,6 +94,9 @@ impl Execution {
             self.choose_of_many(yielded)
         };
         let step = self.begin_step(next, decided);
+        if ends_idle_wait {
+            self.trace_idle(next);
+        }
         if self.late.contains(next) {
             let is_early = self.preemptions > preemptions;
             self.fire_timers(next, is_early);

@@ -32,6 +32,8 @@ pub(crate) enum Wait {
     Nothing,
     /// Nothing, because an assumption of the test does not hold.
     Assumption,
+    /// Until no other task can run: see [`super::idle`].
+    Idle,
     /// A futex wake at this address, with a bit in common.
     Futex(usize, u32),
     /// Until one of several descriptors is ready: the address of the polled ones and their number.

@@ -103,6 +103,8 @@ pub(crate) struct Trace {
     /// A task tried to read a lock. The result may have revealed that other tasks wait for the
     /// readers to leave.
     pub(crate) tries_to_read: bool,
+    /// The steps that ended waits until no other task could run.
+    idle_ends: EngineVec<u32>,
     pub(crate) steps: EngineVec<TraceStep>,
     pub(crate) touches: EngineVec<Touch>,
 }
@@ -117,6 +119,7 @@ impl Trace {
             has_yields: false,
             unseen: Unseen::NONE,
             tries_to_read: false,
+            idle_ends: engine_vec(),
             steps: engine_vec(),
             touches: engine_vec(),
         }
@@ -130,6 +133,7 @@ impl Trace {
         self.has_yields = false;
         self.unseen = Unseen::NONE;
         self.tries_to_read = false;
+        self.idle_ends.clear();
         self.steps.clear();
         self.touches.clear();
     }
@@ -213,6 +217,31 @@ impl Trace {
         }
     }
 
+    /// Records that the running step ends a wait of its task until no other task can run: all earlier
+    /// steps come before it, and none of them can be reversed with it.
+    pub(crate) fn ends_idle_wait(&mut self) {
+        self.timed();
+        self.comes_last();
+        if self.keeps {
+            self.idle_ends.push(self.step());
+        }
+    }
+
+    /// Whether `object` was touched in a way that does not commute with `effect` since `task`, which
+    /// has not run since then, was blocked at the end of a wait until no other task could run.
+    fn hides(&self, task: TaskId, object: ObjectId, effect: Effect) -> bool {
+        if self.idle_ends.is_empty() {
+            return false;
+        }
+        let last = self.steps.iter().rposition(|step| step.task == task);
+        let mut ends = self.idle_ends.iter().map(|&end| end as usize);
+        let Some(end) = ends.find(|&end| last.is_none_or(|last| last < end)) else {
+            return false;
+        };
+        let mut since = self.touches[self.steps[end].accesses as usize..].iter();
+        since.any(|touch| touch.object == object && !touch.could.commutes(effect))
+    }
+
     /// Records that the running step ends with a yield.
     #[inline]
     pub(crate) fn yields(&mut self) {
@@ -225,6 +254,9 @@ impl Trace {
     /// Records that the execution ends while `task` is still blocked in an operation on `object`.
     /// This is a step of its own, so that the step that keeps it blocked races with it.
     pub(crate) fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
+        // A task that was blocked when a wait until no other task could run ended was kept so by an
+        // earlier step. A later access to the object would hide the race with that step.
+        self.is_irregular |= self.hides(task, object, effect);
         self.begin(task, TraceStep::NEVER, TraceStep::NONE, false);
         self.access(object, effect, effect);
     }

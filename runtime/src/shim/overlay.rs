@@ -74,6 +74,25 @@ pub fn note_in_history(history: usize, ends: bool, site: Site) -> Option<u64> {
     execution::note_in_history(history, ends, site)
 }
 
+/// Waits until no other task can run and no timer is pending, for the line `site` of the test. Returns
+/// whether it waited, which is false outside an execution.
+#[inline]
+#[must_use]
+pub fn until_idle(site: Site) -> bool {
+    execution::until_idle(site)
+}
+
+/// While the result lives, the operations of the caller are no operations of a task. They must not
+/// wait, allocate or release memory.
+#[inline]
+#[must_use]
+pub fn unseen() -> Unseen {
+    Unseen(execution::active().then(execution::Detached::step))
+}
+
+/// See [`unseen`].
+pub struct Unseen(#[expect(dead_code, reason = "its destructor")] Option<execution::Detached>);
+
 /// Leaves the execution without a verdict, because an assumption does not hold. Returns outside an
 /// execution only.
 #[inline]

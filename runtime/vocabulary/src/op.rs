@@ -253,6 +253,8 @@ operations! {
     Call = "call", Read;
     /// The end of such an operation.
     Return = "return", Update;
+    /// A wait until no other task can run.
+    Idle = "wait until idle", Read;
     /// The end of a wait in `parking_lot`.
     Parked = "parked", Write;
     /// The end of another task's wait in `parking_lot`.

@@ -1,31 +1,40 @@
 //! Histories: the calls of a scenario with their results, and their order in time.
 
 use std::panic::Location;
-use std::sync::Arc;
-use std::thread;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 
+use super::call::Call;
 use super::scenario::Scenario;
-use super::Call;
+use super::specification::Checked;
+use super::waiting;
 use crate::plain;
 
-/// A call that has returned.
+/// The end of a call that has not returned.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// A call that was made.
 #[derive(Clone, Debug)]
-pub(super) struct Done {
+pub(super) struct Made {
     /// The index in the list of all calls.
     pub(super) call: usize,
     /// The thread; `None` for calls before the threads began, or after they had ended.
     pub(super) thread: Option<usize>,
-    /// The times of its start and its end.
+    /// The times of its start and its end; [`NEVER`] if it has not returned.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The result in words.
-    pub(super) result: String,
+    /// The result in words; `None` if it has not returned.
+    pub(super) result: Option<String>,
 }
 
-impl Done {
+impl Made {
     /// Whether it had returned when `other` began.
     pub(super) fn precedes(&self, other: &Self) -> bool {
         self.end < other.start
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        !self.precedes(other) && !other.precedes(self)
     }
 }
 
@@ -33,88 +42,221 @@ impl Done {
 struct Run<T> {
     object: T,
     calls: Arc<Vec<Call<T>>>,
+    /// The calls so far. It has room for all calls.
+    log: Mutex<Vec<Made>>,
+    /// The number of calls.
+    count: usize,
     history: usize,
     site: &'static Location<'static>,
 }
 
 impl<T> Run<T> {
     /// Makes these calls one after another.
-    fn program(&self, thread: Option<usize>, program: &[usize]) -> Vec<Done> {
-        let make = |&call: &usize| {
+    fn program(&self, thread: Option<usize>, program: &[usize]) {
+        for &call in program {
             let start = plain::note(self.history, false, self.site);
-            let result = (self.calls[call].run)(&self.object);
-            Done {
+            let made = Made {
                 call,
                 thread,
                 start,
-                end: plain::note(self.history, true, self.site),
-                result,
-            }
+                end: NEVER,
+                result: None,
+            };
+            plain::unseen(&self.log, |log| log.push(made));
+            let result = (self.calls[call].run)(&self.object);
+            let end = plain::note(self.history, true, self.site);
+            plain::unseen(&self.log, |log| {
+                // It is not if the history was taken because no thread could run.
+                if let Some(own) = log.iter_mut().find(|made| made.start == start) {
+                    own.end = end;
+                    own.result = Some(result);
+                }
+            });
+        }
+    }
+
+    /// The number of starts and ends of calls so far, and whether all of `count` calls have returned.
+    fn progress(&self, count: usize) -> (usize, bool) {
+        plain::unseen(&self.log, |log| {
+            let ended = log.iter().filter(|made| made.end != NEVER).count();
+            (log.len() + ended, ended == count)
+        })
+    }
+
+    /// The number of calls of this thread that have returned.
+    fn returned(&self, thread: Option<usize>) -> usize {
+        plain::unseen(&self.log, |log| {
+            let own = log.iter().filter(|made| made.thread == thread);
+            own.filter(|made| made.end != NEVER).count()
+        })
+    }
+}
+
+/// The program of a thread, which runs.
+struct Program<T> {
+    thread: Option<usize>,
+    /// The number of calls of the thread that have returned at its end.
+    count: usize,
+    handle: JoinHandle<Arc<Run<T>>>,
+}
+
+/// The run of a scenario.
+pub(super) struct Attempt<T> {
+    run: Arc<Run<T>>,
+    /// Its address identifies the history.
+    _place: Box<u8>,
+}
+
+// Loops, not closures: the operations on threads are those of the caller's line.
+impl<T: Send + Sync + 'static> Attempt<T> {
+    /// Runs a scenario on a new object.
+    #[track_caller]
+    pub(super) fn new(scenario: &Scenario, checked: &Checked<T>) -> Self {
+        let place = Box::new(0_u8);
+        let count = scenario.count();
+        let attempt = Self {
+            run: Arc::new(Run {
+                object: (checked.new)(),
+                calls: Arc::clone(&checked.calls),
+                log: Mutex::new(Vec::with_capacity(count)),
+                count,
+                history: std::ptr::addr_of!(*place) as usize,
+                site: Location::caller(),
+            }),
+            _place: place,
         };
-        program.iter().map(make).collect()
+        let mut threads = Vec::new();
+        for (thread, program) in scenario.threads.iter().enumerate() {
+            threads.push((Some(thread), program.as_slice()));
+        }
+        let [before, after] = [&scenario.before, &scenario.after].map(|calls| [(None, &calls[..])]);
+        let mut returned = 0;
+        for programs in [&before[..], &threads, &after] {
+            for (_, program) in programs {
+                returned += program.len();
+            }
+            attempt.make(programs, returned, checked);
+            // The other calls would come after those that never return.
+            if !attempt.run.progress(returned).1 {
+                break;
+            }
+        }
+        attempt
+    }
+
+    /// Makes the calls of these programs. Afterwards `returned` calls have returned, unless some never
+    /// do.
+    #[track_caller]
+    fn make(&self, programs: &[(Option<usize>, &[usize])], returned: usize, checked: &Checked<T>) {
+        let may_wait = checked.may_wait();
+        if let ([(None, program)], false) = (programs, may_wait) {
+            self.run.program(None, program);
+            return;
+        }
+        let mut threads: Vec<Program<T>> = Vec::new();
+        for &(thread, program) in programs {
+            if program.is_empty() {
+                continue;
+            }
+            let (run, program) = (Arc::clone(&self.run), program.to_vec());
+            let count = self.run.returned(thread) + program.len();
+            let handle = thread::spawn(move || {
+                run.program(thread, &program);
+                // It is dropped by one thread: otherwise the order of drops would matter.
+                run
+            });
+            threads.push(Program {
+                thread,
+                count,
+                handle,
+            });
+        }
+        if may_wait && !threads.is_empty() {
+            self.wait(returned, checked);
+        }
+        for program in threads {
+            if !may_wait || self.run.returned(program.thread) == program.count {
+                drop(program.handle.join().expect("panics are caught"));
+            }
+        }
+    }
+
+    /// Waits until this number of calls have returned, or no thread makes progress.
+    #[track_caller]
+    fn wait(&self, returned: usize, checked: &Checked<T>) {
+        let run = &self.run;
+        waiting::until_idle(checked.patience, &|| run.progress(returned));
+    }
+
+    /// In a plain run, waits once more for calls that have not returned.
+    #[track_caller]
+    pub(super) fn wait_again(&self, checked: &Checked<T>) {
+        let started = plain::unseen(&self.run.log, |log| log.len());
+        if !self.run.progress(started).1 {
+            self.wait(self.run.count, checked);
+        }
+    }
+
+    /// The calls so far.
+    pub(super) fn history(&self) -> History {
+        let is_explored = plain::is_explored();
+        let mut all = plain::unseen(&self.run.log, |log| {
+            if is_explored {
+                std::mem::take(log)
+            } else {
+                // The calls that have not returned may still do so.
+                log.clone()
+            }
+        });
+        all.sort_by_key(|made| made.start);
+        History(all)
     }
 }
 
 /// The calls of a history, in the order of their starts.
-pub(super) struct History(pub(super) Vec<Done>);
+pub(super) struct History(pub(super) Vec<Made>);
 
 impl History {
-    /// Runs a scenario on an object that `new` returns.
-    // Loops, not closures: the operations on threads are those of the caller's line.
-    #[track_caller]
-    pub(super) fn run<T: Send + Sync + 'static>(
-        scenario: &Scenario,
-        calls: &Arc<Vec<Call<T>>>,
-        new: &dyn Fn() -> T,
-    ) -> Self {
-        // Its address identifies the history.
-        let place = Box::new(0_u8);
-        let run = Arc::new(Run {
-            object: new(),
-            calls: Arc::clone(calls),
-            history: std::ptr::addr_of!(*place) as usize,
-            site: Location::caller(),
-        });
-        let mut all = run.program(None, &scenario.before);
-        let mut threads = Vec::new();
-        for (thread, program) in scenario.threads.iter().enumerate() {
-            let (run, program) = (Arc::clone(&run), program.clone());
-            threads.push(thread::spawn(move || {
-                let done = run.program(Some(thread), &program);
-                // It is dropped by one thread: otherwise the order of drops would matter.
-                (run, done)
-            }));
-        }
-        for thread in threads {
-            let (_run, done) = thread.join().expect("panics are caught");
-            all.extend(done);
-        }
-        all.extend(run.program(None, &scenario.after));
-        all.sort_by_key(|done| done.start);
-        Self(all)
+    /// Whether a call that has not returned is in it.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.0.iter().any(|made| made.result.is_none())
+    }
+
+    /// Whether no other call overlaps this one.
+    pub(super) fn is_alone(&self, at: usize) -> bool {
+        let mut others = (0..self.0.len()).filter(|&other| other != at);
+        others.all(|other| !self.0[other].overlaps(&self.0[at]))
+    }
+
+    /// Whether there was a moment between the end of `earlier` and the start of `later` at which no
+    /// call was in progress.
+    pub(super) fn has_quiescence_between(&self, earlier: usize, later: usize) -> bool {
+        let (after, before) = (self.0[earlier].end, self.0[later].start);
+        let mut ends = self.0.iter().map(|made| made.end);
+        // The number of calls in progress falls at ends only.
+        ends.any(|end| {
+            let is_in_progress = |made: &Made| made.start < end && end < made.end;
+            after <= end && end < before && !self.0.iter().any(is_in_progress)
+        })
     }
 
     /// The history as a table with a column for each thread: a row for each start and end, in order.
     pub(super) fn table<T>(&self, calls: &[Call<T>]) -> String {
-        let threads = self.0.iter().filter_map(|done| done.thread).max();
+        let threads = self.0.iter().filter_map(|made| made.thread).max();
         let columns = 1 + threads.map_or(0, |last| last + 1);
-        let column = |done: &Done| done.thread.map_or(0, |thread| thread + 1);
         let mut rows: Vec<(u64, usize, String)> = Vec::new();
-        for done in &self.0 {
-            let name = &calls[done.call].name;
-            let (whole, start, end) = (
-                format!("{} = {}", name, done.result),
-                format!("{name} begins"),
-                format!("{} = {}", name, done.result),
-            );
-            let overlaps = self.0.iter().any(|other| {
-                other.start != done.start && !other.precedes(done) && !done.precedes(other)
-            });
-            if overlaps {
-                rows.push((done.start, column(done), start));
-                rows.push((done.end, column(done), end));
+        for (at, made) in self.0.iter().enumerate() {
+            let name = &calls[made.call].name;
+            let column = made.thread.map_or(0, |thread| thread + 1);
+            let ends = match &made.result {
+                Some(result) => format!("{name} = {result}"),
+                None => format!("{name} does not return"),
+            };
+            if made.result.is_some() && self.is_alone(at) {
+                rows.push((made.start, column, ends));
             } else {
-                rows.push((done.start, column(done), whole));
+                rows.push((made.start, column, format!("{name} begins")));
+                rows.push((made.end, column, ends));
             }
         }
         rows.sort();
@@ -150,5 +292,41 @@ impl History {
             });
         }
         table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(times: &[(u64, u64)]) -> History {
+        let made = times.iter().map(|&(start, end)| Made {
+            call: 0,
+            thread: None,
+            start,
+            end,
+            result: (end != NEVER).then(String::new),
+        });
+        History(made.collect())
+    }
+
+    #[test]
+    fn quiescence_is_a_moment_without_a_call_in_progress() {
+        let apart = history(&[(0, 1), (2, 3)]);
+        assert!(apart.has_quiescence_between(0, 1));
+        let spanned = history(&[(0, 5), (1, 2), (3, 4), (6, 7)]);
+        assert!(!spanned.has_quiescence_between(1, 2));
+        assert!(spanned.has_quiescence_between(1, 3));
+        let chained = history(&[(0, 2), (1, 4), (3, 6), (5, 7)]);
+        assert!(!chained.has_quiescence_between(0, 3));
+        let open = history(&[(0, NEVER), (1, 2), (3, 4)]);
+        assert!(!open.has_quiescence_between(1, 2));
+    }
+
+    #[test]
+    fn calls_are_alone_if_none_overlaps_them() {
+        let history = history(&[(0, 1), (2, 5), (3, 4), (6, NEVER)]);
+        let alone: Vec<bool> = (0..4).map(|at| history.is_alone(at)).collect();
+        assert_eq!(alone, [true, false, false, true]);
     }
 }

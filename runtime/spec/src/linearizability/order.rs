@@ -1,22 +1,36 @@
 //! The search for a sequential order of a history's calls (Wing and Gong, JPDC'93).
 
+use super::call::Compared;
 use super::history::History;
-use super::Call;
+use super::specification::{Oracle, Specification};
 
 /// The most dead ends that a message names.
 const MOST_SHOWN: usize = 3;
 
-/// Looks for a sequential order of the calls, in which a call that has returned comes before the
-/// calls that begin after that, and each call has its result. If there is none, the error says why.
-pub(super) fn explain<T>(
+/// The calls whose order in time is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kept {
+    /// A call that has returned comes before those that begin after that: linearizability (Herlihy
+    /// and Wing, TOPLAS'90).
+    All,
+    /// The same, if a moment without calls in progress lies in between: quiescent consistency
+    /// (Aspnes, Herlihy and Shavit, JACM'94).
+    AcrossQuiescence,
+}
+
+/// Looks for a sequential order of the calls that have returned, in which the order in time is `kept`
+/// and each call has its result. After it, each call that has not returned does not return either. If
+/// there is no such order, the error says why.
+#[track_caller]
+pub(super) fn explain<T, S: Specification<T>>(
     history: &History,
-    calls: &[Call<T>],
-    new: &dyn Fn() -> T,
+    oracle: &mut Oracle<T, S>,
+    kept: Kept,
 ) -> Result<(), String> {
     let mut search = Search {
         history,
-        calls,
-        new,
+        oracle,
+        kept,
         order: Vec::new(),
         dead_ends: Vec::new(),
     };
@@ -26,34 +40,39 @@ pub(super) fn explain<T>(
     Err(search.why())
 }
 
-struct Search<'a, T> {
-    history: &'a History,
-    calls: &'a [Call<T>],
-    new: &'a dyn Fn() -> T,
-    /// The calls so far, each with its result.
+/// The longest orders that fit end with such a call.
+struct DeadEnd {
     order: Vec<usize>,
-    /// The longest orders that fit, each with the next call and the result that it would have.
-    dead_ends: Vec<(Vec<usize>, usize, String)>,
+    next: usize,
+    /// The result that the call would have; `None` if it would not return.
+    result: Option<String>,
 }
 
-impl<T> Search<'_, T> {
+struct Search<'a, T, S> {
+    history: &'a History,
+    oracle: &'a mut Oracle<T, S>,
+    kept: Kept,
+    /// The calls so far, each with its result.
+    order: Vec<usize>,
+    dead_ends: Vec<DeadEnd>,
+}
+
+// Loops, not closures: the operations of the specification are those of the caller's line.
+impl<T, S: Specification<T>> Search<'_, T, S> {
     /// Whether the order so far can be continued to all calls.
+    #[track_caller]
     fn continues(&mut self) -> bool {
-        let all = &self.history.0;
-        if self.order.len() == all.len() {
-            return true;
-        }
-        for next in 0..all.len() {
-            let is_open = |at: &usize| !self.order.contains(at);
-            let is_next = is_open(&next)
-                && (0..all.len())
-                    .filter(is_open)
-                    .all(|other| !all[other].precedes(&all[next]));
-            if !is_next {
+        let mut is_complete = true;
+        for next in 0..self.history.0.len() {
+            if self.history.0[next].result.is_none() || self.order.contains(&next) {
+                continue;
+            }
+            is_complete = false;
+            if !self.is_next(next) {
                 continue;
             }
             let result = self.result_of(next);
-            if result == all[next].result {
+            if self.fits(next, result.as_ref()) {
                 self.order.push(next);
                 if self.continues() {
                     return true;
@@ -63,45 +82,94 @@ impl<T> Search<'_, T> {
                 self.note(next, result);
             }
         }
-        false
+        is_complete && self.leaves_the_others()
     }
 
-    /// The result of a call after those of the order, all by one thread.
-    fn result_of(&self, next: usize) -> String {
-        let object = (self.new)();
-        let run = |at: &usize| (self.calls[self.history.0[*at].call].run)(&object);
-        for at in &self.order {
-            run(at);
+    /// Whether no call that has returned, and is not in the order so far, comes before this one.
+    fn is_next(&self, next: usize) -> bool {
+        let all = &self.history.0;
+        let mut open = (0..all.len()).filter(|at| !self.order.contains(at));
+        open.all(|other| !self.comes_before(other, next))
+    }
+
+    fn comes_before(&self, earlier: usize, later: usize) -> bool {
+        let all = &self.history.0;
+        all[earlier].precedes(&all[later])
+            && (self.kept == Kept::All || self.history.has_quiescence_between(earlier, later))
+    }
+
+    /// Whether this `result` by the specification explains that of the call.
+    fn fits(&self, next: usize, result: Option<&String>) -> bool {
+        let made = &self.history.0[next];
+        let is_compared = match self.oracle.checked.calls[made.call].compared {
+            Compared::Always => true,
+            Compared::Alone => self.history.is_alone(next),
+            Compared::Never => false,
+        };
+        result.is_some() && (!is_compared || result == made.result.as_ref())
+    }
+
+    /// Whether each call that has not returned does not return after the order so far. One order must
+    /// explain all of them: the object is in one state.
+    #[track_caller]
+    fn leaves_the_others(&mut self) -> bool {
+        for next in 0..self.history.0.len() {
+            if self.history.0[next].result.is_none() {
+                let result = self.result_of(next);
+                if result.is_some() {
+                    self.note(next, result);
+                    return false;
+                }
+            }
         }
-        run(&next)
+        true
     }
 
-    fn note(&mut self, next: usize, result: String) {
-        let longest = self.dead_ends.first().map_or(0, |it| it.0.len());
+    /// The result of a call after those of the order.
+    #[track_caller]
+    fn result_of(&mut self, next: usize) -> Option<String> {
+        let mut order = Vec::new();
+        for &at in &self.order {
+            order.push(self.history.0[at].call);
+        }
+        self.oracle.result(&order, self.history.0[next].call)
+    }
+
+    fn note(&mut self, next: usize, result: Option<String>) {
+        let longest = self.dead_ends.first().map_or(0, |it| it.order.len());
         if self.order.len() > longest {
             self.dead_ends.clear();
         }
         if self.order.len() >= longest {
-            self.dead_ends.push((self.order.clone(), next, result));
+            self.dead_ends.push(DeadEnd {
+                order: self.order.clone(),
+                next,
+                result,
+            });
         }
     }
 
     fn why(&self) -> String {
-        let name = |at: &usize| self.calls[self.history.0[*at].call].name.as_str();
+        let calls = &self.oracle.checked.calls;
+        let name = |at: &usize| calls[self.history.0[*at].call].name.as_str();
         let mut reasons: Vec<String> = Vec::new();
-        for (order, next, result) in &self.dead_ends {
+        for DeadEnd {
+            order,
+            next,
+            result,
+        } in &self.dead_ends
+        {
             let before: Vec<&str> = order.iter().map(name).collect();
             let before = match before.len() {
                 0 => "at first".to_owned(),
                 _ => format!("after {}", before.join(", ")),
             };
-            let reason = format!(
-                "  - {}: {} would return {}, not {}\n",
-                before,
-                name(next),
-                result,
-                self.history.0[*next].result
-            );
+            let would = match (result, &self.history.0[*next].result) {
+                (None, _) => "not return".to_owned(),
+                (Some(result), None) => format!("return {result}"),
+                (Some(result), Some(actual)) => format!("return {result}, not {actual}"),
+            };
+            let reason = format!("  - {}: {} would {}\n", before, name(next), would);
             // Equal calls lead to equal reasons.
             if !reasons.contains(&reason) {
                 reasons.push(reason);
@@ -120,41 +188,62 @@ impl<T> Search<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::Done;
+    use super::super::call::Call;
+    use super::super::history::{Made, NEVER};
+    use super::super::specification::{Checked, Model};
     use super::*;
-    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::time::Duration;
 
-    /// Two calls on a counter: an increment, and a look.
-    fn calls() -> Vec<Call<Cell<u32>>> {
-        let call = |name: &str, run: fn(&Cell<u32>) -> String| Call {
-            name: name.to_owned(),
-            run: Box::new(run),
+    /// Calls on a counter: an increment, a look, and one that waits while the counter is 0.
+    fn oracle(compared: Compared) -> Oracle<(), Model<u32>> {
+        let call = |name: &str| Call::new(name, &(), |()| String::new());
+        let mut calls = vec![call("add"), call("get"), call("take")];
+        calls[1].compared = compared;
+        let checked = Checked {
+            new: Box::new(|| ()),
+            calls: Arc::new(calls),
+            patience: Duration::from_secs(1),
         };
-        vec![
-            call("add()", |it| format!("{:?}", it.replace(it.get() + 1))),
-            call("get()", |it| format!("{:?}", it.get())),
-        ]
+        let add = |count: &mut u32| {
+            *count += 1;
+            Some((*count - 1).to_string())
+        };
+        let get = |count: &mut u32| Some(count.to_string());
+        let take = |count: &mut u32| {
+            *count = count.checked_sub(1)?;
+            Some(count.to_string())
+        };
+        let model = Model {
+            new: Box::new(|| 0),
+            expected: vec![Box::new(add), Box::new(get), Box::new(take)],
+        };
+        Oracle::new(checked, model)
     }
 
-    fn done(call: usize, (start, end): (u64, u64), result: &str) -> Done {
-        Done {
+    fn made(call: usize, (start, end): (u64, u64), result: &str) -> Made {
+        Made {
             call,
             thread: Some(call),
             start,
             end,
-            result: result.to_owned(),
+            result: (end != NEVER).then(|| result.to_owned()),
         }
     }
 
-    fn explained(all: &[Done]) -> Result<(), String> {
-        explain(&History(all.to_vec()), &calls(), &|| Cell::new(0))
+    fn explained_as(all: &[Made], kept: Kept, compared: Compared) -> Result<(), String> {
+        explain(&History(all.to_vec()), &mut oracle(compared), kept)
+    }
+
+    fn explained(all: &[Made]) -> Result<(), String> {
+        explained_as(all, Kept::All, Compared::Always)
     }
 
     #[test]
     fn calls_that_overlap_may_be_in_any_order() {
         for seen in ["0", "1"] {
             assert_eq!(
-                explained(&[done(0, (0, 3), "0"), done(1, (1, 2), seen)]),
+                explained(&[made(0, (0, 3), "0"), made(1, (1, 2), seen)]),
                 Ok(())
             );
         }
@@ -162,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_call_that_has_returned_comes_first() {
-        let late = explained(&[done(0, (0, 1), "0"), done(1, (2, 3), "0")]);
+        let late = explained(&[made(0, (0, 1), "0"), made(1, (2, 3), "0")]);
         assert_eq!(
             late.unwrap_err(),
             "  The longest orders that fit end with:\n  \
@@ -172,9 +261,54 @@ mod tests {
 
     #[test]
     fn a_lost_addition_has_no_order() {
-        let lost = [done(0, (0, 3), "0"), done(0, (1, 2), "0")];
+        let lost = [made(0, (0, 3), "0"), made(0, (1, 2), "0")];
         assert!(explained(&lost).is_err());
-        let twice = [done(0, (0, 3), "1"), done(0, (1, 2), "0")];
+        let twice = [made(0, (0, 3), "1"), made(0, (1, 2), "0")];
         assert_eq!(explained(&twice), Ok(()));
+    }
+
+    #[test]
+    fn a_result_is_compared_as_declared() {
+        let alone = [made(0, (0, 1), "0"), made(1, (2, 3), "7")];
+        let overlapped = [made(0, (0, 2), "0"), made(1, (1, 3), "7")];
+        let explained = |all, compared| explained_as(all, Kept::All, compared).is_ok();
+        let of = |compared| [&alone[..], &overlapped].map(|all| explained(all, compared));
+        assert_eq!(of(Compared::Always), [false, false]);
+        assert_eq!(of(Compared::Alone), [false, true]);
+        assert_eq!(of(Compared::Never), [true, true]);
+    }
+
+    #[test]
+    fn quiescent_consistency_keeps_the_order_across_quiescence() {
+        let explained = |all: &[Made]| {
+            let of = |kept| explained_as(all, kept, Compared::Always).is_ok();
+            [Kept::All, Kept::AcrossQuiescence].map(of)
+        };
+        // The results of two calls of a thread are in the wrong order, while another call runs.
+        let spanned = [
+            made(0, (0, 5), "2"),
+            made(0, (1, 2), "1"),
+            made(0, (3, 4), "0"),
+        ];
+        assert_eq!(explained(&spanned), [false, true]);
+        let apart = [made(0, (0, 1), "1"), made(0, (2, 3), "0")];
+        assert_eq!(explained(&apart), [false, false]);
+    }
+
+    #[test]
+    fn calls_that_do_not_return_must_wait_after_one_order() {
+        let take = |start| made(2, (start, NEVER), "");
+        assert_eq!(explained(&[take(0), take(1)]), Ok(()));
+        let served = [take(0), made(0, (1, 4), "0"), made(2, (2, 3), "0")];
+        assert_eq!(explained(&served), Ok(()));
+        let lost = explained(&[take(0), made(0, (1, 2), "0")]);
+        assert_eq!(
+            lost.unwrap_err(),
+            "  The longest orders that fit end with:\n  - after add(): take() would return 0\n"
+        );
+        // An addition never waits.
+        assert!(explained(&[made(0, (0, NEVER), "")]).is_err());
+        // A call that returned cannot have come first.
+        assert!(explained(&[made(2, (0, 1), "0")]).is_err());
     }
 }

@@ -52,6 +52,12 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
+    /// The number of its calls.
+    pub(super) fn count(&self) -> usize {
+        let threads = self.threads.iter().map(Vec::len).sum::<usize>();
+        self.before.len() + threads + self.after.len()
+    }
+
     /// Chooses a scenario with some of `count` calls. Small ones come first. Threads are alike, so
     /// that their programs are in order.
     #[track_caller]

@@ -47,9 +47,14 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::ScopeEnd => Orders::Acquires,
         Op::OpaqueCall => Orders::Unseen,
         Op::Asm => Orders::All,
-        Op::Draw | Op::Choose | Op::Rarely | Op::Fault | Op::Assume | Op::Call | Op::Return => {
-            Orders::Nothing
-        }
+        Op::Draw
+        | Op::Choose
+        | Op::Rarely
+        | Op::Fault
+        | Op::Assume
+        | Op::Call
+        | Op::Return
+        | Op::Idle => Orders::Nothing,
         // Their shims report the order by the objects that they use.
         _ if op.uses_files() => Orders::Nothing,
         // C code and the kernel.

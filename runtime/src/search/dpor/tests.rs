@@ -257,6 +257,34 @@ fn every_graph_and_every_end_is_reached() {
     assert!(more * 200 < graphs, "{more} more than the {graphs} graphs");
 }
 
+/// All steps come before the end of a wait until no other task can run. A search that cannot know a
+/// race because of it gives up.
+#[test]
+fn every_graph_and_every_end_is_reached_with_idle_waits() {
+    let (mut finished, mut unfinished) = (0, 0);
+    for seed in testing::seeds() {
+        let program = testing::random_idle_waits(seed);
+        let differs = |program: &Program| {
+            let Some(all) = testing::explore_all(program, u32::MAX, 3_000) else {
+                return false;
+            };
+            let mut search = Dpor::new();
+            let reduced = testing::explore(program, &mut search);
+            !search.gave_up && !reduced.is_as(&all)
+        };
+        assert!(
+            !differs(&program),
+            "seed {seed}: {:?}",
+            testing::shrink(&program, differs)
+        );
+        let mut search = Dpor::new();
+        if testing::explore_up_to(&program, &mut search, 3_000).is_some() {
+            *if search.gave_up { &mut unfinished } else { &mut finished } += 1;
+        }
+    }
+    assert!(unfinished * 10 < finished, "{unfinished} beside {finished}");
+}
+
 /// Sequences of long executions are partial.
 #[test]
 fn every_graph_and_every_end_is_reached_by_partial_sequences() {

@@ -56,7 +56,8 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
     let sections = sections.map(|seed| (seed, testing::random_sections(seed)));
     let choices = testing::seeds().step_by(4);
     let choices = choices.map(|seed| (seed, testing::random_choices(seed)));
-    for (seed, program) in mixed.chain(sections).chain(choices) {
+    let idle = testing::seeds().map(|seed| (seed, testing::random_idle_waits(seed)));
+    for (seed, program) in mixed.chain(sections).chain(choices).chain(idle) {
         for bound in 0..=3 {
             let Some(all_of_it) = all(&program, bound) else {
                 break;

@@ -9,7 +9,9 @@ mod weak;
 mod weak_tests;
 
 pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all, explore_up_to};
-pub(super) use random_program::{random_choices, random_program, random_sections, seeds};
+pub(super) use random_program::{
+    random_choices, random_idle_waits, random_program, random_sections, seeds,
+};
 pub(super) use shrink::shrink;
 
 use self::machine::{Machine, past};
@@ -81,6 +83,8 @@ pub(super) enum Act {
     /// Leaves the task for good if the last value that was seen is 0, within the step of the act
     /// before.
     Assume,
+    /// Waits until no other task can run.
+    UntilIdle,
     /// Yields: the next switch is free.
     GiveWay,
     /// Yields, unless the task has done nothing since its last yield.

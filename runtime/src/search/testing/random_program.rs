@@ -145,6 +145,18 @@ pub(in crate::search) fn random_choices(seed: u64) -> Program {
     program
 }
 
+/// As [`random_program`], with waits until no other task can run.
+pub(in crate::search) fn random_idle_waits(seed: u64) -> Program {
+    let mut rng = Rng::new(seed);
+    let mut program = random_program(seed);
+    for _ in 0..=rng.below(2) {
+        let task = rng.below(program.len() as u64) as usize;
+        let place = rng.below(1 + program[task].len() as u64) as usize;
+        program[task].insert(place, Act::UntilIdle);
+    }
+    program
+}
+
 /// A program of three tasks that hold two locks, shared or exclusively, one inside the other or not.
 /// All of its schedules are too many for brute force, but not those with few preemptions.
 pub(in crate::search) fn random_sections(seed: u64) -> Program {

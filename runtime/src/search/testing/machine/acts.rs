@@ -93,7 +93,7 @@ impl Machine<'_> {
             return;
         };
         match act {
-            Act::Idle => {}
+            Act::Idle | Act::UntilIdle => {}
             Act::Load(v) => {
                 self.see(self.values[v as usize]);
                 self.touch(object(VALUE, v), Effect::Read);

@@ -235,6 +235,7 @@ impl<'a> Machine<'a> {
                 self.owners[m as usize].is_none() && !(has_readers && self.tasks[task].queued)
             }
             Some(Act::Read(m)) => self.owners[m as usize].is_none() && self.queued[m as usize] == 0,
+            Some(Act::UntilIdle) => false,
             _ => true,
         }
     }
@@ -294,7 +295,7 @@ impl<'a> Machine<'a> {
             Act::Upgrade(a) => (Op::WeakUpgrade, object(ARC, a)),
             Act::Unwrap(a) => (Op::ArcTryUnwrap, object(ARC, a)),
             Act::IsFinished(t) => (Op::IsFinished, object(END, t)),
-            Act::Idle => (Op::Start, object(THREAD, task as u32)),
+            Act::Idle | Act::UntilIdle => (Op::Start, object(THREAD, task as u32)),
             Act::Choose(_)
             | Act::Pick(_)
             | Act::Rarely
@@ -331,13 +332,28 @@ impl<'a> Machine<'a> {
         }
         let chosen = self.choose_of(&options, enabled, runs_on, search);
         self.options = options;
-        let (chosen, decision) = chosen?;
+        let ends_wait = chosen.is_none();
+        let (chosen, decision) = chosen.or_else(|| self.waits_until_idle())?;
         let task = &mut self.tasks[chosen.0 as usize];
         let waker = std::mem::replace(&mut task.waker, TraceStep::NONE);
         self.trace.begin(chosen, decision, waker, task.retries);
         task.retries = false;
+        if ends_wait {
+            self.trace.ends_idle_wait();
+        }
         self.current = chosen.0 as usize;
         Some(self.current)
+    }
+
+    /// The first task that waits until no other task can run.
+    fn waits_until_idle(&self) -> Option<(TaskId, u32)> {
+        let mut tasks = 0..self.tasks.len();
+        let waits = |&task: &usize| {
+            let is_ready = self.tasks[task].state == State::Ready;
+            is_ready && self.next(task) == Some(Act::UntilIdle)
+        };
+        let task = tasks.find(waits)?;
+        Some((TaskId(task as u32), TraceStep::NONE))
     }
 
     /// Chooses one of the options. Returns it with the number of the decision.

@@ -1,0 +1,47 @@
+//! A call: an operation with its argument.
+
+use std::fmt::Debug;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// The calls whose results are compared with the specification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Compared {
+    Always,
+    /// Those that no other call overlaps.
+    Alone,
+    Never,
+}
+
+/// An operation with its argument. It returns its result in words.
+pub(super) struct Call<T> {
+    pub(super) operation: String,
+    pub(super) name: String,
+    pub(super) run: Box<dyn Fn(&T) -> String + Send + Sync>,
+    pub(super) compared: Compared,
+    /// It may wait for other calls.
+    pub(super) may_wait: bool,
+}
+
+impl<T> Call<T> {
+    pub(super) fn new(
+        operation: &str,
+        argument: &dyn Debug,
+        run: impl Fn(&T) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let shown = format!("{argument:?}");
+        let shown = if shown == "()" { "" } else { &shown };
+        Self {
+            operation: operation.to_owned(),
+            name: format!("{operation}({shown})"),
+            run: Box::new(run),
+            compared: Compared::Always,
+            may_wait: false,
+        }
+    }
+}
+
+/// The result of `call` in words. A panic is a result.
+pub(super) fn in_words<R: Debug>(call: impl FnOnce() -> R) -> String {
+    let result = catch_unwind(AssertUnwindSafe(call));
+    result.map_or_else(|_| "a panic".to_owned(), |it| format!("{it:?}"))
+}

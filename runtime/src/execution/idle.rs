@@ -1,0 +1,70 @@
+//! The wait of a task until no other task can run, and no timer is pending.
+//!
+//! A check of blocking operations waits in this way for the calls of other tasks, some of which may
+//! never return. All earlier steps of the execution come before the end of the wait, since each of
+//! them could have enabled another task. So the wait has no race with any of them.
+
+use super::current::running;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
+use super::set_aside;
+use super::state::Execution;
+use super::task::{State, Wait};
+use super::terms::{Site, Wake};
+use super::transfer::perform;
+use super::{Op, TaskId};
+use crate::search::{ObjectId, TraceStep};
+
+impl Execution {
+    /// If no task is enabled, ends the wait of the task that has waited longest for this. Returns
+    /// whether there is one. A task that computes is not idle.
+    #[cold]
+    pub(super) fn ends_idle_wait(&mut self) -> bool {
+        let waits = |wait| {
+            let tasks = self.live_tasks();
+            tasks.filter(move |(_, task)| task.state == State::Blocked(wait))
+        };
+        if waits(Wait::Computation).next().is_some() {
+            return false;
+        }
+        let Some((task, _)) = waits(Wait::Idle).min_by_key(|(_, task)| task.queue) else {
+            return false;
+        };
+        // The dependences of a task that awaits a change at the end are not traced.
+        let awaits = waits(Wait::Change).next().is_some();
+        self.log.trace.is_irregular |= awaits;
+        self.wake(task, Wake::Notified);
+        // All steps come before the next one of the task, and none of them is its cause.
+        self.task_mut(task).waker = TraceStep::NONE;
+        true
+    }
+
+    /// Traces that the step of `task` that has begun ends a wait until no other task can run.
+    #[cold]
+    pub(super) fn trace_idle(&mut self, task: TaskId) {
+        self.log.trace.ends_idle_wait();
+        if Hooks::is_ordered() {
+            Hooks::time_passes();
+            let others = (0..self.live as u32).map(TaskId);
+            for other in others.filter(|&other| other != task) {
+                Hooks::joined(task, other);
+            }
+        }
+    }
+}
+
+/// Waits until no other task can run and no timer is pending. Returns whether it waited, which is
+/// false outside an execution.
+pub fn until_idle(site: Site) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        (*execution).announce(Op::Idle, ObjectId::NONE, Some(site));
+        (*execution).record(Op::Idle, ObjectId::NONE, Op::Idle.effect(), Some(site));
+        perform((*execution).sleep_on(Wait::Idle, None));
+        set_aside::look(execution, true);
+    }
+    true
+}
