@@ -70,9 +70,7 @@ impl Execution {
         if self.enabled.is_empty() {
             let is_over = self.body_done || self.unmet_assumption.is_some();
             ends_idle_wait = !is_over && self.ends_idle_wait();
-            if is_over
-                || !ends_idle_wait && !self.stops_awaiting() && !self.lets_compute()
-            {
+            if is_over || !ends_idle_wait && !self.stops_awaiting() && !self.lets_compute() {
                 let ending = if self.body_done {
                     Ending::Finished
                 } else {

@@ -151,6 +151,94 @@ fn a_history_is_shown_with_the_reason_why_no_order_explains_it() {
     insta::assert_snapshot!("history", message);
 }
 
+/// The tests of the fixtures that compare with models, relax operations, or block.
+fn declared_and_blocking(args: &[&str]) -> BTreeMap<String, Value> {
+    let workspace = Workspace::shared("requests");
+    let args = [&["--spurious", "never"], args].concat();
+    let mut all = verdicts(&workspace, "declared", &args);
+    all.extend(verdicts(&workspace, "blocking", &args));
+    all
+}
+
+#[test]
+fn models_relaxed_and_blocking_operations_are_explored_completely() {
+    for strategy in ["icb", "dpor"] {
+        let all = declared_and_blocking(&["--strategy", strategy, "--schedules", "100000"]);
+        assert_eq!(all.len(), 22);
+        for (test, verdict) in &all {
+            let fails = test.ends_with("buggy");
+            let outcome = ["passed", "failed"][usize::from(fails)];
+            assert_eq!(verdict["outcome"], outcome, "{strategy}: {verdict}");
+            let is_done = match strategy {
+                "dpor" => verdict["complete"] == true,
+                _ => verdict["complete"] == true || verdict["bound_completed"] == 2,
+            };
+            assert!(fails || is_done, "{strategy}: {verdict}");
+            // A call that never returns is no deadlock.
+            assert!(
+                !fails || verdict["kind"] == "panic",
+                "{strategy}: {verdict}"
+            );
+            assert_eq!(verdict["atomic"], serde_json::json!([]), "{verdict}");
+            if test == "counted::fixed" && strategy == "dpor" {
+                assert_eq!(verdict["schedules"], 3 + 2 + 1, "{verdict}");
+            }
+        }
+    }
+    let limits = ["--strategy", "pct,pos,surw,random", "--schedules", "20000"];
+    for verdict in declared_and_blocking(&[&limits[..], &["buggy"]].concat()).values() {
+        assert_eq!(verdict["outcome"], "failed", "{verdict}");
+    }
+}
+
+#[test]
+fn calls_that_never_return_are_found_on_threads_and_in_processes() {
+    let workspace = Workspace::shared("requests");
+    for more in [["--backend", "threads"], ["--isolate", "fork"]] {
+        let args = ["--strategy", "dpor", "--spurious", "never", "queue::"];
+        let all = verdicts(&workspace, "blocking", &[&args[..], &more].concat());
+        assert_eq!(
+            all["queue::buggy"]["outcome"], "failed",
+            "{more:?}: {all:?}"
+        );
+        assert_eq!(all["queue::fixed"]["complete"], true, "{more:?}: {all:?}");
+    }
+}
+
+#[test]
+fn a_call_that_never_returns_is_shown_in_its_history() {
+    let workspace = Workspace::copy_of("requests");
+    let args = ["test", "--test", "blocking", "queue::buggy"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let (_, message) = run
+        .stderr
+        .split_once("not linearizable")
+        .expect("a message");
+    let (message, _) = message.split_once("-->").expect("a place");
+    insta::assert_snapshot!("stuck_history", message);
+}
+
+#[test]
+fn plain_runs_wait_for_calls_and_find_errors_of_one_thread() {
+    let target = Workspace::empty();
+    let output = Command::new("cargo")
+        .args(["test", "--no-fail-fast", "--test", "declared", "--test"])
+        .args(["blocking", "--", "fixed", "model_of_queue"])
+        .current_dir(source_of("requests"))
+        .env("CARGO_TARGET_DIR", target.root())
+        .output()
+        .expect("cargo runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for result in [
+        "model_of_queue::buggy ... FAILED",
+        "5 passed; 1 failed",
+        "5 passed; 0 failed",
+    ] {
+        assert!(text.contains(result), "{result}: {text}");
+    }
+}
+
 #[test]
 fn plain_tests_take_the_first_outcomes() {
     let target = Workspace::empty();

@@ -56,8 +56,19 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
     let sections = sections.map(|seed| (seed, testing::random_sections(seed)));
     let choices = testing::seeds().step_by(4);
     let choices = choices.map(|seed| (seed, testing::random_choices(seed)));
+    reaches_all(mixed.chain(sections).chain(choices));
+}
+
+/// All steps come before the end of a wait until no other task can run.
+#[test]
+fn every_graph_and_every_end_within_a_bound_is_reached_with_idle_waits() {
     let idle = testing::seeds().map(|seed| (seed, testing::random_idle_waits(seed)));
-    for (seed, program) in mixed.chain(sections).chain(choices).chain(idle) {
+    reaches_all(idle);
+}
+
+/// Checks that no graph and no end of these programs within a bound is missed.
+fn reaches_all(programs: impl Iterator<Item = (u64, Program)>) {
+    for (seed, program) in programs {
         for bound in 0..=3 {
             let Some(all_of_it) = all(&program, bound) else {
                 break;
