@@ -286,6 +286,28 @@ fn every_graph_and_every_end_is_reached_with_idle_waits() {
     assert!(unfinished * 10 < finished, "{unfinished} beside {finished}");
 }
 
+/// Without the last act of the first task, both ends are known. With it, the race of the tasks that
+/// receive is not known where one of them stays blocked.
+#[test]
+fn a_step_after_an_idle_wait_does_not_hide_a_race() {
+    let receive = |last: &[Act]| {
+        vec![
+            [&[Act::Send(0), Act::UntilIdle], last].concat(),
+            vec![Act::Recv(0)],
+            vec![Act::Recv(0), Act::Add(0)],
+        ]
+    };
+    let explored = |program: &Program| {
+        let mut search = Dpor::new();
+        let all = testing::explore_all(program, u32::MAX, 3_000).expect("a small program");
+        let is_all = testing::explore(program, &mut search).is_as(&all);
+        (is_all, search.gave_up)
+    };
+    assert_eq!(explored(&receive(&[])), (true, false));
+    let (is_all, gave_up) = explored(&receive(&[Act::TryRecv(0)]));
+    assert!(is_all || gave_up);
+}
+
 /// Sequences of long executions are partial.
 #[test]
 fn every_graph_and_every_end_is_reached_by_partial_sequences() {

@@ -66,6 +66,18 @@ fn every_graph_and_every_end_within_a_bound_is_reached_with_idle_waits() {
     reaches_all(idle);
 }
 
+/// The last task of the program takes the message only if it comes before the second one. That is
+/// known at the end of the other executions, although the first task has looked for a message since.
+#[test]
+fn a_step_after_an_idle_wait_hides_no_race_of_a_blocked_task() {
+    let program = vec![
+        vec![Act::Send(0), Act::UntilIdle, Act::TryRecv(0)],
+        vec![Act::Recv(0)],
+        vec![Act::Recv(0), Act::Add(0)],
+    ];
+    reaches_all([(0, program)].into_iter());
+}
+
 /// Checks that no graph and no end of these programs within a bound is missed.
 fn reaches_all(programs: impl Iterator<Item = (u64, Program)>) {
     for (seed, program) in programs {
