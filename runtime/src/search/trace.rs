@@ -254,8 +254,10 @@ impl Trace {
     /// Records that the execution ends while `task` is still blocked in an operation on `object`.
     /// This is a step of its own, so that the step that keeps it blocked races with it.
     pub(crate) fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
-        // A task that was blocked when a wait until no other task could run ended was kept so by an
-        // earlier step. A later access to the object would hide the race with that step.
+        // An earlier step kept a task blocked that had not run since the end of an idle wait. A later
+        // access to the object may hide the race with that step. Random programs with locks, channels
+        // and initialised values have no such race; for other objects, such as the descriptors, that
+        // is not known.
         self.is_irregular |= self.hides(task, object, effect);
         self.begin(task, TraceStep::NEVER, TraceStep::NONE, false);
         self.access(object, effect, effect);
