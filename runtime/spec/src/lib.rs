@@ -1,5 +1,5 @@
 //! What a test can ask of the scheduler of [cargo chess]: choices of data, rare events, assumptions,
-//! and whether an object is linearizable.
+//! whether an object is linearizable, and the number of states that the schedules reach.
 //!
 //! A test that runs under `cargo chess test` is executed under many schedules. With this crate, a
 //! part of its input becomes a choice of the search as well. All functions also work under plain
@@ -27,6 +27,7 @@
 //! | [`rarely`] | both outcomes; `true` costs as much as a preemption | `false` |
 //! | [`assume`] | the execution has no verdict if the condition does not hold | a panic |
 //! | [`Linearizability`] | every scenario, in every schedule | a hundred scenarios |
+//! | [`observe`] | counts distinct states over all executions | nothing |
 //!
 //! Add it as a dev-dependency. It has no dependencies of its own, and no effect on code that does
 //! not call it.
@@ -38,8 +39,10 @@
 mod assumption;
 mod choice;
 mod linearizability;
+mod observe;
 mod plain;
 
 pub use assumption::assume;
 pub use choice::{choose, flip, pick, rarely};
 pub use linearizability::Linearizability;
+pub use observe::observe;

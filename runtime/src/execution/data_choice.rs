@@ -1,4 +1,5 @@
-//! Requests of a test to the search: choices of data, rare events, assumptions, and histories.
+//! Requests of a test to the search: choices of data, rare events, assumptions, histories, and
+//! observed states.
 
 use super::current::running;
 use super::event::Event;
@@ -7,7 +8,7 @@ use super::task::Wait;
 use super::terms::{Site, Step};
 use super::transfer::perform;
 use super::{Note, Op};
-use crate::base::fingerprint::mix;
+use crate::base::fingerprint::{self, mix};
 use crate::search::{ObjectId, Outcomes};
 
 impl Execution {
@@ -90,6 +91,16 @@ pub fn happens_rarely(site: Site) -> Option<bool> {
         perform((*execution).pass(Op::Rarely, site));
         Some((*execution).choose_data(Op::Rarely, site, 2, Outcomes::Rare) == 1)
     }
+}
+
+/// Records the hash of a state that the test has reached. The same state at another `site` is another
+/// one. This is no event: it has no effect on the search. No effect outside an execution.
+pub fn observe(state: u64, site: Site) {
+    let Some(execution) = running() else { return };
+    let file = fingerprint::of(state, site.file().as_bytes());
+    let state = mix(file, u64::from(site.line()) << 32 | u64::from(site.column()));
+    // SAFETY: see `running`.
+    unsafe { (*execution).observed.add(state) };
 }
 
 /// A scheduling point at the start or at the end of an operation in the history `object`. Returns the

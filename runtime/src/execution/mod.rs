@@ -33,6 +33,7 @@ mod mark;
 mod monitor_calls;
 mod monitor_hooks;
 mod object;
+mod observed;
 pub(crate) mod opaque;
 mod options;
 mod outside_waits;
@@ -71,7 +72,7 @@ pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub use current::{active, current};
 pub(crate) use current::{running, unfinished_tasks};
-pub use data_choice::{assumption_fails, choose, happens_rarely, note_in_history};
+pub use data_choice::{assumption_fails, choose, happens_rarely, note_in_history, observe};
 pub(crate) use dead_frames::DeadFrame;
 pub(crate) use descriptor_calls::{
     after_call, await_descriptors, before_call, descriptors_changed, wake_all_awaiting,

@@ -11,6 +11,7 @@ use super::file_use::FileUse;
 use super::free_blocks::AddressReuse;
 use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
+use super::observed::Observed;
 use super::options::{Faults, Limit, Spurious, Timers};
 use super::policy::Policies;
 use super::streams::StreamUse;
@@ -126,6 +127,8 @@ pub(crate) struct Execution {
     pub(crate) chosen_data: u64,
     /// The place of an assumption that did not hold.
     pub(crate) unmet_assumption: Option<Site>,
+    /// The states that the test has observed.
+    pub(crate) observed: Observed,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
     /// The step at which a task last waited, as its yields indicate.
@@ -214,6 +217,7 @@ impl Execution {
             late_effects: 0,
             chosen_data: 0,
             unmet_assumption: None,
+            observed: Observed::new(),
             last_switch: 0,
             last_wait: 0,
             last_spawn: 0,
@@ -258,6 +262,7 @@ impl Execution {
         self.late_effects = 0;
         self.chosen_data = 0;
         self.unmet_assumption = None;
+        self.observed.clear();
         self.early = 0;
         self.early_waits.clear();
         self.last_switch = 0;

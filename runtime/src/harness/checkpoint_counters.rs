@@ -33,6 +33,7 @@ is_kept!(
     exploration.racing_files as racing_files,
     exploration.executions as executions,
     exploration.distinct as distinct,
+    exploration.covered as covered,
     exploration.steps as steps,
     exploration.max_steps as max_steps,
     exploration.threads as threads,

@@ -1,5 +1,6 @@
 //! Counters of an exploration, and the warnings that follow from them.
 
+use super::covered::Growth;
 use super::failures::MOST;
 use super::nondeterminism::CULPRITS;
 use super::phase::{Phase, Reach};
@@ -51,6 +52,10 @@ pub(super) struct Counters {
     pub(super) work: u64,
     pub(super) executions: u64,
     pub(super) distinct: u64,
+    /// The number of distinct observed states.
+    pub(super) states: u64,
+    /// The growth of the numbers of graphs and states.
+    pub(super) growth: Vec<Growth>,
     pub(super) steps: u64,
     pub(super) max_steps: u64,
     pub(super) threads: usize,
@@ -80,6 +85,11 @@ impl Counters {
             work: exploration.work,
             executions: exploration.executions,
             distinct: exploration.distinct.count(),
+            states: exploration.covered.states.count(),
+            growth: exploration
+                .covered
+                .growth_up_to(exploration.schedules, exploration.distinct.count())
+                .collect(),
             steps: exploration.steps,
             max_steps: exploration.max_steps,
             threads: exploration.threads,

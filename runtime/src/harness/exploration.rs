@@ -1,6 +1,7 @@
 //! The results of the exploration of one test so far.
 
 use super::checkpoint_handover::CheckpointHandover;
+use super::covered::Covered;
 use super::debugger;
 use super::failures::FoundFailure;
 use super::phase::Phases;
@@ -88,6 +89,7 @@ pub(crate) struct Exploration {
     pub(crate) racing_files: EngineVec<EngineVec<u8>>,
     pub(crate) executions: u64,
     pub(crate) distinct: HashSet,
+    pub(crate) covered: Covered,
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
@@ -190,6 +192,7 @@ impl Exploration {
             racing_files: engine_vec(),
             executions: 0,
             distinct: HashSet::new(),
+            covered: Covered::new(),
             steps: 0,
             max_steps: 0,
             threads: 0,
@@ -221,6 +224,7 @@ impl Exploration {
     pub(crate) fn count_schedule(&mut self, work: u64, part: impl FnOnce() -> Option<f64>) {
         self.schedules += 1;
         self.work += work;
+        self.covered.count_schedule(self.schedules, self.distinct.count());
         if self.schedules.is_multiple_of(Self::EVERY) {
             if self.milestones.capacity() == 0 {
                 // The zygote reads them at the same time, so that they must not move.

@@ -5,6 +5,7 @@ mod body;
 mod checkpoint_counters;
 mod checkpoint_handover;
 mod counters;
+mod covered;
 mod debugger;
 mod engine;
 mod exploration;

@@ -87,6 +87,8 @@ pub struct Request {
     pub(crate) watchdog_ms: u64,
     /// Whether the search continues after a failure.
     pub(crate) keep_going: bool,
+    /// Whether the orders of conflicting operations are recorded.
+    pub(crate) coverage: bool,
     pub(crate) timers: Timers,
     /// Whether a search with timeouts at any time follows one in which they are last.
     pub(crate) early_after: bool,
@@ -175,6 +177,7 @@ impl Request {
                 "backend" => request.backend = backend(value).ok_or_else(wrong)?,
                 "watchdog-ms" => request.watchdog_ms = number()?,
                 "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
+                "coverage" => request.coverage = value.parse().map_err(|_| wrong())?,
                 "leaks" => request.leaks = value.parse().map_err(|_| wrong())?,
                 "allow-unjoined-panics" => {
                     request.allow_unjoined_panics = value.parse().map_err(|_| wrong())?;
@@ -251,6 +254,7 @@ impl Default for Request {
             spurious: Spurious::Any,
             faults: Faults::NONE,
             faultless: Vec::new(),
+            coverage: false,
             leaks: false,
             allow_unjoined_panics: false,
             save_ms: 0,

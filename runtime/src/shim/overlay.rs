@@ -66,6 +66,13 @@ pub fn happens_rarely() -> Option<bool> {
     execution::happens_rarely(Location::caller())
 }
 
+/// Records `state`, the hash of a state that the test has reached. No effect outside an execution.
+#[inline]
+#[track_caller]
+pub fn observe(state: u64) {
+    execution::observe(state, Location::caller());
+}
+
 /// Notes the start or the end of an operation in the history at the address `history`, for the line
 /// `site` of the test. Returns a number that is larger for later notes. `None` outside an execution.
 #[inline]

@@ -334,6 +334,7 @@ impl Explorer<'_> {
             if !diverged || failure.is_some() || attempt == TRIES {
                 let graph = engine.execution.log.graph();
                 let is_new = engine.exploration.distinct.insert(graph);
+                cover(engine);
                 end_schedule(engine, is_new, diverged);
                 self.count(engine, work_of(&engine));
                 engine.exploration.diverged += u64::from(diverged);
@@ -517,6 +518,18 @@ impl Explorer<'_> {
 fn may_have_helpers(request: &Request) -> bool {
     let shares = request.isolation == Isolation::Image && request.backend == Backend::Fibers;
     shares && request.replay.is_none()
+}
+
+/// Adds the states of the last execution, unless an assumption did not hold in it.
+fn cover(mut engine: Root) {
+    let Engine {
+        execution,
+        exploration,
+        ..
+    } = &mut *engine;
+    if execution.unmet_assumption.is_none() {
+        exploration.covered.add_states(execution.observed.states());
+    }
 }
 
 /// Lets the strategy learn from the last execution.

@@ -20,7 +20,7 @@ use std::time::Instant;
 pub(super) use self::shared_memory::Helpers;
 use self::shared_memory::{
     BACKTRACK_POINTS, BLOCKS, DEVIATIONS, HelperResult, ITEMS, LEAST, LOOK_MS, MOST, PATIENCE,
-    Place, SharedMemory, Stage, State, block_of,
+    Place, STATES, SharedMemory, Stage, State, block_of,
 };
 use super::explore::{Explorer, end_schedule};
 use super::process;
@@ -32,7 +32,7 @@ use crate::search::{BacktrackPoint, Deviation, Icb};
 
 impl Explorer<'_> {
     /// Whether a helper has run the next schedule. If so, its findings are taken over.
-    pub(super) fn is_helped(&mut self, engine: Root) -> bool {
+    pub(super) fn is_helped(&mut self, mut engine: Root) -> bool {
         if self.helpers.is_dismissed {
             return false;
         }
@@ -60,6 +60,8 @@ impl Explorer<'_> {
         }
         search.learn(backtrack_points, found.possible);
         count(engine, &found);
+        let states = self.helpers.states_of(place, &found);
+        engine.exploration.covered.add_states(states);
         let work = work::of(Counted {
             steps: found.steps,
             tasks: found.tasks as u64,
@@ -255,6 +257,7 @@ impl Explorer<'_> {
             && !execution.past_limit
             && !execution.endless.is_met
             && execution.unmet_assumption.is_none()
+            && execution.observed.states().len() <= STATES
             && before == known(engine)
             && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.misses_late_effects()
@@ -289,6 +292,7 @@ impl Explorer<'_> {
             return false;
         }
         *used += length;
+        let states = execution.observed.states();
         // SAFETY: only this helper writes to this part of the shared memory.
         unsafe {
             let backtrack_points =
@@ -298,10 +302,14 @@ impl Explorer<'_> {
                 backtrack_points.add(start),
                 length,
             );
+            let of_schedule = &mut (*memory).states[helper][place.block][place.number];
+            of_schedule[..states.len()].copy_from_slice(states);
             (*memory).found[helper][place.block][place.number] = HelperResult {
                 start: start as u32,
                 length: length as u32,
                 has_finished: execution.has_finished(),
+                helper: state.helper,
+                states: states.len() as u8,
                 tasks: execution.live,
                 steps: execution.steps,
                 file_calls: execution.files.calls,

@@ -128,6 +128,9 @@ pub(super) struct HelperResult {
     pub(super) start: u32,
     pub(super) length: u32,
     pub(super) has_finished: bool,
+    pub(super) helper: u8,
+    /// The number of its observed states.
+    pub(super) states: u8,
     pub(super) tasks: usize,
     pub(super) steps: u64,
     pub(super) file_calls: u32,
@@ -135,6 +138,9 @@ pub(super) struct HelperResult {
     pub(super) graph: u64,
     pub(super) possible: u64,
 }
+
+/// The most states that a helper reports for one schedule.
+pub(super) const STATES: usize = 4;
 
 /// The memory that the explorer and its helpers share. It is initially zero.
 #[repr(C)]
@@ -155,6 +161,8 @@ pub(super) struct SharedMemory {
     /// The results by helper; only that helper writes there.
     pub(super) found: [[[HelperResult; ITEMS]; BLOCKS]; MOST],
     pub(super) backtrack_points: [[[BacktrackPoint; BACKTRACK_POINTS]; BLOCKS]; MOST],
+    /// The observed states of each schedule.
+    pub(super) states: [[[[u64; STATES]; ITEMS]; BLOCKS]; MOST],
 }
 
 /// The helpers of this explorer.
@@ -318,6 +326,13 @@ impl Helpers {
             prefetch(backtrack_points.as_ptr_range().end);
         }
         found(SOON).map(|(helper, there)| self.found_by(helper, there))
+    }
+
+    /// The observed states of a schedule with these results of a helper.
+    pub(super) fn states_of(&self, Place { block, number }: Place, found: &HelperResult) -> &[u64] {
+        // SAFETY: as in `found_by`.
+        let states = unsafe { &(*self.memory).states[found.helper as usize][block][number] };
+        &states[..usize::from(found.states)]
     }
 
     fn found_at(&self, helper: u8, Place { block, number }: Place) -> *const HelperResult {

@@ -101,6 +101,7 @@ pub(super) fn finished(
         .raw("location", location.as_deref().unwrap_or("null"));
     let object = with_extent(object, engine, counters);
     let object = with_findings(object, engine, counters);
+    let object = with_covered(object, request, counters);
     with_surroundings(object, engine)
         .optional_number(
             "preemptions",
@@ -178,6 +179,25 @@ fn with_findings(object: Object, engine: &Engine, counters: &Counters) -> Object
             "warnings",
             counters.warnings.iter().map(|it| quoted(&sentence(it))),
         )
+}
+
+/// Adds the covered part of the test, if that is requested or if the test observes states.
+fn with_covered(object: Object, request: &Request, counters: &Counters) -> Object {
+    if !request.coverage && counters.states == 0 {
+        return object;
+    }
+    let growth = counters.growth.iter().map(|growth| {
+        Object::new()
+            .number("schedules", growth.schedules)
+            .number("states", growth.states)
+            .number("graphs", growth.graphs)
+            .finish()
+    });
+    let covered = Object::new()
+        .number("states", counters.states)
+        .number("graphs", counters.distinct)
+        .array("growth", growth);
+    object.raw("covered", &covered.finish())
 }
 
 /// Adds the code and the effects that the search does not cover as a whole.
