@@ -84,6 +84,9 @@ pub(crate) struct ExploreArgs {
     /// Save failing schedules in `chess-regressions/` beside the crate; later runs begin with them
     #[arg(long)]
     pub save_regressions: bool,
+    /// Report how much was covered: states, graphs, and pairs of operations seen in one order only
+    #[arg(long)]
+    pub coverage: bool,
     /// Report memory that is neither freed nor referenced at the end of an execution
     #[arg(long)]
     pub leaks: bool,
@@ -124,6 +127,7 @@ impl ExploreArgs {
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),
             save_regressions: self.save_regressions.then_some(true),
+            coverage: self.coverage.then_some(true),
             leaks: self.leaks.then_some(true),
             allow_unjoined_panics: self.allow_unjoined_panics.then_some(true),
             divide: self.divide.then_some(true),

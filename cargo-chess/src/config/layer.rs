@@ -63,6 +63,8 @@ pub(crate) struct Exploration {
     pub keep_going: bool,
     /// Whether the schedules of failures are saved next to the crate.
     pub save_regressions: bool,
+    /// Whether the orders of conflicting operations are recorded and reported.
+    pub coverage: bool,
     /// Whether unreferenced memory at an execution's end is a failure.
     pub leaks: bool,
     /// Whether a thread that is never joined may panic.
@@ -96,6 +98,7 @@ pub(crate) struct Layer {
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
     pub save_regressions: Option<bool>,
+    pub coverage: Option<bool>,
     pub leaks: Option<bool>,
     pub allow_unjoined_panics: Option<bool>,
     pub divide: Option<bool>,
@@ -128,6 +131,7 @@ impl Layer {
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
             save_regressions: over.save_regressions.or(self.save_regressions),
+            coverage: over.coverage.or(self.coverage),
             leaks: over.leaks.or(self.leaks),
             allow_unjoined_panics: over.allow_unjoined_panics.or(self.allow_unjoined_panics),
             divide: over.divide.or(self.divide),
@@ -171,6 +175,7 @@ impl Layer {
             watchdog: self.watchdog.unwrap_or(base.watchdog),
             keep_going: self.keep_going.unwrap_or(base.keep_going),
             save_regressions: self.save_regressions.unwrap_or(base.save_regressions),
+            coverage: self.coverage.unwrap_or(base.coverage),
             leaks: self.leaks.unwrap_or(base.leaks),
             allow_unjoined_panics: self
                 .allow_unjoined_panics
@@ -222,6 +227,7 @@ impl Default for Exploration {
             watchdog: Duration::from_mins(1),
             keep_going: false,
             save_regressions: false,
+            coverage: false,
             leaks: false,
             allow_unjoined_panics: false,
             divide: false,

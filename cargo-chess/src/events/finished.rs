@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Location, Outcome, TestId};
+use super::{Covered, Kind, Location, Outcome, TestId};
 use crate::config::{Exploration, Spurious, Timers, Timing};
 use crate::shard::Shard;
 
@@ -37,6 +37,9 @@ pub(crate) struct TestFinished {
     pub executions: u64,
     /// Distinct happens-before graphs.
     pub distinct: u64,
+    /// The covered part of the test, with `--coverage` or if the test observes states.
+    #[serde(default)]
+    pub covered: Option<Covered>,
     /// Schedules that a reduction proved redundant.
     pub pruned: u64,
     /// Schedules without a verdict, because an assumption of the test did not hold in them.

@@ -3,6 +3,7 @@
 //! Their fields are part of the contract with scripts and CI: fields may be added, but never
 //! changed. Every field is always printed. A field that does not apply is `null`.
 
+mod covered;
 mod finished;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::covered::{Covered, Growth, OrderedPair, PairedOperation, Pairs};
 pub(crate) use self::finished::{
     EarlyOperation, EarlyTimeout, Minimised, OtherFailure, Reach, RegressionOutcome, RegressionRun,
     Stop, TestFinished, TestOptions, TestPart,
@@ -230,7 +232,9 @@ impl fmt::Display for Kind {
 }
 
 /// A place in a source file.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+)]
 pub(crate) struct Location {
     /// The path in the compiler's form: relative to the workspace root for its members.
     pub file: String,
@@ -322,6 +326,7 @@ mod tests {
             work: 1234,
             executions: 19,
             distinct: 11,
+            covered: None,
             pruned: 4,
             unmet_assumptions: 0,
             steps: 412,

@@ -9,8 +9,8 @@ use super::early_timeouts::EarlyWait;
 use super::warned::{Spin, StaleLoad};
 use super::{Blocked, Call, Decided, Divergence, Milestone, Panic, Step, Task};
 use crate::events::{
-    Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, RegressionRun,
-    TestFinished, TestId, TestPart, coverage, millis,
+    Covered, Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach,
+    RegressionRun, TestFinished, TestId, TestPart, coverage, millis,
 };
 
 /// The warning that the time of `--time` was over.
@@ -61,6 +61,9 @@ pub(crate) struct Finished {
     /// Distinct happens-before graphs.
     #[serde(default)]
     pub distinct: u64,
+    /// The covered part of the test, if that was requested or if the test observes states.
+    #[serde(default)]
+    pub covered: Option<Covered>,
     /// Schedules that a reduction proved redundant.
     #[serde(default)]
     pub pruned: u64,
@@ -249,6 +252,7 @@ impl Finished {
             schedules: 0,
             executions: 0,
             distinct: 0,
+            covered: None,
             pruned: 0,
             steps: 0,
             work: 0,
@@ -384,6 +388,7 @@ impl Finished {
             work: self.work,
             executions: self.executions,
             distinct: self.distinct,
+            covered: self.covered.clone(),
             pruned: self.pruned,
             unmet_assumptions: self.unmet_assumptions,
             steps: self.steps,

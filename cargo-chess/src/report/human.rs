@@ -6,6 +6,7 @@ use std::time::Instant;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::common;
+use super::covered::{self, CoveredByRun};
 use super::early_timeouts;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
@@ -41,6 +42,7 @@ pub(crate) struct Human<W> {
     guarantee: Guarantee,
     outside: OutsideEffects,
     racing: RacingDependencies,
+    covered: CoveredByRun,
     /// The shard that the run is.
     shard: Option<Shard>,
 }
@@ -84,6 +86,7 @@ impl<W: Write> Human<W> {
             guarantee: Guarantee::default(),
             outside: OutsideEffects::default(),
             racing: RacingDependencies::default(),
+            covered: CoveredByRun::default(),
             shard: None,
         }
     }
@@ -157,6 +160,11 @@ impl<W: Write> Human<W> {
         let is_short = self.guarantee.add(test, detail);
         self.outside.add(test);
         self.racing.add(test);
+        let is_asked = detail.exploration.coverage;
+        let covered = test.covered.as_ref().filter(|_| is_asked);
+        if let Some(covered) = covered {
+            self.covered.add(covered);
+        }
         let bad = matches!(test.outcome, Outcome::Failed | Outcome::Timeout);
         if bad {
             self.failures.push((test.clone(), detail.clone()));
@@ -167,6 +175,12 @@ impl<W: Write> Human<W> {
         let mut lines = line(test, detail);
         if self.verbosity > 0 && test.outcome != Outcome::Skipped {
             lines += &status(NOTE, "Note", statistics(test));
+        }
+        if let Some(covered) = covered {
+            lines += &status(NOTE, "Covered", covered::counts(covered));
+            for pair in covered::blind(&covered.pairs) {
+                lines += &status(NOTE, "One order", pair);
+            }
         }
         let (of_time, others) = test.warnings_of_time_and_others();
         // The summary or the message will say this.
@@ -231,6 +245,9 @@ impl<W: Write> Human<W> {
         }
         for sentence in self.outside.sentences() {
             text += &status(WARN, "Outside", sentence);
+        }
+        for sentence in self.covered.sentences() {
+            text += &status(NOTE, "All tests", sentence);
         }
         for sentence in self.racing.sentences() {
             text += &status(WARN, "Race", sentence);

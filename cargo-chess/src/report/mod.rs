@@ -2,6 +2,7 @@
 
 mod abbreviate;
 mod common;
+mod covered;
 mod early_timeouts;
 mod excerpt;
 mod explanation;

@@ -69,6 +69,7 @@ fn searched(outcome: Outcome) -> Finished {
         schedules: 17,
         executions: 19,
         distinct: 11,
+        covered: None,
         pruned: 4,
         steps: 412,
         max_steps_in_execution: 61,

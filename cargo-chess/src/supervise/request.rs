@@ -70,6 +70,9 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("faults", &Fault::list(&exploration.faults));
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
+    if exploration.coverage {
+        line("coverage", &true);
+    }
     line("leaks", &exploration.leaks);
     line("allow-unjoined-panics", &exploration.allow_unjoined_panics);
     if let Mode::Replay {

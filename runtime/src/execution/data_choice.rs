@@ -98,7 +98,10 @@ pub fn happens_rarely(site: Site) -> Option<bool> {
 pub fn observe(state: u64, site: Site) {
     let Some(execution) = running() else { return };
     let file = fingerprint::of(state, site.file().as_bytes());
-    let state = mix(file, u64::from(site.line()) << 32 | u64::from(site.column()));
+    let state = mix(
+        file,
+        u64::from(site.line()) << 32 | u64::from(site.column()),
+    );
     // SAFETY: see `running`.
     unsafe { (*execution).observed.add(state) };
 }

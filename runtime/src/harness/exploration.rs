@@ -224,7 +224,8 @@ impl Exploration {
     pub(crate) fn count_schedule(&mut self, work: u64, part: impl FnOnce() -> Option<f64>) {
         self.schedules += 1;
         self.work += work;
-        self.covered.count_schedule(self.schedules, self.distinct.count());
+        self.covered
+            .count_schedule(self.schedules, self.distinct.count());
         if self.schedules.is_multiple_of(Self::EVERY) {
             if self.milestones.capacity() == 0 {
                 // The zygote reads them at the same time, so that they must not move.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::file::TestEvents;
 use crate::events::{
-    Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, TestFinished, TestPart, coverage,
+    Covered, Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, TestFinished, TestPart,
+    coverage,
 };
 
 /// The message for a test whose assumptions hold in no schedule of any part.
@@ -54,6 +55,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         test.work = sum(|test| test.work);
         // It is unknown how many graphs different parts have in common.
         test.distinct = most(|test| test.distinct);
+        test.covered = Covered::merged(all.iter().filter_map(|test| test.covered.as_ref()));
         test.max_steps_in_execution = most(|test| test.max_steps_in_execution);
         test.threads = all.iter().map(|test| test.threads).max().unwrap_or(0);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::races::HappensBefore;
-use super::super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
+use super::super::{ChoicePoint, Ended, Labelled, Progress, SchedulingPoint, Strategy, Trace};
 use super::{Final, Graph, Machine, Program, graph, run};
 
 /// A depth-first search over all decisions, with at most `bound` preemptions.
@@ -119,4 +119,34 @@ pub(in crate::search) fn explore_up_to(
         }
     }
     Some(explored)
+}
+
+/// One execution of a program, with the lines of its touches.
+pub(in crate::search) struct Executed<'a> {
+    pub(in crate::search) trace: &'a Trace,
+    pub(in crate::search) labels: &'a [Labelled],
+}
+
+/// Runs `search` to its end, and calls `each` after each execution; `None` if that takes more than
+/// `most` executions.
+pub(in crate::search) fn visit(
+    program: &Program,
+    search: &mut dyn Strategy,
+    most: u64,
+    mut each: impl FnMut(&Executed<'_>),
+) -> Option<()> {
+    let mut machine = Machine::new(program);
+    let mut executions = 0;
+    while search.begin() {
+        run(&mut machine, search);
+        executions += 1;
+        if executions > most {
+            return None;
+        }
+        each(&Executed {
+            trace: &machine.trace,
+            labels: &machine.labels,
+        });
+    }
+    Some(())
 }

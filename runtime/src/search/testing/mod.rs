@@ -8,7 +8,9 @@ mod shrink;
 mod weak;
 mod weak_tests;
 
-pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all, explore_up_to};
+pub(super) use brute_force::{
+    Executed, Exhaustive, Explored, explore, explore_all, explore_up_to, visit,
+};
 pub(super) use random_program::{
     random_choices, random_idle_waits, random_program, random_sections, seeds,
 };
@@ -118,6 +120,11 @@ pub(super) type Program = Vec<Vec<Act>>;
 const OBJECTS: usize = 4;
 /// The first of the channels that hold one message; the others hold any number.
 pub(super) const BOUNDED: u32 = 2;
+
+/// The line of an act of a program: a number for the task and the position of the act.
+pub(super) fn line_of(task: usize, at: usize) -> u32 {
+    (task * 64 + at) as u32
+}
 
 /// The end of an execution.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

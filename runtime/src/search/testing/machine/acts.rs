@@ -1,12 +1,12 @@
 //! The effect of each act of a program.
 
 use super::super::weak::Weak;
-use super::super::{Act, Atomic, BOUNDED, OBJECTS, seen_after};
+use super::super::{Act, Atomic, BOUNDED, OBJECTS, line_of, seen_after};
 use super::{
     ARC, BARRIER, CHANNEL, CONDVAR, END, Initialised, LOCK, Machine, ONCE, OWN, State, THREAD,
     VALUE, object,
 };
-use crate::search::{ObjectId, Outcomes, Strategy, TraceStep};
+use crate::search::{Labelled, ObjectId, Outcomes, Strategy, TraceStep};
 use chess_vocabulary::{Effect, Op};
 
 impl Machine<'_> {
@@ -16,6 +16,9 @@ impl Machine<'_> {
 
     /// Touches `object` with `effect`, which could be `could` in another state.
     fn touch_as(&mut self, object: ObjectId, effect: Effect, could: Effect) {
+        let touch = self.trace.touches.len() as u32;
+        let line = line_of(self.current, self.tasks[self.current].at);
+        self.labels.push(Labelled { touch, line });
         self.trace.access(object, effect, could);
         if !effect.is_quiet() && object.0 < OBJECTS as u32 {
             self.versions[object.0 as usize] += 1;

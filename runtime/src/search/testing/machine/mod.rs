@@ -8,7 +8,7 @@ use super::weak::Weak;
 use super::{Act, Final, OBJECTS, Program, mix};
 use crate::memory::Model;
 use crate::search::{ChoicePoint, Decision, Outcomes, Past, Pending, SchedulingPoint, Strategy};
-use crate::search::{ObjectId, Trace, TraceStep};
+use crate::search::{Labelled, ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Effect, Op, TaskId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +84,8 @@ pub(super) struct Machine<'a> {
     /// A task checks whether others have ended.
     looks_at_ends: bool,
     pub(super) trace: Trace,
+    /// The line of each touch: the act that made it.
+    pub(super) labels: Vec<Labelled>,
     pub(super) decisions: Vec<Decision>,
     options: Vec<TaskId>,
     prefix: u64,
@@ -147,6 +149,7 @@ impl<'a> Machine<'a> {
             owners_of: [program.len() as u32; OBJECTS],
             looks_at_ends: looks_at_ends(program),
             trace: Trace::new(),
+            labels: Vec::new(),
             decisions: Vec::new(),
             options: Vec::new(),
             prefix: 0,
@@ -195,6 +198,7 @@ impl<'a> Machine<'a> {
         let Self {
             mut tasks,
             mut trace,
+            mut labels,
             mut decisions,
             options,
             mut weak,
@@ -203,6 +207,7 @@ impl<'a> Machine<'a> {
         tasks.clear();
         tasks.resize(self.program.len(), task);
         decisions.clear();
+        labels.clear();
         trace.is_wanted = true;
         trace.clear();
         trace.begin(TaskId(0), TraceStep::NONE, TraceStep::NONE, false);
@@ -213,6 +218,7 @@ impl<'a> Machine<'a> {
         // Only their allocations are kept.
         self.tasks = tasks;
         self.trace = trace;
+        self.labels = labels;
         self.decisions = decisions;
         self.options = options;
     }

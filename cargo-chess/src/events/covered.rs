@@ -1,0 +1,159 @@
+//! The covered part of a test, as data: distinct states and happens-before graphs, and the orders of
+//! conflicting operations.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Location;
+
+/// The covered part of a test.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Covered {
+    /// Distinct states that the test has observed; 0 if it observes none.
+    pub states: u64,
+    /// Distinct happens-before graphs.
+    pub graphs: u64,
+    /// Both numbers after 1, 2, 4, 8, ... schedules, and at the end.
+    pub growth: Vec<Growth>,
+    /// With `--coverage`: each pair of conflicting operations of two tasks that other events left
+    /// unordered in some execution.
+    #[serde(default)]
+    pub pairs: Vec<OrderedPair>,
+}
+
+/// The numbers of distinct states and graphs after a number of schedules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Growth {
+    /// The number of schedules.
+    pub schedules: u64,
+    /// The states until then.
+    pub states: u64,
+    /// The happens-before graphs until then.
+    pub graphs: u64,
+}
+
+/// Two conflicting operations in the source, and the orders in which two tasks performed them on one
+/// object.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct OrderedPair {
+    /// One operation.
+    pub first: PairedOperation,
+    /// The other one. If it is the same, its orders are those of two tasks: the task with the smaller
+    /// number first, or the other one.
+    pub second: PairedOperation,
+    /// Whether some execution has the first one before the second one.
+    pub first_before_second: bool,
+    /// Whether some execution has the second one before the first one.
+    pub second_before_first: bool,
+}
+
+/// An operation in the source.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PairedOperation {
+    /// Its source line.
+    pub location: Location,
+    /// The operation, in the form of the events.
+    pub operation: String,
+    /// The expression that it acts on, if the source shows one.
+    #[serde(default)]
+    pub object: Option<String>,
+}
+
+impl OrderedPair {
+    /// Whether only one order was seen.
+    pub(crate) fn is_blind(&self) -> bool {
+        self.first_before_second != self.second_before_first
+    }
+}
+
+/// The union of pairs of several tests, or of several parts of one test.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Pairs(BTreeMap<(PairedOperation, PairedOperation), (bool, bool)>);
+
+impl Pairs {
+    /// Adds pairs. An order was seen if any of them has it.
+    pub(crate) fn add(&mut self, pairs: &[OrderedPair]) {
+        for pair in pairs {
+            let key = (pair.first.clone(), pair.second.clone());
+            let (forward, backward) = self.0.entry(key).or_default();
+            *forward |= pair.first_before_second;
+            *backward |= pair.second_before_first;
+        }
+    }
+
+    /// All pairs in the order of their places.
+    pub(crate) fn to_vec(&self) -> Vec<OrderedPair> {
+        let pairs = self.0.iter();
+        pairs
+            .map(|((first, second), &(forward, backward))| OrderedPair {
+                first: first.clone(),
+                second: second.clone(),
+                first_before_second: forward,
+                second_before_first: backward,
+            })
+            .collect()
+    }
+}
+
+impl Covered {
+    /// The covered part of a test whose parts were explored apart. It is unknown how many states
+    /// and graphs the parts have in common, so that the numbers are those of the largest part.
+    pub(crate) fn merged<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
+        let largest = parts
+            .clone()
+            .max_by_key(|part| (part.states, part.graphs))?;
+        let mut pairs = Pairs::default();
+        for part in parts {
+            pairs.add(&part.pairs);
+        }
+        Some(Self {
+            pairs: pairs.to_vec(),
+            ..largest.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(line: u32) -> PairedOperation {
+        PairedOperation {
+            location: Location {
+                file: "src/lib.rs".into(),
+                line,
+                column: 9,
+            },
+            operation: "Mutex::lock".into(),
+            object: None,
+        }
+    }
+
+    fn part(states: u64, orders: [(bool, bool); 2]) -> Covered {
+        let pair = |(line, (forward, backward))| OrderedPair {
+            first: operation(line),
+            second: operation(9),
+            first_before_second: forward,
+            second_before_first: backward,
+        };
+        Covered {
+            states,
+            pairs: (3..).zip(orders).map(pair).collect(),
+            ..Covered::default()
+        }
+    }
+
+    #[test]
+    fn a_pair_is_blind_if_no_part_has_its_other_order() {
+        let parts = [
+            part(3, [(true, false), (true, false)]),
+            part(2, [(false, true), (true, false)]),
+        ];
+        assert!(parts[0].pairs.iter().all(OrderedPair::is_blind));
+        let merged = Covered::merged(parts.iter()).expect("there are parts");
+        let blind: Vec<bool> = merged.pairs.iter().map(OrderedPair::is_blind).collect();
+        assert_eq!((merged.states, &*blind), (3, &[false, true][..]));
+    }
+}
