@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
+use crate::config::Layer;
 use crate::shard::Shard;
 use crate::shell::Shell;
 
@@ -113,6 +114,21 @@ pub(crate) struct ReportArgs {
     /// Write the failures as a SARIF log, for code scanning services and editors
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<Utf8PathBuf>,
+    /// Write a plot of the growth of coverage over the schedules, as SVG; implies --coverage
+    #[arg(long, value_name = "FILE")]
+    pub coverage_plot: Option<Utf8PathBuf>,
+}
+
+impl ReportArgs {
+    /// The flags of the exploration in `layer`, with the one that these reports need.
+    pub(crate) fn over(&self, layer: Layer) -> Layer {
+        Layer {
+            coverage: layer
+                .coverage
+                .or(self.coverage_plot.is_some().then_some(true)),
+            ..layer
+        }
+    }
 }
 
 impl OutputArgs {

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
     let session = Session::open(
         &args.cargo,
         args.explore.profile.as_deref(),
-        &args.explore.to_layer(),
+        &args.reports.over(args.explore.to_layer()),
     )?;
     if args.no_run {
         let build = session.build(&args.cargo, &args.output, interrupt)?;

@@ -21,6 +21,10 @@ pub(crate) struct Covered {
     /// unordered in some execution.
     #[serde(default)]
     pub pairs: Vec<OrderedPair>,
+    /// Whether `pairs` has all of them. A test with thousands of operations in its source has more
+    /// than are recorded.
+    #[serde(default)]
+    pub all_pairs: bool,
 }
 
 /// The numbers of distinct states and graphs after a number of schedules.

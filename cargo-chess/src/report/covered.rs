@@ -173,6 +173,7 @@ mod tests {
                 pair((4, 5), (true, true)),
                 same,
             ],
+            all_pairs: true,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod abbreviate;
 mod common;
+mod coverage_plot;
 mod covered;
 mod early_timeouts;
 mod excerpt;
@@ -54,6 +55,7 @@ pub(crate) use page::page;
 pub(crate) use pointers::Pointers;
 pub(crate) use reporter::Reporter;
 
+use coverage_plot::CoveragePlot;
 use github::GitHub;
 use junit::JUnit;
 use plain::Plain;
@@ -81,6 +83,9 @@ pub(crate) fn reporter(
     }
     if let Some(path) = &options.reports.sarif {
         all.push(Box::new(Sarif::create(path, repository())?));
+    }
+    if let Some(path) = &options.reports.coverage_plot {
+        all.push(Box::new(CoveragePlot::create(path)?));
     }
     // A consumer of standard output that goes away is no reason not to write the files.
     match options.message_format {

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use chess_vocabulary::ObjectKind;
 use rewriter::Subjects;
 
-use crate::events::{Kind, Location};
+use crate::events::{Covered, Kind, Location};
 use crate::protocol::{Blocked, Finished, Step};
 
 /// If more objects than this share a name, they get numbers.
@@ -70,6 +70,15 @@ impl Objects {
         // The words of other failures are the program's.
         if finished.kind == Some(Kind::Deadlock) && !finished.blocked.is_empty() {
             finished.message = Some(finished.deadlock());
+        }
+    }
+
+    /// Adds the expressions that the operations of pairs act on.
+    pub(crate) fn name_operations(&mut self, covered: &mut Covered) {
+        for pair in &mut covered.pairs {
+            for operation in [&mut pair.first, &mut pair.second] {
+                operation.object = self.subject(&operation.location);
+            }
         }
     }
 

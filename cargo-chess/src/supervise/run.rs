@@ -441,7 +441,11 @@ impl Run<'_> {
         event.options = Some(options);
         self.tally.add(&event);
         Pointers::default().apply(&mut finished);
-        Objects::new(&self.inputs.plan.workspace_root).apply(&mut finished);
+        let mut objects = Objects::new(&self.inputs.plan.workspace_root);
+        objects.apply(&mut finished);
+        if let Some(covered) = &mut event.covered {
+            objects.name_operations(covered);
+        }
         let detail = Detail {
             exploration: exploration.clone(),
             finished,

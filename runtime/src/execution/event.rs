@@ -58,10 +58,22 @@ pub(crate) struct Early {
     pub(crate) other_waits: bool,
 }
 
+/// The operation of the source to which a touch of the trace belongs.
+#[derive(Clone, Copy)]
+pub(crate) struct Label {
+    /// The index of the touch.
+    pub(crate) touch: u32,
+    pub(crate) op: Op,
+    pub(crate) site: Site,
+}
+
 /// The events of one execution in the order in which they happened.
 pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
     pub(crate) trace: Trace,
+    /// The operations of the touches of the trace, if they have a reader.
+    pub(crate) labels: EngineVec<Label>,
+    pub(crate) wants_labels: bool,
     pub(crate) values: Values,
     pub(crate) calls: Calls,
     graph: u64,
@@ -76,6 +88,8 @@ impl EventLog {
         Self {
             events: engine_vec(),
             trace: Trace::new(),
+            labels: engine_vec(),
+            wants_labels: false,
             values: Values::new(),
             calls: Calls::new(),
             graph: 0,
@@ -88,6 +102,7 @@ impl EventLog {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
         self.trace.clear();
+        self.labels.clear();
         self.values.seen.clear();
         self.calls.clear();
         self.graph = 0;
@@ -123,6 +138,9 @@ impl EventLog {
         } else {
             is_watched = self.depend_from(own, event.object, effect, objects, last);
             if let Some(strongest) = event.op.strongest_effect() {
+                if self.wants_labels {
+                    self.label(&event);
+                }
                 self.trace.access(event.object, effect, strongest);
             }
             if matches!(event.op, Op::Join | Op::ScopeEnd) {
@@ -130,6 +148,18 @@ impl EventLog {
             }
         }
         is_watched
+    }
+
+    /// Keeps the operation of the next touch.
+    #[cold]
+    fn label(&mut self, event: &Event) {
+        if let Some(site) = event.site.filter(|_| self.trace.is_kept()) {
+            self.labels.push(Label {
+                touch: self.trace.touches.len() as u32,
+                op: event.op,
+                site,
+            });
+        }
     }
 
     /// Makes the newest event also depend on `object`. Returns whether the event changes an object

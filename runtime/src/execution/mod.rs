@@ -80,7 +80,7 @@ pub(crate) use descriptor_calls::{
 pub(crate) use descriptors::{Named, descriptor_object, descriptor_of_object, named};
 pub(crate) use detached::{Detached, detached, forget_task};
 pub(crate) use endless::Known;
-pub(crate) use event::{Early, Event};
+pub(crate) use event::{Early, Event, Label};
 pub(crate) use fault::fault_of;
 pub use files::end_scope;
 pub use idle::until_idle;

@@ -1,6 +1,7 @@
 //! The measure of the covered part of a test: distinct states and happens-before graphs, and their
 //! growth over the schedules.
 
+use super::covered_pairs::CoveredPairs;
 use crate::base::codec::codec;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::HashSet;
@@ -26,15 +27,21 @@ pub(crate) struct Covered {
     pub(crate) states: HashSet,
     /// The numbers after 1, 2, 4, 8, ... schedules.
     pub(crate) growth: EngineVec<Growth>,
+    pub(crate) pairs: CoveredPairs,
 }
 
-codec!(Covered { states, growth });
+codec!(Covered {
+    states,
+    growth,
+    pairs
+});
 
 impl Covered {
     pub(crate) const fn new() -> Self {
         Self {
             states: HashSet::new(),
             growth: engine_vec(),
+            pairs: CoveredPairs::new(),
         }
     }
 

@@ -6,6 +6,7 @@ mod checkpoint_counters;
 mod checkpoint_handover;
 mod counters;
 mod covered;
+mod covered_pairs;
 mod debugger;
 mod engine;
 mod exploration;

@@ -57,7 +57,8 @@ pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
 /// Whether executions have a trace: for the search, or because it decides what atomic operations may
 /// read.
 pub(super) fn wants_trace(engine: Root, strategy: &dyn Strategy) -> bool {
-    strategy.wants_trace() || engine.monitors.races.memory.is_on
+    let log = &engine.execution.log;
+    strategy.wants_trace() || engine.monitors.races.memory.is_on || log.wants_labels
 }
 
 pub(super) fn strategy(_: Root) -> &'static mut dyn Strategy {

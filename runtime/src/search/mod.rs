@@ -33,7 +33,7 @@ pub(crate) use guided_replay::{GuidedReplay, GuidedReplayStrategy, Source};
 pub(crate) use hash_set::{HashSet, prefetch};
 pub(crate) use icb::{BacktrackPoint, Deviation, Icb, Listed, Part, Share};
 pub(crate) use minimise_edits::{Answer, Cost, Failing, Measure, minimise};
-pub(crate) use orders::{Labelled, Orders};
+pub(crate) use orders::{Labelled, Orders, PairOrders};
 pub(crate) use pct::Pct;
 pub(crate) use portfolio::Portfolio;
 pub(crate) use pos::Pos;

@@ -11,6 +11,7 @@ mod callers;
 mod catalogue;
 mod commands;
 mod completions;
+mod coverage;
 mod debugger;
 mod determinism;
 mod discriminants;

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
     let session = Session::open(
         &cargo,
         args.explore.profile.as_deref(),
-        &args.explore.to_layer(),
+        &args.reports.over(args.explore.to_layer()),
     )?;
     let root = &session.plan.workspace_root;
     let git = Git::around(root)?;

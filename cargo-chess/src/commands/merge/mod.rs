@@ -84,6 +84,10 @@ fn detail(test: &TestFinished) -> Detail {
         timers: options.timers.parse().ok(),
         spurious: options.spurious.parse().ok(),
         keep_going: Some(options.keep_going),
+        coverage: test
+            .covered
+            .as_ref()
+            .map(|covered| !covered.pairs.is_empty()),
         ..Layer::default()
     });
     let finished = Finished {

@@ -67,6 +67,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     }
     let spins = &mut engine.monitors.spins;
     spins.set_levels(request.spins, &request.spins_of);
+    engine.execution.log.wants_labels = request.coverage && request.replay.is_none();
     engine.monitors.leaks.is_on = request.leaks;
     engine.monitors.outcome.intended.clear();
     for (file, line) in &request.intended {
@@ -517,10 +518,11 @@ impl Explorer<'_> {
 /// threads.
 fn may_have_helpers(request: &Request) -> bool {
     let shares = request.isolation == Isolation::Image && request.backend == Backend::Fibers;
-    shares && request.replay.is_none()
+    // Helpers do not report the orders of conflicting operations.
+    shares && request.replay.is_none() && !request.coverage
 }
 
-/// Adds the states of the last execution, unless an assumption did not hold in it.
+/// Adds the states and the orders of the last execution, unless an assumption did not hold in it.
 fn cover(mut engine: Root) {
     let Engine {
         execution,
@@ -529,6 +531,9 @@ fn cover(mut engine: Root) {
     } = &mut *engine;
     if execution.unmet_assumption.is_none() {
         exploration.covered.add_states(execution.observed.states());
+        if execution.log.wants_labels {
+            exploration.covered.pairs.add(execution);
+        }
     }
 }
 

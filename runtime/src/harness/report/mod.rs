@@ -10,6 +10,7 @@ use chess_vocabulary::Token as _;
 use chess_vocabulary::words::sentence;
 
 use super::counters::Counters;
+use super::covered_pairs::Operation;
 use super::exploration::Minimised;
 use super::failures::FoundFailure;
 use super::json::{Object, quoted};
@@ -22,7 +23,7 @@ use crate::harness::engine::Engine;
 use crate::memory::Stale;
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Spin};
-use crate::search::{Decision, Measure, Part, format_schedule};
+use crate::search::{Decision, Measure, PairOrders, Part, format_schedule};
 pub(super) use execution::shows_object;
 use execution::{
     blocked_task, calls, decided, early_waits, events, location, panics, place, tasks,
@@ -101,7 +102,7 @@ pub(super) fn finished(
         .raw("location", location.as_deref().unwrap_or("null"));
     let object = with_extent(object, engine, counters);
     let object = with_findings(object, engine, counters);
-    let object = with_covered(object, request, counters);
+    let object = with_covered(object, engine, request, counters);
     with_surroundings(object, engine)
         .optional_number(
             "preemptions",
@@ -182,7 +183,7 @@ fn with_findings(object: Object, engine: &Engine, counters: &Counters) -> Object
 }
 
 /// Adds the covered part of the test, if that is requested or if the test observes states.
-fn with_covered(object: Object, request: &Request, counters: &Counters) -> Object {
+fn with_covered(object: Object, engine: &Engine, request: &Request, counters: &Counters) -> Object {
     if !request.coverage && counters.states == 0 {
         return object;
     }
@@ -193,11 +194,31 @@ fn with_covered(object: Object, request: &Request, counters: &Counters) -> Objec
             .number("graphs", growth.graphs)
             .finish()
     });
+    let covered_pairs = &engine.exploration.covered.pairs;
+    let pairs = covered_pairs.pairs();
     let covered = Object::new()
         .number("states", counters.states)
         .number("graphs", counters.distinct)
-        .array("growth", growth);
+        .array("growth", growth)
+        .array("pairs", pairs.iter().map(pair))
+        .boolean("all_pairs", !covered_pairs.is_limited);
     object.raw("covered", &covered.finish())
+}
+
+/// A pair of conflicting operations, and the orders in which it was seen.
+fn pair((first, second, orders): &(&Operation, &Operation, PairOrders)) -> String {
+    let operation = |operation: &Operation| {
+        Object::new()
+            .raw("location", &location(&operation.place))
+            .string("operation", operation.name)
+            .finish()
+    };
+    Object::new()
+        .raw("first", &operation(first))
+        .raw("second", &operation(second))
+        .boolean("first_before_second", orders.forward)
+        .boolean("second_before_first", orders.backward)
+        .finish()
 }
 
 /// Adds the code and the effects that the search does not cover as a whole.

@@ -1,0 +1,150 @@
+//! The pairs of conflicting operations of a test, by their places in the source, and the orders in
+//! which its executions had them.
+
+use crate::base::address_table::AddressTable;
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::{Codec, codec};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::Place;
+use crate::execution::{Execution, Label};
+use crate::search::{Labelled, Orders, PairOrders};
+
+/// The most operations of the source whose pairs are recorded: their orders take a byte for each
+/// pair.
+const MOST: usize = 1 << 11;
+
+/// Stands for an operation of which no pairs are recorded.
+const NONE: u32 = u32::MAX;
+
+/// An operation of the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Operation {
+    pub(crate) place: Place,
+    /// Its name in reports.
+    pub(crate) name: &'static str,
+}
+
+codec!(Operation { place, name });
+
+impl Operation {
+    /// The order of operations in reports.
+    fn key(&self) -> (&[u8], u32, u32, &str) {
+        let place = &self.place;
+        (&place.file, place.line, place.column, self.name)
+    }
+}
+
+/// The operations of the test's own code, and the orders of their pairs.
+pub(crate) struct CoveredPairs {
+    /// There are more operations than are recorded.
+    pub(crate) is_limited: bool,
+    operations: EngineVec<Operation>,
+    orders: Orders,
+    /// The number of each operation that this process has met, by the address of its place. Another
+    /// process has other addresses.
+    numbers: Option<AddressTable>,
+    labels: EngineVec<Labelled>,
+}
+
+impl Codec for CoveredPairs {
+    fn write(&self, out: &mut Checkpoint) {
+        self.is_limited.write(out);
+        self.operations.write(out);
+        self.orders.write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            is_limited: Codec::read(input)?,
+            operations: Codec::read(input)?,
+            orders: Codec::read(input)?,
+            ..Self::new()
+        })
+    }
+}
+
+impl CoveredPairs {
+    pub(crate) const fn new() -> Self {
+        Self {
+            is_limited: false,
+            operations: engine_vec(),
+            orders: Orders::new(),
+            numbers: None,
+            labels: engine_vec(),
+        }
+    }
+
+    /// Adds the orders of the last execution.
+    pub(crate) fn add(&mut self, execution: &mut Execution) {
+        self.labels.clear();
+        for at in 0..execution.log.labels.len() {
+            let label = execution.log.labels[at];
+            let line = self.number_of(execution, label);
+            if line != NONE {
+                self.labels.push(Labelled {
+                    touch: label.touch,
+                    line,
+                });
+            }
+        }
+        self.orders.add(&execution.log.trace, &self.labels);
+    }
+
+    /// The number of the operation of `label`; `NONE` if it is not in code whose statements are
+    /// scheduled one by one.
+    fn number_of(&mut self, execution: &mut Execution, label: Label) -> u32 {
+        let numbers = self.numbers.get_or_insert_with(|| {
+            let mut numbers = AddressTable::new();
+            numbers.clear();
+            numbers
+        });
+        // User space has 47 bits.
+        let address = core::ptr::from_ref(label.site).addr() | (label.op as usize) << 48;
+        if let Some(number) = numbers.find(address) {
+            return number;
+        }
+        let number = if execution.is_preempted_at(label.site) {
+            let operation = Operation {
+                place: Place::of(label.site),
+                name: label.op.name(),
+            };
+            // One place may have several addresses.
+            let known = self.operations.iter().position(|it| *it == operation);
+            match known {
+                Some(known) => known as u32,
+                None if self.operations.len() == MOST => {
+                    self.is_limited = true;
+                    NONE
+                }
+                None => {
+                    self.operations.push(operation);
+                    self.operations.len() as u32 - 1
+                }
+            }
+        } else {
+            NONE
+        };
+        numbers.at(address, number)
+    }
+
+    /// The pairs that race, in the order of their places.
+    pub(crate) fn pairs(&self) -> Vec<(&Operation, &Operation, PairOrders)> {
+        let mut pairs = Vec::new();
+        for second in 0..self.operations.len() {
+            for first in 0..=second {
+                let mut orders = self.orders.of(first as u32, second as u32);
+                let mut operations = [&self.operations[first], &self.operations[second]];
+                if !orders.races {
+                    continue;
+                }
+                if operations[0].key() > operations[1].key() {
+                    operations.reverse();
+                    core::mem::swap(&mut orders.forward, &mut orders.backward);
+                }
+                pairs.push((operations[0], operations[1], orders));
+            }
+        }
+        pairs.sort_by_key(|(first, second, _)| (first.key(), second.key()));
+        pairs
+    }
+}

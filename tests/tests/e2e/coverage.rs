@@ -1,0 +1,162 @@
+//! The measure of the covered part of a test: observed states, happens-before graphs and their
+//! growth, and the orders of conflicting operations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use end_to_end::Workspace;
+use serde_json::Value;
+
+/// The verdicts on the tests of the fixture, by their names.
+fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
+    let all = ["test", "--test", "coverage", "--message-format", "json"];
+    let run = workspace.chess(&[&all[..], args].concat()).run();
+    run.assert_code(0);
+    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
+    let verdicts = run.verdicts().into_iter();
+    verdicts.map(|it| (name(&it), it)).collect()
+}
+
+/// The numbers of states that theory gives.
+const STATES: [(&str, u64); 6] = [
+    ("orders_of_three", 6),
+    ("lost_updates", 2),
+    ("two_statements", 2),
+    // The ten of the loop, and the sums from 2 to 6.
+    ("many_states_of_one_execution", 10 + 5),
+    ("assumed", 2),
+    // Each of six additions may be lost, but not all of them.
+    ("many_schedules", 5),
+];
+
+#[test]
+fn each_state_is_counted_once_whatever_explores_it() {
+    let workspace = Workspace::shared("requests");
+    let observes = |verdicts: BTreeMap<String, Value>| -> BTreeMap<String, Value> {
+        let covered = verdicts.into_iter().map(|(name, it)| (name, it["covered"].clone()));
+        covered.filter(|(_, covered)| !covered.is_null()).collect()
+    };
+    let icb = ["--strategy", "icb", "--preemptions", "9", "--schedules", "100000"];
+    let one = observes(verdicts(&workspace, &[&icb[..], &["--jobs", "1"]].concat()));
+    let counted = one.iter().map(|(name, covered)| (&**name, covered["states"].as_u64()));
+    let expected = STATES.iter().map(|&(name, states)| (name, Some(states)));
+    assert_eq!(counted.collect::<BTreeMap<_, _>>(), expected.collect());
+    for more in [
+        &["--jobs", "2"][..],
+        &["--isolate", "fork"],
+        &["--backend", "threads"],
+    ] {
+        assert_eq!(observes(verdicts(&workspace, &[&icb[..], more].concat())), one, "{more:?}");
+    }
+    for strategy in ["dpor", "auto"] {
+        for (name, covered) in observes(verdicts(&workspace, &["--strategy", strategy])) {
+            let of_icb = &one[&name];
+            assert_eq!(covered["states"], of_icb["states"], "{strategy}: {name}");
+        }
+    }
+}
+
+#[test]
+fn growth_ends_with_the_counts_of_all_schedules() {
+    let workspace = Workspace::shared("requests");
+    let limits = ["--strategy", "icb", "--preemptions", "9"];
+    let verdict = &verdicts(&workspace, &[&limits[..], &["orders_of_three"]].concat())["orders_of_three"];
+    let covered = &verdict["covered"];
+    assert_eq!(covered["graphs"], verdict["distinct"]);
+    let growth = covered["growth"].as_array().expect("a list");
+    let numbers = |key: &str| -> Vec<u64> {
+        growth.iter().map(|it| it[key].as_u64().expect("a number")).collect()
+    };
+    let (schedules, states) = (numbers("schedules"), numbers("states"));
+    assert_eq!(schedules[..3], [1, 2, 4]);
+    assert_eq!(schedules.last(), verdict["schedules"].as_u64().as_ref());
+    assert_eq!((states[0], states.last()), (1, Some(&6)));
+    assert!(states.is_sorted() && numbers("graphs").is_sorted());
+}
+
+/// `observe` is no operation: without it, the search is the same.
+#[test]
+fn a_test_that_observes_nothing_has_the_same_search() {
+    let workspace = Workspace::copy_of("requests");
+    let search = |verdict: &Value| {
+        ["schedules", "executions", "distinct", "steps", "work"].map(|key| verdict[key].clone())
+    };
+    let before: Vec<_> = verdicts(&workspace, &[]).values().map(search).collect();
+    let source = workspace.read("tests/coverage.rs");
+    workspace.write("tests/coverage.rs", &source.replace("observe(&", "drop(&"));
+    let after = verdicts(&workspace, &[]);
+    assert!(after.values().all(|it| it["covered"].is_null()));
+    assert_eq!(before, after.values().map(search).collect::<Vec<_>>());
+}
+
+/// The pairs of a test: the statements, and whether the first one was seen before the second one,
+/// and after it.
+fn pairs(workspace: &Workspace, covered: &Value) -> BTreeSet<(String, String, bool, bool)> {
+    let source = workspace.read("tests/coverage.rs");
+    let statement = |operation: &Value| {
+        let line = operation["location"]["line"].as_u64().expect("a line");
+        let line = source.lines().nth(line as usize - 1).expect("a line");
+        line.trim().to_owned()
+    };
+    let pairs = covered["pairs"].as_array().expect("a list").iter();
+    pairs
+        .map(|pair| {
+            (
+                statement(&pair["first"]),
+                statement(&pair["second"]),
+                pair["first_before_second"] == true,
+                pair["second_before_first"] == true,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn pairs_have_the_orders_that_the_program_allows() {
+    let workspace = Workspace::shared("requests");
+    let pair = |first: &str, second: &str, forward, backward| {
+        (first.to_owned(), second.to_owned(), forward, backward)
+    };
+    for strategy in ["icb", "dpor", "auto"] {
+        let args = ["--coverage", "--strategy", strategy, "--preemptions", "9"];
+        let verdicts = verdicts(&workspace, &args);
+        let found = |test: &str| pairs(&workspace, &verdicts[test]["covered"]);
+        let message = found("message");
+        let locks = pair("*log.lock().unwrap() += 1;", "*log.lock().unwrap() += 2;", true, true);
+        assert!(message.contains(&locks), "{message:?}");
+        assert!(message.iter().all(|(first, ..)| !first.starts_with("flag.store")), "{message:?}");
+        let expected = [
+            pair("flag.store(1, SeqCst);", "if flag.load(SeqCst) == 1 {", true, true),
+            pair("data.store(1, SeqCst);", "data.store(2, SeqCst);", true, true),
+        ];
+        assert_eq!(found("never_before"), expected.into(), "{strategy}");
+        let expected = [
+            pair("number.store(1, SeqCst);", "number.store(3, SeqCst);", true, true),
+            pair("number.store(2, SeqCst);", "number.store(3, SeqCst);", true, true),
+        ];
+        assert_eq!(found("needs_a_preemption"), expected.into(), "{strategy}");
+        assert!(!verdicts.values().any(|it| it["covered"]["all_pairs"] == false));
+    }
+}
+
+#[test]
+fn a_small_bound_leaves_pairs_blind() {
+    let workspace = Workspace::copy_of("requests");
+    let test = ["test", "--test", "coverage", "needs_a_preemption", "message"];
+    let limits = ["--coverage", "--strategy", "icb", "--schedules", "1"];
+    let run = workspace.chess(&[&test[..], &limits, &["--coverage-plot", "plots/all.svg"]].concat()).run();
+    run.assert_code(0);
+    insta::assert_snapshot!("blind_pairs", workspace.redact(&run.stderr));
+    insta::assert_snapshot!("plot", workspace.read("plots/all.svg"));
+}
+
+/// The rounds of a run pause and resume each search.
+#[test]
+fn a_search_that_was_interrupted_counts_the_same() {
+    let workspace = Workspace::copy_of("requests");
+    let limits = ["--coverage", "--strategy", "icb", "--preemptions", "9", "--schedules", "3000"];
+    let all = verdicts(&workspace, &limits);
+    for name in ["many_states_of_one_execution", "many_schedules"] {
+        let alone = verdicts(&workspace, &[&limits[..], &["--exact", name]].concat());
+        assert_eq!(alone[name]["covered"], all[name]["covered"], "{name}");
+    }
+}
