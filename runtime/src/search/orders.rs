@@ -211,7 +211,7 @@ impl Reader {
             |other: u32| other != TraceStep::NONE && order.precedes(earlier.step, other);
         // A task that retries depends on the step that woke it only by the object.
         let is_woken = !step.retries && !step.timed;
-        !is_before(order.previous(later)) && !(is_woken && is_before(step.waker))
+        !(is_before(order.previous(later)) || is_woken && is_before(step.waker))
     }
 }
 

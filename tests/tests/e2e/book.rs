@@ -187,6 +187,7 @@ chapters! {
     reading_a_report: "reports.md";
     choices_of_a_test: "requests.md";
     faults: "faults.md";
+    coverage: "coverage.md";
     tests_that_explore_well: "tests.md";
     chess_toml: "chess-toml.md";
     strategies: "strategies.md";

@@ -18,9 +18,10 @@ type Seen = BTreeMap<(u32, u32, bool), bool>;
 
 /// The same pair in the other order.
 fn other((first, second, is_up): (u32, u32, bool)) -> (u32, u32, bool) {
-    match first == second {
-        true => (first, second, !is_up),
-        false => (second, first, is_up),
+    if first == second {
+        (first, second, !is_up)
+    } else {
+        (second, first, is_up)
     }
 }
 
