@@ -108,12 +108,14 @@ impl Covered {
         let largest = parts
             .clone()
             .max_by_key(|part| (part.states, part.graphs))?;
+        let all_pairs = parts.clone().all(|part| part.all_pairs);
         let mut pairs = Pairs::default();
         for part in parts {
             pairs.add(&part.pairs);
         }
         Some(Self {
             pairs: pairs.to_vec(),
+            all_pairs,
             ..largest.clone()
         })
     }

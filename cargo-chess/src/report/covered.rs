@@ -20,30 +20,38 @@ pub(super) fn counts(covered: &Covered) -> String {
         0 => String::new(),
         states => plural(states, "state") + " and ",
     };
-    let mut text = format!(
-        "{states}{} in {}",
-        plural(covered.graphs, "graph"),
-        plural(end.schedules, "schedule")
-    );
-    let halves = covered.growth.iter().rev();
-    let mut halves = halves.filter(|it| it.schedules <= end.schedules / 2);
-    if let Some(half) = halves.next() {
+    let growth = covered.growth.iter().rev();
+    let mut halves = growth.filter(|it| it.schedules <= end.schedules / 2);
+    let since = halves.next().map_or_else(String::new, |half| {
         let new = numbers(end.states - half.states, end.graphs - half.graphs);
-        text += &format!(
-            " ({new} of them since schedule {})",
-            thousands(half.schedules)
-        );
+        let since = thousands(half.schedules);
+        format!(" ({new} of them since schedule {since})")
+    });
+    format!(
+        "{states}{} in {}{since}{}",
+        plural(covered.graphs, "graph"),
+        plural(end.schedules, "schedule"),
+        orders(covered)
+    )
+}
+
+/// The numbers of pairs that were seen in both orders and in one.
+fn orders(covered: &Covered) -> String {
+    if covered.pairs.is_empty() {
+        return String::new();
     }
-    if !covered.pairs.is_empty() {
-        let blind = covered.pairs.iter().filter(|pair| pair.is_blind()).count();
-        let both = covered.pairs.len() - blind;
-        text += &format!(
-            "; {} of operations in both orders, {} in one",
-            plural(both as u64, "pair"),
-            thousands(blind as u64)
-        );
-    }
-    text
+    let blind = covered.pairs.iter().filter(|pair| pair.is_blind()).count();
+    let both = covered.pairs.len() - blind;
+    let limit = if covered.all_pairs {
+        ""
+    } else {
+        " (of the first 2,048 operations)"
+    };
+    format!(
+        "; {} of operations in both orders, {} in one{limit}",
+        plural(both as u64, "pair"),
+        thousands(blind as u64)
+    )
 }
 
 /// A line for each pair of which one order was never seen.
