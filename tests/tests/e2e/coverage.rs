@@ -122,7 +122,10 @@ fn pairs(workspace: &Workspace, covered: &Value) -> BTreeSet<(String, String, bo
     let source = read(workspace, "tests/coverage.rs");
     let statement = |operation: &Value| {
         let line = operation["location"]["line"].as_u64().expect("a line");
-        let line = source.lines().nth(line as usize - 1).expect("a line");
+        let line = source
+            .lines()
+            .nth(usize::try_from(line).expect("a small file") - 1)
+            .expect("a line");
         line.trim().to_owned()
     };
     let pairs = covered["pairs"].as_array().expect("a list").iter();
