@@ -193,6 +193,10 @@ kinds! {
     Weak = "weak";
     /// Memory that nothing refers to at the end.
     Leak = "leak";
+    /// An invariant of the test did not hold after an operation.
+    Invariant = "invariant";
+    /// The execution ended while a liveness property of the test was hot.
+    Liveness = "liveness";
     /// An assumption of the test that holds in no schedule.
     Assumption = "assumption";
     /// An access to freed memory.

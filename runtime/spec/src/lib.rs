@@ -26,6 +26,10 @@
 //! | [`choose`], [`flip`], [`pick`] | every outcome, at no cost | the first outcome |
 //! | [`rarely`] | both outcomes; `true` costs as much as a preemption | `false` |
 //! | [`assume`] | the execution has no verdict if the condition does not hold | a panic |
+//! | [`invariant`] | a check after each change of the objects that it reads | a check at its start and end |
+//! | [`Liveness`] | a failure if an execution ends while it is hot | a panic at its drop |
+//! | [`scheduling_point`] | another thread may run | a yield |
+//! | [`Resource`] | a part of a model, to wait for and to signal | the same |
 //! | [`Linearizability`] | every scenario, in every schedule | a hundred scenarios |
 //! | [`observe`] | counts distinct states over all executions | nothing |
 //!
@@ -38,11 +42,17 @@
 
 mod assumption;
 mod choice;
+mod invariant;
 mod linearizability;
+mod liveness;
+mod model;
 mod observe;
 mod plain;
 
 pub use assumption::assume;
 pub use choice::{choose, flip, pick, rarely};
+pub use invariant::{invariant, Invariant};
 pub use linearizability::Linearizability;
+pub use liveness::Liveness;
+pub use model::{scheduling_point, Resource};
 pub use observe::observe;

@@ -8,7 +8,7 @@ use super::state::execution;
 use super::terms::Site;
 use super::transfer::perform;
 use super::values::{Held, Seen, Value};
-use super::{Effect, Note, Op, TaskId, mark, set_aside};
+use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
 
 /// Whether the caller is a task whose operations on the counters of an `Arc` can be observed. If
 /// they cannot, they commute with all operations of other tasks, and are no events.
@@ -61,6 +61,7 @@ fn access_and<R>(
         perform((*execution).arrive(op, object, site));
         let (result, effect) = act();
         perform((*execution).record(op, object, effect, site));
+        invariant::check(execution);
         set_aside::look(execution, is_all);
         result
     }
@@ -90,6 +91,7 @@ pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     unsafe {
         let object = (*execution).object(object);
         perform((*execution).record(op, object, effect, Some(site)));
+        invariant::check(execution);
         set_aside::look(execution, true);
     }
 }

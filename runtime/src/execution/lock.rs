@@ -12,7 +12,7 @@ use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step};
 use super::transfer::perform;
-use super::{Effect, Op, TaskId, set_aside};
+use super::{Effect, Op, TaskId, invariant, set_aside};
 use crate::search::ObjectId;
 
 /// The number of tasks that have a bit of their own in the set of contenders of a lock.
@@ -188,6 +188,7 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
             perform((*execution).enter_queue(object, mode));
         }
         perform((*execution).take(op, object, mode, site));
+        invariant::check(execution);
         set_aside::look(execution, true);
     }
 }
@@ -208,6 +209,7 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
         } else {
             perform((*execution).record(op, object, Effect::Fail, Some(site)));
         }
+        invariant::check(execution);
         set_aside::look(execution, true);
         free
     }
@@ -246,6 +248,7 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
         let site = (*execution).held_at(object);
         perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, mode);
+        invariant::check(execution);
         set_aside::look(execution, true);
     }
 }
@@ -270,6 +273,7 @@ fn downgraded(op: Op, object: ObjectId) {
         let site = (*execution).held_at(object);
         perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, Mode::Exclusive);
+        invariant::check(execution);
         set_aside::look(execution, true);
     }
 }

@@ -32,6 +32,20 @@ pub fn marked_line() -> Option<Site> {
         .map(|mark| mark.0)
 }
 
+/// The marks of the calling thread, while it runs other code.
+pub(super) struct Marks(bool, Option<(Site, usize)>);
+
+/// Puts the marks of the calling thread aside, until [`restore`].
+pub(super) fn put_aside() -> Marks {
+    Marks(INSIDE.get(), LINE.get())
+}
+
+/// See [`put_aside`].
+pub(super) fn restore(marks: Marks) {
+    INSIDE.set(marks.0);
+    LINE.set(marks.1);
+}
+
 /// The stack grows towards lower addresses.
 #[inline]
 fn depth() -> usize {

@@ -22,6 +22,8 @@ impl Execution {
     pub(crate) fn decide(&mut self, yielded: bool) -> Step {
         self.pulse += 1;
         self.steps += 1;
+        // An operation whose check would come too late is none of a known equivalence.
+        self.log.trace.is_irregular |= self.invariants.are_due;
         if yielded {
             self.log.trace.yields();
         }

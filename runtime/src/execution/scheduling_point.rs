@@ -256,6 +256,7 @@ impl Execution {
         if is_watched {
             self.wake_watchers(id);
         }
+        self.invariants.changes(id, effect);
         if op.is_atomic() && self.observers.of_atomics {
             self.depend_on_unseen();
         }
@@ -271,6 +272,7 @@ impl Execution {
         if is_watched {
             self.wake_watchers(object);
         }
+        self.invariants.changes(object, effect);
         let Task { op, site, .. } = *self.tasks.running();
         self.report_access(op, object, effect, site)
     }

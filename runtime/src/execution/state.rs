@@ -9,11 +9,14 @@ use super::event::{Early, EventLog};
 use super::fairness::Fairness;
 use super::file_use::FileUse;
 use super::free_blocks::AddressReuse;
+use super::invariant::Invariants;
 use super::listener::{Listeners, NoWork, ThreadWork};
+use super::liveness::Liveness;
 use super::object::ObjectTable;
 use super::observed::Observed;
 use super::options::{Faults, Limit, Spurious, Timers};
 use super::policy::Policies;
+use super::resource::Resources;
 use super::streams::StreamUse;
 use super::task::Task;
 use super::task_set::TaskSet;
@@ -84,6 +87,9 @@ pub(crate) struct Execution {
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
     pub(crate) endless: Endless,
+    pub(crate) invariants: Invariants,
+    pub(crate) liveness: Liveness,
+    pub(super) resources: Resources,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
     /// The points where a confined search has no choice and another search has one: the number of
@@ -194,6 +200,9 @@ impl Execution {
             streams: StreamUse::new(),
             files: FileUse::new(),
             endless: Endless::new(),
+            invariants: Invariants::new(),
+            liveness: Liveness::new(),
+            resources: Resources::new(),
             strategy: None,
             decisions: engine_vec(),
             passed_over: engine_vec(),
@@ -275,6 +284,9 @@ impl Execution {
         self.entropy = Rng::new(0);
         self.ending = Ending::Finished;
         self.endless.begin();
+        self.invariants.clear();
+        self.liveness.clear();
+        self.resources.clear();
         self.body_done = false;
         self.output.clear();
     }

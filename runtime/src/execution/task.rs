@@ -271,6 +271,11 @@ pub(super) fn finish_object(task: TaskId) -> usize {
     thread_object(task) + 4
 }
 
+/// The address that stands for the signals that a task waits for.
+pub(super) fn signals_object(task: TaskId) -> usize {
+    thread_object(task) + 12
+}
+
 /// The task that an address of the side table stands for.
 pub(crate) fn task_of_object(address: usize) -> Option<TaskId> {
     const END: usize = 1 << 36;

@@ -8,7 +8,7 @@ use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step, Wake};
 use super::transfer::perform;
-use super::{Effect, Note, Op, TaskId, mark, set_aside};
+use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
 use crate::platform::context::call_above_registers;
 use crate::search::{ObjectId, Outcomes, TraceStep};
 
@@ -100,6 +100,7 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
         let spurious = (*execution).wakes_spuriously();
         (*execution).drop_lock(mutex, Mode::Exclusive);
         (*execution).touch(mutex, Effect::Release);
+        invariant::check(execution);
         if spurious {
             // The task slept, so continuing with another task costs nothing more.
             perform((*execution).decide(true));

@@ -24,7 +24,9 @@ mod dispatch;
 mod failure;
 mod heap;
 mod hooks;
+mod invariants;
 mod levels;
+mod liveness;
 mod livelock;
 mod outcome;
 mod panic_capture;
@@ -160,6 +162,10 @@ monitors! {
     crash: crash::Crash,
     /// Panics, and their meaning by the test's attributes.
     outcome: outcome::Outcome,
+    /// An invariant of the test that does not hold.
+    invariants: invariants::Invariants,
+    /// A liveness property of the test that is hot at the end.
+    liveness: liveness::Liveness,
     /// Memory without references at the end, if that is checked.
     leaks: heap::Leaks,
 }

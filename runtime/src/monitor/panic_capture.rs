@@ -19,7 +19,9 @@ static IN_HOOK: Cell<bool> = Cell::new(false);
 pub(crate) fn install_hook() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if !execution::active() {
+        if execution::checks() {
+            // The panic of a condition is the result of its check.
+        } else if !execution::active() {
             default(info);
         } else if !IN_HOOK.get() {
             remember(info);
@@ -31,6 +33,9 @@ pub(crate) fn install_hook() {
 /// Runs `hook`, which the program has set. A task's panic is recorded once, even if the hook runs
 /// the hook that it replaces.
 pub(crate) fn run_hook(info: &PanicHookInfo<'_>, hook: &dyn Fn(&PanicHookInfo<'_>)) {
+    if execution::checks() {
+        return;
+    }
     if !execution::active() || IN_HOOK.get() {
         return hook(info);
     }

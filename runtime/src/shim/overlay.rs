@@ -108,6 +108,19 @@ pub fn assumption_fails() {
     execution::assumption_fails(Location::caller());
 }
 
+/// A scheduling point that the test asks for. Returns whether the caller is a task.
+#[inline]
+#[track_caller]
+#[must_use]
+pub fn scheduling_point() -> bool {
+    execution::scheduling_point(Location::caller())
+}
+
+pub use execution::{
+    Condition, add_invariant, become_cold, become_hot, forget_hot, remove_invariant, signal,
+    signals, wait_for_signals,
+};
+
 /// Records that a runtime of this library, created by the caller, runs its tasks on the thread that
 /// waits for them.
 #[inline]

@@ -29,6 +29,10 @@ pub enum Kind {
     InvalidFree,
     /// Memory was not freed, and nothing refers to it.
     Leak,
+    /// An invariant of the test did not hold after an operation.
+    Invariant,
+    /// The execution ended while a liveness property of the test was hot.
+    Liveness,
     /// In all schedules, an assumption of the test did not hold.
     Assumption,
     /// The same schedule did not fail again.
@@ -69,6 +73,8 @@ tokens! {
         DoubleFree = "double-free",
         InvalidFree = "invalid-free",
         Leak = "leak",
+        Invariant = "invariant",
+        Liveness = "liveness",
         Assumption = "assumption",
         Nondeterminism = "nondeterminism",
     }

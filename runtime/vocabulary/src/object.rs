@@ -71,6 +71,12 @@ kinds! {
     Arc = "arc", "Arc";
     /// A history of calls.
     History = "history", "history ";
+    /// A resource of a model.
+    Resource = "resource", "resource ";
+    /// An invariant.
+    Invariant = "invariant", "invariant ";
+    /// A liveness property.
+    Liveness = "liveness", "liveness ";
     /// A thread that parks.
     Parker = "parker", "P";
     /// A futex.

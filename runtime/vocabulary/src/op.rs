@@ -255,6 +255,22 @@ operations! {
     Return = "return", Update;
     /// A wait until no other task can run.
     Idle = "wait until idle", Read;
+    /// A scheduling point that the test asks for. The order of two of them matters.
+    Point = "scheduling point", Write;
+    /// The start of a wait for signals of resources.
+    ResourceWait = "Resource::wait", Write;
+    /// A signal of a resource to one waiter.
+    ResourceSignal = "Resource::signal", Write;
+    /// A signal of a resource to all waiters.
+    ResourceSignalAll = "Resource::signal_all", Write;
+    /// An invariant begins to be checked.
+    InvariantBegin = "invariant begins", Write;
+    /// An invariant is checked for the last time.
+    InvariantEnd = "invariant ends", Write;
+    /// A liveness property becomes hot: it requires a later event.
+    Hot = "Liveness::hot", Write;
+    /// A liveness property becomes cold.
+    Cold = "Liveness::cold", Write;
     /// The end of a wait in `parking_lot`.
     Parked = "parked", Write;
     /// The end of another task's wait in `parking_lot`.
@@ -427,6 +443,14 @@ impl Op {
             n if n <= Op::ReceiverDrop as u8 => ObjectKind::Channel,
             n if n <= Op::ArcCount as u8 => ObjectKind::Arc,
             n if n == Op::Call as u8 || n == Op::Return as u8 => ObjectKind::History,
+            n if n == Op::Point as u8 => ObjectKind::Thread,
+            n if n >= Op::ResourceWait as u8 && n <= Op::ResourceSignalAll as u8 => {
+                ObjectKind::Resource
+            }
+            n if n == Op::InvariantBegin as u8 || n == Op::InvariantEnd as u8 => {
+                ObjectKind::Invariant
+            }
+            n if n == Op::Hot as u8 || n == Op::Cold as u8 => ObjectKind::Liveness,
             n if n == Op::Parked as u8 || n == Op::Unparks as u8 => ObjectKind::Parker,
             n if n <= Op::Asm as u8 => ObjectKind::Futex,
             n if n >= Op::FileOpen as u8 && n <= Op::EnvironmentWrite as u8 => ObjectKind::File,

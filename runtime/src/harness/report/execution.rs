@@ -219,9 +219,9 @@ pub(super) fn decided(execution: &Execution) -> impl Iterator<Item = String> {
 }
 
 /// Whether an event shows its object. The start and end of a task would only repeat the task's
-/// name, and the object of opaque code has no name.
+/// name, and the objects of opaque code and of explicit scheduling points have no names.
 pub(in crate::harness) fn shows_object(op: Op) -> bool {
-    !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall)
+    !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall | Op::Point)
 }
 
 /// The calls in progress at events: for each, the enclosing call and the return address.

@@ -62,9 +62,19 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
              call std::hint::spin_loop or std::thread::yield_now in a loop that waits",
             called(task)
         ),
-        _ => String::new(),
+        _ => return own,
     };
-    own + &words
+    own + &words + &still_hot(execution)
+}
+
+/// The liveness properties of the test that are hot, for the message on an execution without an end.
+fn still_hot(execution: &Execution) -> String {
+    let hot = execution.liveness.hot.iter();
+    let words = hot.map(|it| {
+        let name = String::from_utf8_lossy(&it.name);
+        format!("; \"{name}\" is hot since {}", line_of(it.since))
+    });
+    words.collect()
 }
 
 /// libtest prints the error of a failed test, and returns a generic message. The error is more

@@ -55,6 +55,15 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::Call
         | Op::Return
         | Op::Idle => Orders::Nothing,
+        // A signal orders its waiters through their tokens.
+        Op::Point
+        | Op::ResourceWait
+        | Op::ResourceSignal
+        | Op::ResourceSignalAll
+        | Op::InvariantBegin
+        | Op::InvariantEnd
+        | Op::Hot
+        | Op::Cold => Orders::Nothing,
         // Their shims report the order by the objects that they use.
         _ if op.uses_files() => Orders::Nothing,
         // C code and the kernel.

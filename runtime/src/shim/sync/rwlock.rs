@@ -62,6 +62,7 @@ impl<T: ?Sized> RwLock<T> {
                 attempt,
             )
         } else {
+            execution::observe_lock(object, Mode::Shared);
             self.0.read()
         };
         lock::map(result, RwLockReadGuard::of_real)
@@ -81,6 +82,7 @@ impl<T: ?Sized> RwLock<T> {
                 attempt,
             )
         } else {
+            execution::observe_lock(object, Mode::Shared);
             self.0.try_read()
         };
         lock::map_try(result, RwLockReadGuard::of_real)
@@ -100,6 +102,7 @@ impl<T: ?Sized> RwLock<T> {
                 attempt,
             )
         } else {
+            execution::before_change();
             self.0.write()
         };
         lock::map(result, RwLockWriteGuard::of_real)

@@ -51,6 +51,7 @@ macro_rules! atomic {
                     value.was_read();
                     return value;
                 }
+                execution::observe(self.object());
                 self.0.load(order)
             }
 
@@ -72,6 +73,7 @@ macro_rules! atomic {
                     saw(|| (None, Some($val)));
                     return;
                 }
+                execution::before_change();
                 self.0.store($val, order);
             }
 
@@ -95,6 +97,7 @@ macro_rules! atomic {
                     saw(|| (Some(value), Some($val)));
                     return value;
                 }
+                execution::before_change();
                 self.0.swap($val, order)
             }
 
@@ -250,6 +253,7 @@ macro_rules! atomic {
                 site: Site,
             ) -> Result<$value, $value> {
                 if !execution::active() {
+                    execution::before_change();
                     return self.0.compare_exchange(current, new, success, failure);
                 }
                 current.is_compared();
@@ -357,6 +361,7 @@ macro_rules! atomic {
                 site: Site,
             ) -> Result<$value, $value> {
                 if !execution::active() {
+                    execution::before_change();
                     return self.0.compare_exchange_weak(current, new, success, failure);
                 }
                 current.is_compared();
@@ -427,6 +432,7 @@ macro_rules! read_modify_write {
                         saw(|| (Some(value), Some(self.0.load(Ordering::Relaxed))));
                         return value;
                     }
+                    execution::before_change();
                     self.0.$method(val, order)
                 }
             )*

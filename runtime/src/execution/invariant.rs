@@ -1,0 +1,369 @@
+//! Invariants of a test: conditions that are checked after each change of the objects that they read.
+//!
+//! A check runs the program's closure on the stack of the task whose operation changed such an object,
+//! as if the thread were no task: the operations of the closure are neither scheduling points nor
+//! events. The shims report the objects that it reads, by [`observe`].
+//!
+//! **A check is a part of the step in which it runs: the step reads all objects that the check reads,
+//! and those that the check before it read.** Two adjacent steps that do not conflict are then
+//! followed by the same checks, with the same results, in either order:
+//! - If neither of the steps changes an object that the last check read, neither is checked.
+//! - If one of them is checked, the other one changes nothing that this check or the one before it read:
+//!   after a swap it is still not checked, and the check of the first one still sees the same values.
+//! - If both are checked, the second one changes an object that the check of the first one read: they
+//!   conflict.
+//!
+//! So the reductions of the searches stay as they are. The objects of the check before matter because
+//! a check may read fewer objects than that one. For the same reason, the first and the last step of
+//! an invariant read the objects of its check. They are scheduling points.
+
+use core::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::current::running;
+use super::detached::Detached;
+use super::mark;
+use super::state::{Execution, execution};
+use super::terms::{Mode, Site, Step};
+use super::transfer::perform;
+use super::{Effect, Op};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::panic_payload::payload_text;
+use crate::search::ObjectId;
+
+/// A condition of the program.
+pub type Condition = Box<dyn Fn() -> bool + Send>;
+
+/// Whether this thread runs a condition.
+#[thread_local]
+static CHECKS: Cell<bool> = Cell::new(false);
+
+/// The payload with which a condition ends at a lock that a task holds.
+struct IsLocked;
+
+/// An object that a condition read.
+#[derive(Clone, Copy)]
+struct Read {
+    object: ObjectId,
+    /// The mode in which it locked the object.
+    locked: Option<Mode>,
+}
+
+/// An invariant of the running execution.
+struct Invariant {
+    /// Made of a box by [`add_invariant`], which [`remove_invariant`] drops.
+    condition: *mut Condition,
+    name: EngineVec<u8>,
+    /// The objects that its last check read.
+    reads: EngineVec<Read>,
+    /// An operation has changed one of them.
+    is_due: bool,
+}
+
+/// An invariant that does not hold.
+pub(crate) struct Broken {
+    /// Its name.
+    pub(crate) name: EngineVec<u8>,
+    /// The message of the panic of its condition.
+    pub(crate) panic: Option<EngineVec<u8>>,
+    /// The line of the operation after which it does not hold.
+    pub(crate) site: Option<Site>,
+}
+
+/// The invariants of the running execution.
+pub(crate) struct Invariants {
+    all: EngineVec<Invariant>,
+    /// One of them must be checked before another task runs.
+    pub(super) are_due: bool,
+    /// The objects that the running operation changed.
+    changed: EngineVec<ObjectId>,
+    /// The addresses of the objects that the running condition has read, and how it locked them.
+    seen: EngineVec<(usize, Option<Mode>)>,
+    /// The first one that did not hold.
+    pub(crate) broken: Option<Broken>,
+}
+
+impl Invariants {
+    pub(super) const fn new() -> Self {
+        Self {
+            all: engine_vec(),
+            are_due: false,
+            changed: engine_vec(),
+            seen: engine_vec(),
+            broken: None,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        // The memory of the conditions is that of the last execution.
+        self.all.clear();
+        self.are_due = false;
+        self.changed.clear();
+        self.broken = None;
+    }
+
+    /// Records that the running operation changes `object`.
+    #[inline]
+    pub(super) fn changes(&mut self, object: ObjectId, effect: Effect) {
+        // A writer in the queue of a lock changes nothing that a condition can read.
+        if !self.all.is_empty() && !effect.is_quiet() && effect != Effect::Queue {
+            self.note_change(object);
+        }
+    }
+
+    #[cold]
+    fn note_change(&mut self, object: ObjectId) {
+        for invariant in &mut self.all {
+            if invariant.reads.iter().any(|read| read.object == object) {
+                invariant.is_due = true;
+                self.are_due = true;
+            }
+        }
+        if self.are_due {
+            self.changed.push(object);
+        }
+    }
+}
+
+impl Execution {
+    /// Whether a task holds a lock such that it cannot be acquired in this mode.
+    fn is_locked(&self, object: ObjectId, mode: Mode) -> bool {
+        let lock = self.objects.get(object);
+        lock.owner.is_some() || mode == Mode::Exclusive && lock.shared > 0
+    }
+
+    /// Prepares the check of the invariant at `index`. Returns its condition, unless a task holds a lock
+    /// that the last check acquired.
+    fn prepare(&mut self, index: usize) -> Option<*mut Condition> {
+        self.invariants.seen.clear();
+        let invariant = &self.invariants.all[index];
+        let is_held = |read: &Read| {
+            let mode = read.locked;
+            mode.is_some_and(|mode| self.is_locked(read.object, mode))
+        };
+        let waits = invariant.reads.iter().any(is_held);
+        (!waits).then_some(invariant.condition)
+    }
+
+    /// The first invariant from `index` on that is due. It is not due any more.
+    fn take_due(&mut self, index: usize) -> Option<usize> {
+        let mut rest = self.invariants.all.iter_mut().enumerate().skip(index);
+        let (at, invariant) = rest.find(|(_, it)| it.is_due)?;
+        invariant.is_due = false;
+        Some(at)
+    }
+
+    /// Ends the check of the invariant at `index`, which had the result `outcome`.
+    fn checked(&mut self, index: usize, outcome: Outcome, site: Option<Site>) -> Step {
+        let before = core::mem::replace(&mut self.invariants.all[index].reads, engine_vec());
+        let mut now = engine_vec();
+        if let Outcome::Locked = outcome {
+            now.extend_from_slice(&before);
+        }
+        for at in 0..self.invariants.seen.len() {
+            let (address, locked) = self.invariants.seen[at];
+            let object = self.object(address);
+            if !now.iter().any(|read: &Read| read.object == object) {
+                now.push(Read { object, locked });
+            }
+        }
+        let mut touched = engine_vec();
+        touched.extend_from_slice(&self.invariants.changed);
+        for read in before.iter().chain(&now) {
+            // The step depends on an object that it changes anyway.
+            if !touched.contains(&read.object) {
+                touched.push(read.object);
+                if let step @ (Step::End | Step::Switch(_)) = self.touch(read.object, Effect::Read) {
+                    return step;
+                }
+            }
+        }
+        let invariant = &mut self.invariants.all[index];
+        invariant.reads = now;
+        let panic = match outcome {
+            Outcome::Holds | Outcome::Locked => return Step::Continue,
+            Outcome::Fails => None,
+            Outcome::Panics(message) => Some(message),
+        };
+        let name = invariant.name.clone();
+        self.invariants.broken = Some(Broken { name, panic, site });
+        self.stop()
+    }
+}
+
+/// The result of a check.
+enum Outcome {
+    Holds,
+    Fails,
+    /// It panicked, with this message.
+    Panics(EngineVec<u8>),
+    /// A task holds a lock that the condition needs: nothing is known.
+    Locked,
+}
+
+/// Runs the condition of the invariant at `index`.
+///
+/// # Safety
+/// As [`perform`].
+unsafe fn run(execution: *mut Execution, index: usize) -> Outcome {
+    // SAFETY: see `running`; no reference lives while the condition runs. The condition lives until
+    // its invariant is removed.
+    unsafe {
+        let Some(condition) = (*execution).prepare(index) else {
+            return Outcome::Locked;
+        };
+        let marks = mark::put_aside();
+        let detached = Detached::step();
+        let outer = CHECKS.replace(true);
+        let outcome = match catch_unwind(AssertUnwindSafe(|| (*condition)())) {
+            Ok(true) => Outcome::Holds,
+            Ok(false) => Outcome::Fails,
+            Err(payload) if payload.is::<IsLocked>() => Outcome::Locked,
+            Err(payload) => {
+                let mut message = engine_vec();
+                message.extend_from_slice(payload_text(&*payload).as_bytes());
+                Outcome::Panics(message)
+            }
+        };
+        CHECKS.set(outer);
+        drop(detached);
+        mark::restore(marks);
+        outcome
+    }
+}
+
+/// Checks the invariants that the running operation may have changed. Call it after the event of an
+/// operation that can change an object, before any other task runs.
+///
+/// # Safety
+/// As [`perform`].
+#[inline]
+pub(super) unsafe fn check(execution: *mut Execution) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*execution).invariants.are_due {
+            check_due(execution);
+        }
+    }
+}
+
+#[cold]
+unsafe fn check_due(execution: *mut Execution) {
+    // SAFETY: the caller's promise; no reference lives across `perform`.
+    unsafe {
+        (*execution).invariants.are_due = false;
+        let site = (*execution).running().site;
+        let mut next = 0;
+        while let Some(index) = (*execution).take_due(next) {
+            let outcome = run(execution, index);
+            perform((*execution).checked(index, outcome, site));
+            next = index + 1;
+        }
+        (*execution).invariants.changed.clear();
+    }
+}
+
+/// Adds an invariant and checks it. Returns its number, or its condition outside an execution.
+///
+/// # Errors
+/// The condition, outside an execution.
+pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usize, Condition> {
+    let Some(execution) = running() else {
+        return Err(condition);
+    };
+    let condition = Box::into_raw(Box::new(condition));
+    let number = condition.expose_provenance();
+    let mut text = engine_vec();
+    text.extend_from_slice(name.as_bytes());
+    super::access(Op::InvariantBegin, number, site);
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let invariants = &mut (*execution).invariants;
+        let index = invariants.all.len();
+        invariants.all.push(Invariant {
+            condition,
+            name: text,
+            reads: engine_vec(),
+            is_due: false,
+        });
+        let outcome = run(execution, index);
+        perform((*execution).checked(index, outcome, Some(site)));
+    }
+    Ok(number)
+}
+
+/// Removes the invariant with this number, after a last check if it `is_checked`. No effect outside
+/// an execution, and for another number.
+pub fn remove_invariant(number: usize, is_checked: bool, site: Site) {
+    let Some(execution) = running() else { return };
+    super::access(Op::InvariantEnd, number, site);
+    // SAFETY: see `running`; no reference lives across `perform`, nor while the program's code runs.
+    unsafe {
+        let mut all = (*execution).invariants.all.iter();
+        let Some(index) = all.position(|it| it.condition.addr() == number) else {
+            return;
+        };
+        let outcome = if is_checked {
+            run(execution, index)
+        } else {
+            Outcome::Locked
+        };
+        if !is_checked {
+            (*execution).invariants.seen.clear();
+        }
+        perform((*execution).checked(index, outcome, Some(site)));
+        let invariant = (*execution).invariants.all.remove(index);
+        // SAFETY: `add_invariant` made it of a box, and it is in no list any more.
+        drop(Box::from_raw(invariant.condition));
+    }
+}
+
+/// Whether the calling thread runs a condition.
+#[inline]
+pub fn checks() -> bool {
+    CHECKS.get()
+}
+
+/// Reports that the caller, if it is a condition, reads the object at `address`.
+#[inline]
+pub fn observe(address: usize) {
+    if checks() {
+        observed(address, None);
+    }
+}
+
+#[cold]
+fn observed(address: usize, locked: Option<Mode>) {
+    // SAFETY: conditions run only in an execution, and no reference to it lives meanwhile.
+    let seen = unsafe { &mut (*execution()).invariants.seen };
+    if !seen.contains(&(address, locked)) {
+        seen.push((address, locked));
+    }
+}
+
+/// As [`observe`], for a lock that the caller acquires. Does not return if a task holds it.
+#[inline]
+pub fn observe_lock(address: usize, mode: Mode) {
+    if checks() {
+        observed(address, Some(mode));
+        // SAFETY: as in `observed`.
+        let execution = unsafe { &*execution() };
+        let object = execution.objects.find(address);
+        if object.is_some_and(|object| execution.is_locked(object, mode)) {
+            resume_unwind(Box::new(IsLocked));
+        }
+    }
+}
+
+/// Before a change of an object outside an execution.
+///
+/// # Panics
+/// If the caller is a condition.
+#[inline]
+pub fn before_change() {
+    assert!(
+        !checks(),
+        "the condition of an invariant changes an atomic or waits: it may only read atomics, and \
+         lock a Mutex or a RwLock to read"
+    );
+}

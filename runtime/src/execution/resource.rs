@@ -1,0 +1,198 @@
+//! Models of a test: explicit scheduling points, and resources to wait for and to signal (Nekara,
+//! ASE 2021, section II).
+//!
+//! The dependences of a signal:
+//! - A wait and a signal of one resource conflict: a signal that comes first is lost. So do two signals.
+//! - A signal that ends a wait for any of several resources also ends the registration at the others,
+//!   and conflicts with their signals.
+//! - The end of a wait comes after all signals that it needs: they release an object that stands for
+//!   the waits of its task, and it acquires this object.
+
+use super::current::running;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
+use super::state::Execution;
+use super::task::{Wait, signals_object};
+use super::terms::{Site, Wake};
+use super::transfer::perform;
+use super::{Effect, Note, Op, TaskId, set_aside};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::search::{ObjectId, Outcomes};
+
+/// The address that stands for all explicit scheduling points: no object of the program lies there.
+const POINTS: usize = 40;
+
+/// A resource that a task waits for.
+#[derive(Clone, Copy)]
+struct Awaited {
+    resource: ObjectId,
+    task: TaskId,
+    /// The task waits for any of its resources, not for all.
+    is_any: bool,
+    /// The position of the resource among those of the task.
+    place: usize,
+    is_signalled: bool,
+}
+
+/// The waits for resources in the running execution, in the order in which they began.
+pub(crate) struct Resources {
+    awaited: EngineVec<Awaited>,
+}
+
+impl Resources {
+    pub(super) const fn new() -> Self {
+        Self {
+            awaited: engine_vec(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.awaited.clear();
+    }
+
+    fn task_at(&self, place: usize) -> TaskId {
+        self.awaited[place].task
+    }
+
+    /// Whether a signal of the resource reaches this wait.
+    fn is_reached(&self, wait: &Awaited, resource: ObjectId) -> bool {
+        let mut own = self.awaited.iter().filter(|it| it.task == wait.task);
+        wait.resource == resource
+            && !wait.is_signalled
+            && !(wait.is_any && own.any(|it| it.is_signalled))
+    }
+
+    /// Whether the wait of `task` is over.
+    fn is_over(&self, task: TaskId) -> bool {
+        let mut own = self.awaited.iter().filter(|it| it.task == task);
+        own.clone().all(|it| it.is_signalled) || own.any(|it| it.is_any && it.is_signalled)
+    }
+}
+
+impl Execution {
+    /// Signals the resource to the wait at `place`.
+    fn signal_wait(&mut self, place: usize, op: Op, site: Site) {
+        let wait = &mut self.resources.awaited[place];
+        wait.is_signalled = true;
+        let Awaited { task, is_any, .. } = *wait;
+        let token = signals_object(task);
+        Hooks::released(token, true, op, Some(site));
+        let token = self.object(token);
+        self.touch(token, Effect::Release);
+        for at in 0..self.resources.awaited.len() {
+            let other = self.resources.awaited[at];
+            if is_any && other.task == task && at != place {
+                self.touch(other.resource, Effect::Write);
+            }
+        }
+        if self.resources.is_over(task) {
+            self.wake(task, Wake::Notified);
+        }
+    }
+}
+
+/// A scheduling point that the test asks for. It conflicts with all others, so that the searches try
+/// each order of the parts of the program that begin with one. Returns whether the caller is a task.
+pub fn scheduling_point(site: Site) -> bool {
+    let is_task = running().is_some();
+    super::access(Op::Point, POINTS, site);
+    is_task
+}
+
+/// The number of changes of the state of a resource. `None` outside an execution.
+pub fn signals(resource: usize) -> Option<u32> {
+    let execution = running()?;
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(resource);
+        perform((*execution).touch(object, Effect::Read));
+        Some((*execution).objects.get(object).version)
+    }
+}
+
+/// Waits until one of the resources, or each of them, is signalled. There must be at least one, and
+/// none twice. If the first one has changed since [`signals`] returned `unless`, there is no wait.
+/// Returns the position of a signalled one. `None` outside an execution.
+///
+/// The wait begins in the same step as the operation before it: no signal comes between them.
+pub fn wait_for_signals(
+    resources: &[usize],
+    is_any: bool,
+    unless: Option<u32>,
+    site: Site,
+) -> Option<usize> {
+    let execution = running()?;
+    let op = Op::ResourceWait;
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).pass(op, site));
+        let first = (*execution).object(resources[0]);
+        if unless.is_some_and(|seen| seen != (*execution).objects.get(first).version) {
+            return Some(0);
+        }
+        (*execution).running().object = first;
+        perform((*execution).record(op, first, op.effect(), Some(site)));
+        let task = (*execution).current;
+        for (place, &resource) in resources.iter().enumerate() {
+            let object = (*execution).object(resource);
+            if place > 0 {
+                perform((*execution).touch(object, op.effect()));
+            }
+            (*execution).resources.awaited.push(Awaited {
+                resource: object,
+                task,
+                is_any,
+                place,
+                is_signalled: false,
+            });
+        }
+        let token = (*execution).object(signals_object(task));
+        perform((*execution).sleep_on(Wait::Object(token), None));
+        perform((*execution).touch(token, Effect::Acquire));
+        Hooks::acquired(signals_object(task), true);
+        let awaited = &mut (*execution).resources.awaited;
+        let own = |it: &&Awaited| it.task == task;
+        let signalled = awaited.iter().filter(own).find(|it| it.is_signalled);
+        let place = signalled.map_or(0, |it| it.place);
+        awaited.retain(|it| it.task != task);
+        set_aside::look(execution, true);
+        Some(place)
+    }
+}
+
+/// A scheduling point, then a signal of the resource: to all waiting tasks, or to one of them, which
+/// the search chooses. Without a waiting task it is lost. Returns whether the caller is a task.
+pub fn signal(resource: usize, to_all: bool, site: Site) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
+    let op = if to_all {
+        Op::ResourceSignalAll
+    } else {
+        Op::ResourceSignal
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(resource);
+        perform((*execution).arrive(op, object, Some(site)));
+        let known = &(*execution).resources;
+        let mut reached = engine_vec();
+        reached.extend((0..known.awaited.len()).filter(|&at| {
+            let wait = &known.awaited[at];
+            known.is_reached(wait, object)
+        }));
+        if !to_all && !reached.is_empty() {
+            let chosen = (*execution).choose_outcome(reached.len() as u32, Outcomes::Free);
+            let place = reached[chosen as usize];
+            reached.clear();
+            reached.push(place);
+            (*execution).running().note = Note::wakes((*execution).resources.task_at(place));
+        }
+        perform((*execution).record(op, object, op.effect(), Some(site)));
+        for place in reached {
+            (*execution).signal_wait(place, op, site);
+        }
+        set_aside::look(execution, true);
+    }
+    true
+}
