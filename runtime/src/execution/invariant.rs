@@ -170,8 +170,10 @@ impl Execution {
         let mut touched = engine_vec();
         touched.extend_from_slice(&self.invariants.changed);
         for read in before.iter().chain(&now) {
-            // The step depends on an object that it changes anyway.
-            if !touched.contains(&read.object) {
+            // The step depends on an object that it changes anyway. No other task changes a lock that
+            // this task holds.
+            let is_held = self.objects.get(read.object).owner == Some(self.current);
+            if !is_held && !touched.contains(&read.object) {
                 touched.push(read.object);
                 if let step @ (Step::End | Step::Switch(_)) = self.touch(read.object, Effect::Read) {
                     return step;
