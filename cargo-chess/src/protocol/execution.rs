@@ -162,6 +162,15 @@ pub(crate) struct Panic {
     pub fate: Option<Fate>,
 }
 
+/// A liveness property of the test that is hot at the end of an execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Hot {
+    /// Its name.
+    pub name: String,
+    /// The line of the last operation that made it hot.
+    pub since: Location,
+}
+
 /// The consequence of a panic that ended its task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

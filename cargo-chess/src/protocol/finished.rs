@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::early_timeouts::EarlyWait;
 use super::warned::{Spin, StaleLoad};
-use super::{Blocked, Call, Decided, Divergence, Milestone, Panic, Step, Task};
+use super::{Blocked, Call, Decided, Divergence, Hot, Milestone, Panic, Step, Task};
 use crate::events::{
     Covered, Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach,
     RegressionRun, TestFinished, TestId, TestPart, coverage, millis,
@@ -188,6 +188,9 @@ pub(crate) struct Finished {
     /// The tasks of the wait-for cycle.
     #[serde(default)]
     pub cycle: Vec<u32>,
+    /// The liveness properties that are hot at its end.
+    #[serde(default)]
+    pub hot: Vec<Hot>,
     /// Its panics, in order.
     #[serde(default)]
     pub panics: Vec<Panic>,
@@ -239,7 +242,11 @@ impl Finished {
             held_at: it.held_at.as_ref().map(line),
         });
         let circle: Vec<TaskId> = self.cycle.iter().copied().map(TaskId).collect();
-        deadlock(&waits.collect::<Vec<_>>(), &circle)
+        let mut sentence = deadlock(&waits.collect::<Vec<_>>(), &circle);
+        for hot in &self.hot {
+            sentence += &format!("; \"{}\" is hot since {}", hot.name, line(&hot.since));
+        }
+        sentence
     }
 
     /// A verdict that says `outcome` and nothing else.
@@ -296,6 +303,7 @@ impl Finished {
             decided: Vec::new(),
             blocked: Vec::new(),
             cycle: Vec::new(),
+            hot: Vec::new(),
             panics: Vec::new(),
             output: String::new(),
             others: Vec::new(),

@@ -3,7 +3,7 @@
 use chess_vocabulary::Op;
 
 use super::names::Names;
-use crate::events::Location;
+use crate::events::{Kind, Location};
 use crate::protocol::{Blocked, Finished};
 use crate::text::source_path;
 
@@ -24,6 +24,10 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
             ));
         }
     }
+    // The message of another failure names them.
+    let is_deadlock = finished.kind == Some(Kind::Deadlock);
+    let hot = finished.hot.iter().filter(|_| is_deadlock);
+    sentences.extend(hot.map(|it| format!("\"{}\" is hot since {}.", it.name, place(&it.since))));
     sentences
 }
 

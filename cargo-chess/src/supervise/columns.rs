@@ -94,8 +94,8 @@ impl MarkedSources {
         for location in locations.flatten().chain(spins).chain(stale) {
             place(&location.file, &mut location.line, &mut location.column);
         }
-        for panic in &mut finished.panics {
-            let location = &mut panic.location;
+        let panics = finished.panics.iter_mut().map(|it| &mut it.location);
+        for location in panics.chain(finished.hot.iter_mut().map(|it| &mut it.since)) {
             place(&location.file, &mut location.line, &mut location.column);
         }
         let callers = finished.events.iter_mut().map(|it| &mut it.caller);

@@ -7,6 +7,9 @@
 //!   and conflicts with their signals.
 //! - The end of a wait comes after all signals that it needs: they release an object that stands for
 //!   the waits of its task, and it acquires this object.
+//!
+//! In the language, too, the operations before a signal happen before the end of the waits that it
+//! ends, and before a later wait for the resource: its condition sees them.
 
 use super::current::running;
 use super::monitor_calls::Hooks;
@@ -106,6 +109,7 @@ pub fn signals(resource: usize) -> Option<u32> {
     unsafe {
         let object = (*execution).object(resource);
         perform((*execution).touch(object, Effect::Read));
+        Hooks::acquired(resource, true);
         Some((*execution).objects.get(object).version)
     }
 }
@@ -134,6 +138,7 @@ pub fn wait_for_signals(
         perform((*execution).record(op, first, op.effect(), Some(site)));
         let task = (*execution).current;
         for (place, &resource) in resources.iter().enumerate() {
+            Hooks::acquired(resource, true);
             let object = (*execution).object(resource);
             if place > 0 {
                 perform((*execution).touch(object, op.effect()));
@@ -188,6 +193,7 @@ pub fn signal(resource: usize, to_all: bool, site: Site) -> bool {
             reached.push(place);
             (*execution).running().note = Note::wakes((*execution).resources.task_at(place));
         }
+        Hooks::released(resource, true, op, Some(site));
         perform((*execution).record(op, object, op.effect(), Some(site)));
         for place in reached {
             (*execution).signal_wait(place, op, site);

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod class;
 mod deadlock;
 mod decision;
 mod effect;
@@ -19,6 +20,7 @@ mod task;
 mod token;
 pub mod words;
 
+pub use class::Class;
 pub use deadlock::{Wait, deadlock, line_of, short_path};
 pub use decision::{Decision, Decisions};
 pub use effect::{Dependence, Effect};
@@ -27,6 +29,6 @@ pub use hold::Hold;
 pub use kind::Kind;
 pub use note::{Note, NoteKind};
 pub use object::{Object, ObjectKind};
-pub use op::{Class, Op};
+pub use op::Op;
 pub use task::TaskId;
 pub use token::Token;

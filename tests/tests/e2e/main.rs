@@ -37,6 +37,7 @@ mod long;
 mod memory_errors;
 mod messages;
 mod minimise;
+mod models;
 mod nextest;
 mod no_run;
 mod not_text;

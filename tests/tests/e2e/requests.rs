@@ -10,7 +10,11 @@ use serde_json::Value;
 const JSON: [&str; 3] = ["--no-fail-fast", "--message-format", "json"];
 
 /// The verdicts on the tests of a binary of the fixture, by their names.
-fn verdicts(workspace: &Workspace, binary: &str, args: &[&str]) -> BTreeMap<String, Value> {
+pub(super) fn verdicts(
+    workspace: &Workspace,
+    binary: &str,
+    args: &[&str],
+) -> BTreeMap<String, Value> {
     let binary = ["test", "--test", binary];
     let all = [&binary, &JSON[..], args].concat();
     let run = workspace.chess(&all).run();

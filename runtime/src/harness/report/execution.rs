@@ -195,6 +195,16 @@ pub(super) fn panics(
     })
 }
 
+/// The liveness properties that are hot.
+pub(super) fn hot(execution: &Execution) -> impl Iterator<Item = String> {
+    execution.liveness.hot.iter().map(|it| {
+        Object::new()
+            .string("name", &String::from_utf8_lossy(&it.name))
+            .raw("since", &place(it.since))
+            .finish()
+    })
+}
+
 /// The decisions of a replay, and their alternatives.
 pub(super) fn decided(execution: &Execution) -> impl Iterator<Item = String> {
     let taken = execution.strategy.as_ref().map_or(&[][..], |s| s.taken());

@@ -26,7 +26,7 @@ use crate::monitor::{self, Failure, Kind, Spin};
 use crate::search::{Decision, Measure, PairOrders, Part, format_schedule};
 pub(super) use execution::shows_object;
 use execution::{
-    blocked_task, calls, decided, early_waits, events, location, panics, place, tasks,
+    blocked_task, calls, decided, early_waits, events, hot, location, panics, place, tasks,
 };
 use failure_messages::blocked_site;
 pub(super) use failure_messages::{given_up, in_words, vacuous};
@@ -146,6 +146,7 @@ pub(super) fn finished(
                 .map(|b| blocked_task(b, &engine.execution, &names)),
         )
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
+        .array("hot", hot(&engine.execution).filter(|_| shown))
         .array("panics", panics_of(engine).filter(|_| shown))
         .string("output", &String::from_utf8_lossy(&engine.execution.output))
         .array(
