@@ -1,5 +1,6 @@
 //! What a test can ask of the scheduler of [cargo chess]: choices of data, rare events, assumptions,
-//! whether an object is linearizable, and the number of states that the schedules reach.
+//! invariants, liveness, models, whether an object is linearizable, and the number of states that
+//! the schedules reach.
 //!
 //! A test that runs under `cargo chess test` is executed under many schedules. With this crate, a
 //! part of its input becomes a choice of the search as well. All functions also work under plain

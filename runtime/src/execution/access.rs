@@ -61,7 +61,6 @@ fn access_and<R>(
         perform((*execution).arrive(op, object, site));
         let (result, effect) = act();
         perform((*execution).record(op, object, effect, site));
-        invariant::check(execution);
         set_aside::look(execution, is_all);
         result
     }
@@ -91,7 +90,6 @@ pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     unsafe {
         let object = (*execution).object(object);
         perform((*execution).record(op, object, effect, Some(site)));
-        invariant::check(execution);
         set_aside::look(execution, true);
     }
 }
@@ -244,7 +242,8 @@ pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
     str::from_utf8(name).ok().filter(|name| !name.is_empty())
 }
 
-/// Records the values that the task's newest event read and wrote.
+/// Records the values that the task's newest event read and wrote. Each operation of an atomic ends
+/// with this.
 #[inline]
 pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
     // SAFETY: only tasks call, so there is an engine; its memory stays mapped.
@@ -252,6 +251,8 @@ pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
         let (read, written) = values();
         keep(read.map(Held::value), written.map(Held::value));
     }
+    // SAFETY: as above; no reference lives across the check. The report of a failure has the values.
+    unsafe { invariant::check(execution()) };
 }
 
 #[cold]

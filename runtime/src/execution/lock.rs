@@ -293,6 +293,10 @@ pub fn clear_poison(object: usize, site: Site, clear: impl FnOnce() -> bool) {
         };
         ((), effect)
     });
+    if let Some(execution) = super::running() {
+        // SAFETY: see `super::running`; no reference lives here.
+        unsafe { invariant::check(execution) };
+    }
 }
 
 fn effect_of_cleared_poison(object: usize) -> Effect {

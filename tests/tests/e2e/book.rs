@@ -188,6 +188,7 @@ chapters! {
     choices_of_a_test: "requests.md";
     faults: "faults.md";
     coverage: "coverage.md";
+    models_and_properties_of_a_test: "models.md";
     tests_that_explore_well: "tests.md";
     chess_toml: "chess-toml.md";
     strategies: "strategies.md";
