@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Location;
 use execution::location;
-pub(crate) use execution::{Blocked, Call, Caller, Decided, Divergence, Fate, Hot, Panic, Step, Task};
+pub(crate) use execution::{
+    Blocked, Call, Caller, Decided, Divergence, Fate, Hot, Panic, Step, Task,
+};
 pub(crate) use finished::{Finished, Other};
 pub(crate) use object::Object;
 

@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::current::running;
 use super::detached::Detached;
+use super::invariant_set::{Broken, Condition, Invariant, Read};
 use super::mark;
 use super::state::{Execution, execution};
 use super::terms::{Mode, Site, Step};
@@ -31,99 +32,12 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::panic_payload::payload_text;
 use crate::search::ObjectId;
 
-/// A condition of the program.
-pub type Condition = Box<dyn Fn() -> bool + Send>;
-
 /// Whether this thread runs a condition.
 #[thread_local]
 static CHECKS: Cell<bool> = Cell::new(false);
 
 /// The payload with which a condition ends at a lock that a task holds.
 struct IsLocked;
-
-/// An object that a condition read.
-#[derive(Clone, Copy)]
-struct Read {
-    object: ObjectId,
-    /// The mode in which it locked the object.
-    locked: Option<Mode>,
-}
-
-/// An invariant of the running execution.
-struct Invariant {
-    /// Made of a box by [`add_invariant`], which [`remove_invariant`] drops.
-    condition: *mut Condition,
-    name: EngineVec<u8>,
-    /// The objects that its last check read.
-    reads: EngineVec<Read>,
-    /// An operation has changed one of them.
-    is_due: bool,
-}
-
-/// An invariant that does not hold.
-pub(crate) struct Broken {
-    /// Its name.
-    pub(crate) name: EngineVec<u8>,
-    /// The message of the panic of its condition.
-    pub(crate) panic: Option<EngineVec<u8>>,
-    /// The line of the operation after which it does not hold.
-    pub(crate) site: Option<Site>,
-}
-
-/// The invariants of the running execution.
-pub(crate) struct Invariants {
-    all: EngineVec<Invariant>,
-    /// One of them must be checked before another task runs.
-    pub(super) are_due: bool,
-    /// The objects that the running operation changed.
-    changed: EngineVec<ObjectId>,
-    /// The addresses of the objects that the running condition has read, and how it locked them.
-    seen: EngineVec<(usize, Option<Mode>)>,
-    /// The first one that did not hold.
-    pub(crate) broken: Option<Broken>,
-}
-
-impl Invariants {
-    pub(super) const fn new() -> Self {
-        Self {
-            all: engine_vec(),
-            are_due: false,
-            changed: engine_vec(),
-            seen: engine_vec(),
-            broken: None,
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        // The memory of the conditions is that of the last execution.
-        self.all.clear();
-        self.are_due = false;
-        self.changed.clear();
-        self.broken = None;
-    }
-
-    /// Records that the running operation changes `object`.
-    #[inline]
-    pub(super) fn changes(&mut self, object: ObjectId, effect: Effect) {
-        // A writer in the queue of a lock changes nothing that a condition can read.
-        if !self.all.is_empty() && !effect.is_quiet() && effect != Effect::Queue {
-            self.note_change(object);
-        }
-    }
-
-    #[cold]
-    fn note_change(&mut self, object: ObjectId) {
-        for invariant in &mut self.all {
-            if invariant.reads.iter().any(|read| read.object == object) {
-                invariant.is_due = true;
-                self.are_due = true;
-            }
-        }
-        if self.are_due {
-            self.changed.push(object);
-        }
-    }
-}
 
 impl Execution {
     /// Whether a task holds a lock such that it cannot be acquired in this mode.
@@ -175,7 +89,8 @@ impl Execution {
             let is_held = self.objects.get(read.object).owner == Some(self.current);
             if !is_held && !touched.contains(&read.object) {
                 touched.push(read.object);
-                if let step @ (Step::End | Step::Switch(_)) = self.touch(read.object, Effect::Read) {
+                if let step @ (Step::End | Step::Switch(_)) = self.touch(read.object, Effect::Read)
+                {
                     return step;
                 }
             }

@@ -2,32 +2,9 @@
 
 use super::Op;
 use super::current::running;
+use super::hot::Hot;
 use super::terms::Site;
-use crate::base::memory::{EngineVec, engine_vec};
-
-/// A property that is hot.
-pub(crate) struct Hot {
-    /// The address of its object; 0 if the object is gone.
-    object: usize,
-    pub(crate) name: EngineVec<u8>,
-    /// The line of the last operation that made it hot.
-    pub(crate) since: Site,
-}
-
-/// The properties of the running execution that are hot, in the order in which they became hot.
-pub(crate) struct Liveness {
-    pub(crate) hot: EngineVec<Hot>,
-}
-
-impl Liveness {
-    pub(super) const fn new() -> Self {
-        Self { hot: engine_vec() }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.hot.clear();
-    }
-}
+use crate::base::memory::engine_vec;
 
 /// Makes the property at the address `object` hot. Returns whether the caller is a task.
 pub fn become_hot(object: usize, name: &str, site: Site) -> bool {

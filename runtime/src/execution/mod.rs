@@ -7,6 +7,7 @@
 
 mod access;
 mod address_reuse;
+mod awaited;
 mod blocking;
 pub(crate) mod calls;
 mod conflicts;
@@ -25,7 +26,9 @@ pub(crate) mod files;
 mod free_blocks;
 pub(crate) mod futex;
 mod idle;
+mod hot;
 mod invariant;
+mod invariant_set;
 mod late_effect;
 mod listener;
 mod liveness;
@@ -88,8 +91,9 @@ pub(crate) use fault::fault_of;
 pub use files::end_scope;
 pub use idle::until_idle;
 pub use invariant::{
-    Condition, add_invariant, before_change, checks, observe, observe_lock, remove_invariant,
+    add_invariant, before_change, checks, observe, observe_lock, remove_invariant,
 };
+pub use invariant_set::Condition;
 pub(crate) use late_effect::{choose_store, place, reads_version, version_of, view};
 pub(crate) use listener::{Listener, Panic, ThreadWork};
 pub use liveness::{become_cold, become_hot, forget_hot};

@@ -11,6 +11,7 @@
 //! In the language, too, the operations before a signal happen before the end of the waits that it
 //! ends, and before a later wait for the resource: its condition sees them.
 
+use super::awaited::Awaited;
 use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
@@ -18,59 +19,12 @@ use super::state::Execution;
 use super::task::{Wait, signals_object};
 use super::terms::{Site, Wake};
 use super::transfer::perform;
-use super::{Effect, Note, Op, TaskId, set_aside};
-use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::{ObjectId, Outcomes};
+use super::{Effect, Note, Op, set_aside};
+use crate::base::memory::engine_vec;
+use crate::search::Outcomes;
 
 /// The address that stands for all explicit scheduling points: no object of the program lies there.
 const POINTS: usize = 40;
-
-/// A resource that a task waits for.
-#[derive(Clone, Copy)]
-struct Awaited {
-    resource: ObjectId,
-    task: TaskId,
-    /// The task waits for any of its resources, not for all.
-    is_any: bool,
-    /// The position of the resource among those of the task.
-    place: usize,
-    is_signalled: bool,
-}
-
-/// The waits for resources in the running execution, in the order in which they began.
-pub(crate) struct Resources {
-    awaited: EngineVec<Awaited>,
-}
-
-impl Resources {
-    pub(super) const fn new() -> Self {
-        Self {
-            awaited: engine_vec(),
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.awaited.clear();
-    }
-
-    fn task_at(&self, place: usize) -> TaskId {
-        self.awaited[place].task
-    }
-
-    /// Whether a signal of the resource reaches this wait.
-    fn is_reached(&self, wait: &Awaited, resource: ObjectId) -> bool {
-        let mut own = self.awaited.iter().filter(|it| it.task == wait.task);
-        wait.resource == resource
-            && !wait.is_signalled
-            && !(wait.is_any && own.any(|it| it.is_signalled))
-    }
-
-    /// Whether the wait of `task` is over.
-    fn is_over(&self, task: TaskId) -> bool {
-        let mut own = self.awaited.iter().filter(|it| it.task == task);
-        own.clone().all(|it| it.is_signalled) || own.any(|it| it.is_any && it.is_signalled)
-    }
-}
 
 impl Execution {
     /// Signals the resource to the wait at `place`.

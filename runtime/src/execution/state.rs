@@ -3,20 +3,20 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::TaskId;
+use super::awaited::Resources;
 use super::descriptors::Descriptors;
 use super::endless::Endless;
 use super::event::{Early, EventLog};
 use super::fairness::Fairness;
 use super::file_use::FileUse;
 use super::free_blocks::AddressReuse;
-use super::invariant::Invariants;
+use super::hot::Liveness;
+use super::invariant_set::Invariants;
 use super::listener::{Listeners, NoWork, ThreadWork};
-use super::liveness::Liveness;
 use super::object::ObjectTable;
 use super::observed::Observed;
 use super::options::{Faults, Limit, Spurious, Timers};
 use super::policy::Policies;
-use super::resource::Resources;
 use super::streams::StreamUse;
 use super::task::Task;
 use super::task_set::TaskSet;
