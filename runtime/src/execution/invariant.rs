@@ -144,7 +144,7 @@ unsafe fn run(execution: *mut Execution, index: usize) -> Outcome {
         };
         CHECKS.set(outer);
         drop(detached);
-        mark::restore(marks);
+        mark::restore(&marks);
         outcome
     }
 }

@@ -14,18 +14,17 @@ pub fn become_hot(object: usize, name: &str, site: Site) -> bool {
     super::access(Op::Hot, object, site);
     // SAFETY: see `running`.
     let hot = unsafe { &mut (*execution).liveness.hot };
-    match hot.iter_mut().find(|it| it.object == object) {
-        Some(known) => known.since = site,
-        None => {
-            let mut text = engine_vec();
-            text.extend_from_slice(name.as_bytes());
-            hot.push(Hot {
-                object,
-                name: text,
-                since: site,
-            });
-        }
+    if let Some(known) = hot.iter_mut().find(|it| it.object == object) {
+        known.since = site;
+        return true;
     }
+    let mut text = engine_vec();
+    text.extend_from_slice(name.as_bytes());
+    hot.push(Hot {
+        object,
+        name: text,
+        since: site,
+    });
     true
 }
 

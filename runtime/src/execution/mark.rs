@@ -41,7 +41,7 @@ pub(super) fn put_aside() -> Marks {
 }
 
 /// See [`put_aside`].
-pub(super) fn restore(marks: Marks) {
+pub(super) fn restore(marks: &Marks) {
     INSIDE.set(marks.0);
     LINE.set(marks.1);
 }

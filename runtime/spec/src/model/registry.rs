@@ -43,7 +43,7 @@ impl Registry {
         let own = || self.awaited.iter().filter(|it| it.wait == wait);
         let signalled = own().find(|it| it.is_signalled)?;
         let is_over = signalled.is_any || own().all(|it| it.is_signalled);
-        is_over.then(|| signalled.place)
+        is_over.then_some(signalled.place)
     }
 }
 

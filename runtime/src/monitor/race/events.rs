@@ -56,7 +56,13 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::Return
         | Op::Idle => Orders::Nothing,
         // A signal orders its waiters through their tokens.
-        Op::Point
+        Op::Draw
+        | Op::Choose
+        | Op::Rarely
+        | Op::Assume
+        | Op::Call
+        | Op::Return
+        | Op::Point
         | Op::ResourceWait
         | Op::ResourceSignal
         | Op::ResourceSignalAll
