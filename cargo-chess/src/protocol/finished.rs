@@ -242,11 +242,10 @@ impl Finished {
             held_at: it.held_at.as_ref().map(line),
         });
         let circle: Vec<TaskId> = self.cycle.iter().copied().map(TaskId).collect();
-        let mut sentence = deadlock(&waits.collect::<Vec<_>>(), &circle);
-        for hot in &self.hot {
-            sentence += &format!("; \"{}\" is hot since {}", hot.name, line(&hot.since));
-        }
-        sentence
+        let hot = self.hot.iter();
+        let hot = hot.map(|it| format!("; \"{}\" is hot since {}", it.name, line(&it.since)));
+        let hot: Vec<String> = hot.collect();
+        deadlock(&waits.collect::<Vec<_>>(), &circle) + &hot.concat()
     }
 
     /// A verdict that says `outcome` and nothing else.
