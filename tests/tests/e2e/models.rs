@@ -142,8 +142,8 @@ fn report(workspace: &Workspace, test: &str) -> String {
     let args = ["test", "--max-steps", "2000", test];
     let run = workspace.chess(&args).run();
     run.assert_code(100);
-    let text = workspace.redact(&run.stderr);
-    let (_, report) = text.split_once("\n\n").expect("a report");
+    let printed = workspace.redact(&run.stderr);
+    let (_, report) = printed.split_once("\n\n").expect("a report");
     let (report, _) = report.split_once("Saved").expect("a schedule");
     report.to_owned()
 }
