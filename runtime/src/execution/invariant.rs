@@ -2,7 +2,7 @@
 //!
 //! A check runs the program's closure on the stack of the task whose operation changed such an object,
 //! as if the thread were no task: the operations of the closure are neither scheduling points nor
-//! events. The shims report the objects that it reads, by [`observe`].
+//! events. The shims report the objects that it reads, by [`condition_reads`].
 //!
 //! **A check is a part of the step in which it runs: the step reads all objects that the check reads,
 //! and those that the check before it read.** Two adjacent steps that do not conflict are then
@@ -243,7 +243,7 @@ pub fn checks() -> bool {
 
 /// Reports that the caller, if it is a condition, reads the object at `address`.
 #[inline]
-pub fn observe(address: usize) {
+pub fn condition_reads(address: usize) {
     if checks() {
         observed(address, None);
     }
@@ -258,9 +258,9 @@ fn observed(address: usize, locked: Option<Mode>) {
     }
 }
 
-/// As [`observe`], for a lock that the caller acquires. Does not return if a task holds it.
+/// As [`condition_reads`], for a lock that the caller acquires. Does not return if a task holds it.
 #[inline]
-pub fn observe_lock(address: usize, mode: Mode) {
+pub fn condition_locks(address: usize, mode: Mode) {
     if checks() {
         observed(address, Some(mode));
         // SAFETY: as in `observed`.

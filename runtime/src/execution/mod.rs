@@ -25,8 +25,8 @@ mod file_use;
 pub(crate) mod files;
 mod free_blocks;
 pub(crate) mod futex;
-mod idle;
 mod hot;
+mod idle;
 mod invariant;
 mod invariant_set;
 mod late_effect;
@@ -91,7 +91,7 @@ pub(crate) use fault::fault_of;
 pub use files::end_scope;
 pub use idle::until_idle;
 pub use invariant::{
-    add_invariant, before_change, checks, observe, observe_lock, remove_invariant,
+    add_invariant, before_change, checks, condition_locks, condition_reads, remove_invariant,
 };
 pub use invariant_set::Condition;
 pub(crate) use late_effect::{choose_store, place, reads_version, version_of, view};

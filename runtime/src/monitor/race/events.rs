@@ -56,13 +56,7 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::Return
         | Op::Idle => Orders::Nothing,
         // A signal orders its waiters through their tokens.
-        Op::Draw
-        | Op::Choose
-        | Op::Rarely
-        | Op::Assume
-        | Op::Call
-        | Op::Return
-        | Op::Point
+        Op::Point
         | Op::ResourceWait
         | Op::ResourceSignal
         | Op::ResourceSignalAll

@@ -48,7 +48,7 @@ impl<T: ?Sized> Mutex<T> {
         if execution::active() {
             self.take(Op::MutexLock, Location::caller())
         } else {
-            execution::observe_lock(self.object(), Mode::Exclusive);
+            execution::condition_locks(self.object(), Mode::Exclusive);
             lock::map(self.0.lock(), |real| self.guard(real))
         }
     }
@@ -61,7 +61,7 @@ impl<T: ?Sized> Mutex<T> {
             let attempt = || self.0.try_lock();
             lock::try_take(Op::MutexTryLock, object, Mode::Exclusive, site, attempt)
         } else {
-            execution::observe_lock(self.object(), Mode::Exclusive);
+            execution::condition_locks(self.object(), Mode::Exclusive);
             self.0.try_lock()
         };
         lock::map_try(result, |real| self.guard(real))

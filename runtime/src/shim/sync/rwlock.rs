@@ -62,7 +62,7 @@ impl<T: ?Sized> RwLock<T> {
                 attempt,
             )
         } else {
-            execution::observe_lock(object, Mode::Shared);
+            execution::condition_locks(object, Mode::Shared);
             self.0.read()
         };
         lock::map(result, RwLockReadGuard::of_real)
@@ -82,7 +82,7 @@ impl<T: ?Sized> RwLock<T> {
                 attempt,
             )
         } else {
-            execution::observe_lock(object, Mode::Shared);
+            execution::condition_locks(object, Mode::Shared);
             self.0.try_read()
         };
         lock::map_try(result, RwLockReadGuard::of_real)

@@ -51,7 +51,7 @@ macro_rules! atomic {
                     value.was_read();
                     return value;
                 }
-                execution::observe(self.object());
+                execution::condition_reads(self.object());
                 self.0.load(order)
             }
 
