@@ -25,7 +25,7 @@ fn chapter(name: &str) -> String {
 /// digits of ids are replaced by placeholders.
 fn shown(text: &str) -> Vec<String> {
     let of_cargo = Regex::new(
-        r"^ +(Compiling|Finished `|Waiting for another|Blocking|Locking|Adding|Updating) ?",
+        r"^ +(Compiling|Finished `|Waiting for another|Blocking|Locking|Adding|Updating|Building the runtime) ?",
     )
     .unwrap();
     let filters = [

@@ -54,9 +54,9 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::Assume
         | Op::Call
         | Op::Return
-        | Op::Idle => Orders::Nothing,
+        | Op::Idle
+        | Op::Point
         // A signal orders its waiters through their tokens.
-        Op::Point
         | Op::ResourceWait
         | Op::ResourceSignal
         | Op::ResourceSignalAll

@@ -4,8 +4,8 @@ use super::labels::{ANYTHING, Label, Outcomes, Touches};
 use super::wakeup::insert;
 use super::{Dpor, Node};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::Past;
 use crate::search::races::Race;
+use crate::search::{Past, TraceStep};
 use chess_vocabulary::Effect;
 
 impl Dpor {
@@ -147,10 +147,14 @@ impl Dpor {
         let touches = possible_touches_of(past, second as usize);
         let label = self.label_of(past, second as usize, &touches);
         self.sequence.push_turned(label, second);
-        // The conflict of the two steps may depend on the value that the first one read. If a step
-        // that changes this value, and commutes with the second one, came between them, no
-        // execution would show the conflict. So the first one follows immediately.
-        if past.trace.steps[first as usize].awaits {
+        // If the first step awaits or has several operations, the conflict of the two steps may
+        // depend on the values that it read first. If a step that changes these values, and commutes
+        // with the second one, came between them, no execution would show the conflict. So the first
+        // one follows immediately.
+        let TraceStep {
+            awaits, goes_on, ..
+        } = past.trace.steps[first as usize];
+        if awaits || goes_on {
             let label = self.label(past, first as usize);
             self.sequence.push_turned(label, first);
         }

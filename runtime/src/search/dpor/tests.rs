@@ -308,6 +308,28 @@ fn a_step_after_an_idle_wait_does_not_hide_a_race() {
     assert!(is_all || gave_up);
 }
 
+/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on the
+/// results of the first ones.
+#[test]
+fn every_graph_and_every_end_is_reached_with_long_steps() {
+    for seed in testing::seeds() {
+        let program = testing::random_long_steps(seed);
+        let differs = |program: &Program| {
+            let Some(all) = testing::explore_all(program, u32::MAX, 3_000) else {
+                return false;
+            };
+            let mut search = Dpor::new();
+            let reduced = testing::explore(program, &mut search);
+            !search.gave_up && !reduced.is_as(&all)
+        };
+        assert!(
+            !differs(&program),
+            "seed {seed}: {:?}",
+            testing::shrink(&program, differs)
+        );
+    }
+}
+
 /// Sequences of long executions are partial.
 #[test]
 fn every_graph_and_every_end_is_reached_by_partial_sequences() {

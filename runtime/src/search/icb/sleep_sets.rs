@@ -60,6 +60,14 @@ impl Icb {
     }
 
     fn could_run_earlier(&self, trace: &Trace, turn: Range<u32>) -> Option<Repeat> {
+        // The later operations of a step, and the reads at the end of an iteration that awaits, depend
+        // on the results of the first operations. A third step that changes these results hides the
+        // races of the turn. Such races are found only in the executions to which the repeated
+        // schedule leads.
+        let steps = &trace.steps[turn.start as usize..turn.end as usize];
+        if steps.iter().any(|step| step.awaits || step.goes_on) {
+            return None;
+        }
         let task = trace.steps[turn.start as usize].task;
         let last = self.happens_before.previous(turn.start);
         let entry = self

@@ -78,6 +78,14 @@ fn a_step_after_an_idle_wait_hides_no_race_of_a_blocked_task() {
     reaches_all([(0, program)].into_iter());
 }
 
+/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on the
+/// results of the first ones.
+#[test]
+fn every_graph_and_every_end_within_a_bound_is_reached_with_long_steps() {
+    let long = testing::seeds().map(|seed| (seed, testing::random_long_steps(seed)));
+    reaches_all(long);
+}
+
 /// Checks that no graph and no end of these programs within a bound is missed.
 fn reaches_all(programs: impl Iterator<Item = (u64, Program)>) {
     for (seed, program) in programs {

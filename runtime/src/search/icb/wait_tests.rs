@@ -239,3 +239,32 @@ fn who_waits_for_readers_to_leave_keeps_others_out() {
     assert_eq!(all.ends.len(), 3);
     assert!(!misses(&program, &all, 1));
 }
+
+/// The first task looks at the second value, and only if that is 0, checks the first one again. The
+/// store of the second task hides this. In the only execution that is missed if the check is taken to
+/// run earlier, the third task reads before the fourth one writes, and both come before the check.
+#[test]
+fn a_check_of_an_await_runs_after_two_other_tasks() {
+    let program = vec![
+        vec![Act::Add(1), Act::Await(1, 0)],
+        vec![Act::Swap(0, 2, true)],
+        vec![Act::Spin(1, 2)],
+        vec![Act::Store(1, 4)],
+    ];
+    let all = all(&program, 1).expect("it is small");
+    assert_eq!(all.graphs.len(), 42);
+    assert!(!misses(&program, &all, 1));
+}
+
+/// The same with a step of two loads, the second of which is made only if the first value is 0.
+#[test]
+fn a_step_with_a_second_operation_runs_after_two_other_tasks() {
+    let program = vec![
+        vec![Act::LoadOneOrBoth(0, 1)],
+        vec![Act::Load(0), Act::Await(0, 1)],
+        vec![Act::Add(0)],
+        vec![Act::Add(1)],
+    ];
+    let all = all(&program, 2).expect("it is small");
+    assert!(!misses(&program, &all, 2));
+}

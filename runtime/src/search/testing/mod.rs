@@ -12,7 +12,7 @@ pub(super) use brute_force::{
     Executed, Exhaustive, Explored, explore, explore_all, explore_up_to, visit,
 };
 pub(super) use random_program::{
-    random_choices, random_idle_waits, random_program, random_sections, seeds,
+    random_choices, random_idle_waits, random_long_steps, random_program, random_sections, seeds,
 };
 pub(super) use shrink::shrink;
 
@@ -28,6 +28,8 @@ pub(super) enum Act {
     /// Touches nothing; the first step of a task.
     Idle,
     Load(u32),
+    /// Loads the first value, and the second one within the same step if the first one is 0.
+    LoadOneOrBoth(u32, u32),
     Store(u32, u64),
     Add(u32),
     /// Sets the value to the second number if it is the first.

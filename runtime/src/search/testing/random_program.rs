@@ -145,6 +145,34 @@ pub(in crate::search) fn random_choices(seed: u64) -> Program {
     program
 }
 
+/// A program of three or four tasks with few values, and with steps whose later operations depend on
+/// the results of the first ones.
+pub(in crate::search) fn random_long_steps(seed: u64) -> Program {
+    let mut rng = Rng::new(seed);
+    let tasks = 3 + rng.below(2);
+    let mut acts = |own: u64| {
+        let count = 1 + rng.below(if tasks == 3 { 4 } else { 3 });
+        let mut act = || {
+            let which = rng.below(2) as u32;
+            match rng.below(8) {
+                0 => vec![Act::Load(which)],
+                1 => vec![Act::Store(which, rng.below(2) * (1 + own))],
+                6 => vec![Act::Lock(0)],
+                7 => vec![Act::Unlock(0)],
+                2 => vec![Act::Add(which)],
+                3 => {
+                    let skipped = [Act::Load(which), Act::SkipUnlessSeen(1)];
+                    [&skipped[..], &[Act::Load(1 - which)]].concat()
+                }
+                4 => vec![Act::Await(which, 1 - which)],
+                _ => vec![Act::LoadOneOrBoth(which, 1 - which)],
+            }
+        };
+        (0..count).flat_map(|_| act()).collect()
+    };
+    (0..tasks).map(&mut acts).collect()
+}
+
 /// As [`random_program`], with waits until no other task can run.
 pub(in crate::search) fn random_idle_waits(seed: u64) -> Program {
     let mut rng = Rng::new(seed);

@@ -97,6 +97,15 @@ impl Machine<'_> {
         };
         match act {
             Act::Idle | Act::UntilIdle => {}
+            Act::LoadOneOrBoth(v, w) => {
+                self.see(self.values[v as usize]);
+                self.touch(object(VALUE, v), Effect::Read);
+                if self.values[v as usize] == 0 {
+                    self.trace.go_on();
+                    self.see(self.values[w as usize]);
+                    self.touch(object(VALUE, w), Effect::Read);
+                }
+            }
             Act::Load(v) => {
                 self.see(self.values[v as usize]);
                 self.touch(object(VALUE, v), Effect::Read);

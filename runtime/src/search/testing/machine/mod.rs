@@ -264,7 +264,9 @@ impl<'a> Machine<'a> {
         match act {
             Act::Atomic(v, access) => (access.op(), object(VALUE, v)),
             Act::Fence(_) => (Op::Fence, ObjectId(101 + task as u32)),
-            Act::Load(v) | Act::Spin(v, _) => (Op::AtomicLoad, object(VALUE, v)),
+            Act::Load(v) | Act::LoadOneOrBoth(v, _) | Act::Spin(v, _) => {
+                (Op::AtomicLoad, object(VALUE, v))
+            }
             Act::Store(v, _) => (Op::AtomicStore, object(VALUE, v)),
             Act::Add(v) => (Op::AtomicFetchAdd, object(VALUE, v)),
             Act::Exchange(v, ..) => (Op::AtomicCompareExchange, object(VALUE, v)),
