@@ -13,6 +13,11 @@
 //! - If both are checked, the second one changes an object that the check of the first one read: they
 //!   conflict.
 //!
+//! The objects that a check reads may depend on values that third steps change. If a check reads others
+//! than the one before it, its step counts as one with several operations
+//! ([`TraceStep::goes_on`](crate::search::TraceStep::goes_on)). If it reads the same objects, a third
+//! step that changes these values is checked itself, and so reads all of them.
+//!
 //! So the reductions of the searches stay as they are. The objects of the check before matter because
 //! a check may read fewer objects than that one. For the same reason, the first and the last step of
 //! an invariant read the objects of its check. They are scheduling points.
@@ -80,6 +85,11 @@ impl Execution {
             if !now.iter().any(|read: &Read| read.object == object) {
                 now.push(Read { object, locked });
             }
+        }
+        let is_among = |read: &Read, all: &[Read]| all.iter().any(|it| it.object == read.object);
+        let is_same = before.len() == now.len() && now.iter().all(|read| is_among(read, &before));
+        if !is_same {
+            self.log.trace.go_on();
         }
         let mut touched = engine_vec();
         touched.extend_from_slice(&self.invariants.changed);
