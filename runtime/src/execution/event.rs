@@ -139,7 +139,7 @@ impl EventLog {
             is_watched = self.depend_from(own, event.object, effect, objects, last);
             if let Some(strongest) = event.op.strongest_effect() {
                 if self.wants_labels {
-                    self.label(&event);
+                    self.label(event.op, event.site);
                 }
                 self.trace.access(event.object, effect, strongest);
             }
@@ -151,14 +151,12 @@ impl EventLog {
     }
 
     /// Keeps the operation of the next touch.
+    // Its arguments are words: an event whose address is taken would be stored before each event.
     #[cold]
-    fn label(&mut self, event: &Event) {
-        if let Some(site) = event.site.filter(|_| self.trace.is_kept()) {
-            self.labels.push(Label {
-                touch: self.trace.touches.len() as u32,
-                op: event.op,
-                site,
-            });
+    fn label(&mut self, op: Op, site: Option<Site>) {
+        if let Some(site) = site.filter(|_| self.trace.is_kept()) {
+            let touch = self.trace.touches.len() as u32;
+            self.labels.push(Label { touch, op, site });
         }
     }
 

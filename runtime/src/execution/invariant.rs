@@ -168,7 +168,7 @@ unsafe fn run(execution: *mut Execution, index: usize) -> Outcome {
 pub(super) unsafe fn check(execution: *mut Execution) {
     // SAFETY: the caller's promise.
     unsafe {
-        if (*execution).invariants.are_due {
+        if (*execution).observers.of_invariants && (*execution).invariants.are_due {
             check_due(execution);
         }
     }
@@ -272,13 +272,20 @@ fn observed(address: usize, locked: Option<Mode>) {
 #[inline]
 pub fn condition_locks(address: usize, mode: Mode) {
     if checks() {
-        observed(address, Some(mode));
-        // SAFETY: as in `observed`.
-        let execution = unsafe { &*execution() };
-        let object = execution.objects.find(address);
-        if object.is_some_and(|object| execution.is_locked(object, mode)) {
-            resume_unwind(Box::new(IsLocked));
-        }
+        locked_by_condition(address, mode);
+    }
+}
+
+// Not inlined: it would make the functions of locks too large to be inlined themselves.
+#[cold]
+#[inline(never)]
+fn locked_by_condition(address: usize, mode: Mode) {
+    observed(address, Some(mode));
+    // SAFETY: as in `observed`.
+    let execution = unsafe { &*execution() };
+    let object = execution.objects.find(address);
+    if object.is_some_and(|object| execution.is_locked(object, mode)) {
+        resume_unwind(Box::new(IsLocked));
     }
 }
 

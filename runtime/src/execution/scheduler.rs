@@ -23,7 +23,7 @@ impl Execution {
         self.pulse += 1;
         self.steps += 1;
         // An operation whose check would come too late is none of a known equivalence.
-        self.log.trace.is_irregular |= self.invariants.are_due;
+        self.log.trace.is_irregular |= self.observers.of_invariants && self.invariants.are_due;
         if yielded {
             self.log.trace.yields();
         }

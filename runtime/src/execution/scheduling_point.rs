@@ -256,7 +256,9 @@ impl Execution {
         if is_watched {
             self.wake_watchers(id);
         }
-        self.invariants.changes(id, effect);
+        if self.observers.of_invariants {
+            self.invariants.changes(id, effect);
+        }
         if op.is_atomic() && self.observers.of_atomics {
             self.depend_on_unseen();
         }
@@ -272,7 +274,9 @@ impl Execution {
         if is_watched {
             self.wake_watchers(object);
         }
-        self.invariants.changes(object, effect);
+        if self.observers.of_invariants {
+            self.invariants.changes(object, effect);
+        }
         let Task { op, site, .. } = *self.tasks.running();
         self.report_access(op, object, effect, site)
     }

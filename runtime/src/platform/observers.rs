@@ -28,6 +28,8 @@ pub(crate) struct Observers {
     pub(crate) of_pointers: bool,
     /// Atomics: C code that Rust code calls may get their addresses.
     pub(crate) of_atomics: bool,
+    /// The state that the conditions of invariants read: the crate of such requests.
+    pub(crate) of_invariants: bool,
 }
 
 /// Leaves a byte in the named section, which the linker keeps even if it drops the code around it.
@@ -73,6 +75,13 @@ pub(crate) fn observes_pointers() {
     leave_byte!("chess_pointers");
 }
 
+/// Must be in every function that adds an invariant.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+pub(crate) fn observes_invariants() {
+    leave_byte!("chess_invariants");
+}
+
 // The sections exist, with one byte each, even if there are no observers.
 global_asm!(
     ".pushsection chess_counters,\"aR\",@progbits",
@@ -101,6 +110,11 @@ global_asm!(
     ".hidden __chess_atomics",
     "__chess_atomics: .byte 0",
     ".popsection",
+    ".pushsection chess_invariants,\"aR\",@progbits",
+    ".globl __chess_invariants",
+    ".hidden __chess_invariants",
+    "__chess_invariants: .byte 0",
+    ".popsection",
 );
 
 unsafe extern "C" {
@@ -110,6 +124,7 @@ unsafe extern "C" {
     static __chess_finishes: u8;
     static __chess_pointers: u8;
     static __chess_atomics: u8;
+    static __chess_invariants: u8;
     // The linker's names for the bounds of a section.
     static __start_chess_counters: u8;
     static __stop_chess_counters: u8;
@@ -121,6 +136,8 @@ unsafe extern "C" {
     static __stop_chess_pointers: u8;
     static __start_chess_atomics: u8;
     static __stop_chess_atomics: u8;
+    static __start_chess_invariants: u8;
+    static __stop_chess_invariants: u8;
 }
 
 impl Observers {
@@ -132,6 +149,7 @@ impl Observers {
         of_accesses: true,
         of_pointers: true,
         of_atomics: true,
+        of_invariants: true,
     };
 
     /// The kinds of observers that the program contains.
@@ -167,6 +185,11 @@ impl Observers {
                 &raw const __start_chess_atomics,
                 &raw const __chess_atomics,
                 &raw const __stop_chess_atomics,
+            ),
+            of_invariants: is_more(
+                &raw const __start_chess_invariants,
+                &raw const __chess_invariants,
+                &raw const __stop_chess_invariants,
             ),
         }
     }

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use crate::execution::{self, Site};
+use crate::platform::observers::observes_invariants;
 
 pub use super::borrows::*;
 pub use super::parking;
@@ -117,8 +118,8 @@ pub fn scheduling_point() -> bool {
 }
 
 pub use execution::{
-    Condition, add_invariant, become_cold, become_hot, forget_hot, remove_invariant, signal,
-    signals, wait_for_signals,
+    Condition, become_cold, become_hot, forget_hot, remove_invariant, signal, signals,
+    wait_for_signals,
 };
 
 /// Records that a runtime of this library, created by the caller, runs its tasks on the thread that
@@ -144,6 +145,17 @@ pub fn shuffle<T>(slice: &mut [T]) -> bool {
         slice.swap(place, place + drawn);
     }
     true
+}
+
+/// Adds an invariant and checks it. Returns its number.
+///
+/// # Errors
+/// The condition, outside an execution.
+// Inlined, so that only programs with invariants contain it: see `observes_invariants`.
+#[inline]
+pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usize, Condition> {
+    observes_invariants();
+    execution::add_invariant(name, condition, site)
 }
 
 /// The call at the start of each statement of `preempt` code.
