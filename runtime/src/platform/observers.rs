@@ -28,7 +28,7 @@ pub(crate) struct Observers {
     pub(crate) of_pointers: bool,
     /// Atomics: C code that Rust code calls may get their addresses.
     pub(crate) of_atomics: bool,
-    /// The state that the conditions of invariants read: the crate of such requests.
+    /// The objects that conditions read: the program may add an invariant.
     pub(crate) of_invariants: bool,
 }
 
