@@ -80,7 +80,8 @@ impl Races {
             own.released.assign(&own.clock);
             own.has_released_by_exchange = true;
         }
-        if writes && releases(performed.order) {
+        // A failing exchange releases as a fence: it must not release what comes after it.
+        if is_fence || writes && releases(performed.order) {
             self.end_epoch(task, op, site);
         }
     }
