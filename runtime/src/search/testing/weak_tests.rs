@@ -561,3 +561,17 @@ fn litmus_tests_have_the_graphs_that_the_models_allow() {
         }
     }
 }
+
+/// The exchange fails, and is a fence on x86. It does not release the later store of its task, so that
+/// the last load may read the value before that store.
+#[test]
+fn a_failing_exchange_releases_nothing_that_comes_after_it() {
+    let failing = Act::Atomic(2, Atomic::Exchange(1, 3, AcqRel, SeqCst));
+    let swap = |order| Act::Atomic(X, Atomic::Swap(2, order));
+    let program = vec![
+        vec![st(Y, 3, Relaxed), ld(X, SeqCst)],
+        vec![failing, swap(Relaxed), st(X, 3, Release), add(Y, Relaxed)],
+        vec![swap(Acquire)],
+    ];
+    agrees_with_the_axioms(&program);
+}
