@@ -257,6 +257,23 @@ fn every_graph_and_every_end_is_reached() {
     assert!(more * 200 < graphs, "{more} more than the {graphs} graphs");
 }
 
+/// Checks that no graph and no end of a program is missed, unless the search gives up.
+fn reaches_all(seed: u64, program: &Program) {
+    let differs = |program: &Program| {
+        let Some(all) = testing::explore_all(program, u32::MAX, 3_000) else {
+            return false;
+        };
+        let mut search = Dpor::new();
+        let reduced = testing::explore(program, &mut search);
+        !search.gave_up && !reduced.is_as(&all)
+    };
+    assert!(
+        !differs(program),
+        "seed {seed}: {:?}",
+        testing::shrink(program, differs)
+    );
+}
+
 /// All steps come before the end of a wait until no other task can run. A search that cannot know a
 /// race because of it gives up.
 #[test]
@@ -264,19 +281,7 @@ fn every_graph_and_every_end_is_reached_with_idle_waits() {
     let (mut finished, mut unfinished) = (0, 0);
     for seed in testing::seeds() {
         let program = testing::random_idle_waits(seed);
-        let differs = |program: &Program| {
-            let Some(all) = testing::explore_all(program, u32::MAX, 3_000) else {
-                return false;
-            };
-            let mut search = Dpor::new();
-            let reduced = testing::explore(program, &mut search);
-            !search.gave_up && !reduced.is_as(&all)
-        };
-        assert!(
-            !differs(&program),
-            "seed {seed}: {:?}",
-            testing::shrink(&program, differs)
-        );
+        reaches_all(seed, &program);
         let mut search = Dpor::new();
         if testing::explore_up_to(&program, &mut search, 3_000).is_some() {
             unfinished += u32::from(search.gave_up);
@@ -313,20 +318,7 @@ fn a_step_after_an_idle_wait_does_not_hide_a_race() {
 #[test]
 fn every_graph_and_every_end_is_reached_with_long_steps() {
     for seed in testing::seeds() {
-        let program = testing::random_long_steps(seed);
-        let differs = |program: &Program| {
-            let Some(all) = testing::explore_all(program, u32::MAX, 3_000) else {
-                return false;
-            };
-            let mut search = Dpor::new();
-            let reduced = testing::explore(program, &mut search);
-            !search.gave_up && !reduced.is_as(&all)
-        };
-        assert!(
-            !differs(&program),
-            "seed {seed}: {:?}",
-            testing::shrink(&program, differs)
-        );
+        reaches_all(seed, &testing::random_long_steps(seed));
     }
 }
 
