@@ -105,8 +105,8 @@ fn become_cold(object: usize, site: Site) -> bool {
     false
 }
 
-/// Tells a search, if there is one, that the address stands for no property any more. Returns whether
-/// there is one.
+/// Announces to the search that the address stands for no property any more. Returns whether there
+/// is a search.
 fn forget_hot(object: usize) -> bool {
     let _ = object;
     false
