@@ -103,6 +103,17 @@ fn each_of_three_calls_fails_or_succeeds() {
 }
 
 #[test]
+fn each_way_in_which_a_call_fails_is_an_execution() {
+    let workspace = Workspace::shared("faults");
+    for (strategy, preemptions, count) in [("icb", "0", 1), ("icb", "1", 3), ("dpor", "0", 3)] {
+        let args = ["--strategy", strategy, "--preemptions", preemptions];
+        let args = [&args[..], &["--faults", "short,interrupted"]].concat();
+        let all = verdicts(&workspace, 0, "three_executions", &args);
+        assert_eq!(all["three_executions"]["schedules"], count, "{args:?}");
+    }
+}
+
+#[test]
 fn failures_replay_and_the_report_and_the_explanation_name_the_fault() {
     let workspace = Workspace::copy_of("faults");
     let args = ["test", "short_buggy", "--faults", "short"];
