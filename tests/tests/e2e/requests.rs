@@ -254,6 +254,9 @@ fn plain_tests_take_the_first_outcomes() {
             "--",
             "--skip",
             "nothing_tested_buggy",
+            // Its assumption holds if the threads happen to run in one of their orders.
+            "--skip",
+            "failure_beside_an_unmet_assumption_buggy",
         ])
         .current_dir(source_of("requests"))
         .env("CARGO_TARGET_DIR", target.root())
@@ -261,5 +264,5 @@ fn plain_tests_take_the_first_outcomes() {
         .expect("cargo runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    assert!(text.contains("12 passed; 0 failed"), "{text}");
+    assert!(text.contains("11 passed; 0 failed"), "{text}");
 }
