@@ -11,6 +11,8 @@
 //! - **Marks** ([`MARK`]) announce that control is in the package's own code again. The engine
 //!   treats all operations of a trusted package within one call as one step, and does not see that
 //!   a call returns. A mark between two statements makes two calls two steps.
+//! - **Reservations** are calls of `try_reserve`, which may fail by the search's choice. They are
+//!   found with the marks.
 //! - **Entries** ([`EntrySplice`]) are statements at the start of named functions. With them, a
 //!   function that draws random numbers can request them from the engine.
 //!
@@ -33,6 +35,7 @@ mod lines;
 mod marks;
 mod mutable_statics;
 mod references;
+mod reservations;
 mod rewrite;
 mod source;
 mod subjects;
@@ -92,7 +95,10 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
             marks.retain(|edit| lines.contain(edit.at));
         }
         rewrite.marks = marks.iter().map(Edit::marks).sum();
+        let mut reservations = reservations::find(&source, &file, lines.as_ref());
+        rewrite.edits.append(&mut reservations.closings);
         rewrite.edits.append(&mut marks);
+        openings.splice(0..0, reservations.openings);
     }
     for (splice, places) in entries::find(&source, &file, request.entries) {
         if places.is_empty() && splice.function != EntrySplice::EVERY {
@@ -104,8 +110,8 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
             .extend(places.into_iter().map(|at| splice.edit(at)));
     }
     rewrite.edits.append(&mut openings);
-    // The sort is stable: at one offset, borrows end first, then come marks, then entries, and
-    // borrows begin last.
+    // The sort is stable: at one offset, borrows end first, then arguments, then come marks, then
+    // entries, and arguments and borrows begin last.
     rewrite.edits.sort_by_key(|edit| edit.at);
     Ok(rewrite)
 }

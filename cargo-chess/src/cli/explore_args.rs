@@ -72,7 +72,7 @@ pub(crate) struct ExploreArgs {
     /// Spurious wake-ups and failures: any (each costs a preemption) or never [default: any]
     #[arg(long, value_name = "WHEN", value_parser = ValueParser::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
     pub spurious: Option<Spurious>,
-    /// Calls of std that may fail, each failure at the cost of a preemption: no-space, sync, rename, short, interrupted, refused, reset, spawn, process, all or none [default: none]
+    /// Calls of std that may fail, each failure at the cost of a preemption: no-space, sync, rename, short, interrupted, refused, timed-out, reset, spawn, process, allocation, all or none [default: none]
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = ValueParser::<Fault>::of(Fault::NAMES), hide_possible_values = true)]
     pub faults: Vec<Fault>,
     /// End the exploration of a test if a task reaches no scheduling point for SECS [default: 60s]

@@ -154,12 +154,16 @@ named! {
         Interrupted = "interrupted",
         /// Connections are refused.
         Refused = "refused",
+        /// Connections are not made in time.
+        TimedOut = "timed-out",
         /// Connections break.
         Reset = "reset",
         /// `thread::Builder::spawn`.
         Spawn = "spawn",
         /// Child processes cannot be spawned.
         Process = "process",
+        /// `try_reserve` and `try_reserve_exact`.
+        Allocation = "allocation",
     }
 }
 

@@ -54,3 +54,7 @@ methods! {
     borrow_mut_through,
     drop_through,
 }
+
+pub fn reserve<N>(additional: N) -> N {
+    additional
+}

@@ -78,7 +78,7 @@ pub(super) unsafe extern "C" fn connect(
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(connect()) as c_int;
     };
-    if let Some(error) = failing::fails(Fault::Refused) {
+    if let Some(error) = failing::fails_in(&[Fault::Refused, Fault::TimedOut]) {
         return sys::libc_result(error) as c_int;
     }
     let mut call = Call::begin(Op::Connect, descriptor, identity, POLLOUT);

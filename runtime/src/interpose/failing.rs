@@ -13,6 +13,7 @@ const EINTR: isize = 4;
 const EIO: isize = 5;
 const ENOSPC: isize = 28;
 const ECONNRESET: isize = 104;
+const ETIMEDOUT: isize = 110;
 const ECONNREFUSED: isize = 111;
 /// `shutdown` of both directions.
 const BOTH: c_int = 2;
@@ -27,8 +28,11 @@ fn error(fault: Fault) -> isize {
         Fault::Sync | Fault::Rename => -EIO,
         Fault::Interrupted => -EINTR,
         Fault::Refused => -ECONNREFUSED,
+        Fault::TimedOut => -ETIMEDOUT,
         Fault::Reset => -ECONNRESET,
         Fault::Spawn | Fault::Process => -(sys::EAGAIN as isize),
+        // No system call fails in this way.
+        Fault::Allocation => -(sys::ENOMEM as isize),
         Fault::Short => 0,
     }
 }
@@ -36,7 +40,12 @@ fn error(fault: Fault) -> isize {
 /// The result of a call that fails by the search's choice, in the way `fault`; `None` if the call
 /// must do its work.
 pub(super) fn fails(fault: Fault) -> Option<isize> {
-    fault_of(&[fault]).map(error)
+    fails_in(&[fault])
+}
+
+/// As [`fails`], in one of the ways `faults`.
+pub(super) fn fails_in(faults: &[Fault]) -> Option<isize> {
+    fault_of(faults).map(error)
 }
 
 /// The direction of a transfer of bytes.

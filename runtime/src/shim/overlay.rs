@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+use chess_vocabulary::Fault;
+
 use crate::execution::{self, Site};
 use crate::platform::observers::observes_invariants;
 
@@ -49,6 +51,30 @@ where
         _ => return None,
     };
     N::try_from(drawn).ok()
+}
+
+/// The argument of a call of `try_reserve`: `additional`, or the largest number, which no collection
+/// can hold, if the search lets the call fail.
+#[inline]
+#[must_use]
+pub fn reserve<N>(additional: N) -> N {
+    let largest = N::LARGEST.filter(|_| execution::active());
+    let fails = |_: &N| execution::fault_of(&[Fault::Allocation]).is_some();
+    largest.filter(fails).unwrap_or(additional)
+}
+
+/// A possible argument of a method that has the name `try_reserve`.
+trait Additional: Sized {
+    /// The largest number of elements; `None` unless this is a number of elements.
+    const LARGEST: Option<Self>;
+}
+
+impl<N> Additional for N {
+    default const LARGEST: Option<Self> = None;
+}
+
+impl Additional for usize {
+    const LARGEST: Option<Self> = Some(Self::MAX);
 }
 
 /// The number below `outcomes`, at least one, that the search chooses. `None` outside an execution.

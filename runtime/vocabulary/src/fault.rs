@@ -18,12 +18,16 @@ pub enum Fault {
     Interrupted,
     /// A connection is refused.
     Refused,
+    /// A connection is not made in time.
+    TimedOut,
     /// A read from a connection or a write to it: the connection breaks.
     Reset,
     /// `thread::Builder::spawn`: there are no more threads.
     Spawn,
     /// `Command::spawn` and its kin: there are no more processes.
     Process,
+    /// `try_reserve` and `try_reserve_exact`: there is no more memory.
+    Allocation,
 }
 
 tokens! {
@@ -34,9 +38,11 @@ tokens! {
         Short = "short",
         Interrupted = "interrupted",
         Refused = "refused",
+        TimedOut = "timed-out",
         Reset = "reset",
         Spawn = "spawn",
         Process = "process",
+        Allocation = "allocation",
     }
 }
 
@@ -61,9 +67,11 @@ impl Fault {
             Self::Short => shown!("half of the bytes"),
             Self::Interrupted => shown!("the call is interrupted"),
             Self::Refused => shown!("the connection is refused"),
+            Self::TimedOut => shown!("the connection is not made in time"),
             Self::Reset => shown!("the connection is reset"),
             Self::Spawn => shown!("no thread can be spawned"),
             Self::Process => shown!("no process can be spawned"),
+            Self::Allocation => shown!("no memory can be reserved"),
         }
     }
 }

@@ -6,16 +6,18 @@ use end_to_end::Workspace;
 use serde_json::Value;
 
 /// The kinds of faults, and the prefix of the tests of each.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 11] = [
     ("no-space", "no_space"),
     ("sync", "sync"),
     ("rename", "rename"),
     ("short", "short"),
     ("interrupted", "interrupted"),
     ("refused", "refused"),
+    ("timed-out", "timed_out"),
     ("reset", "reset"),
     ("spawn", "spawn"),
     ("process", "process"),
+    ("allocation", "allocation"),
 ];
 
 /// The verdicts on the tests of the fixture whose names contain `filter`, by their names.
@@ -143,4 +145,20 @@ fn chess_toml_sets_the_kinds_for_some_tests_and_the_command_line_has_precedence(
     }
     assert_eq!(all["rename_buggy"]["options"]["faults"][0], "rename");
     verdicts(&workspace, 0, "rename", &["--faults", "none"]);
+}
+
+/// The crate `fail` draws a number for an action with a probability; here the search chooses.
+#[test]
+fn an_action_of_a_fail_point_with_a_probability_is_a_choice() {
+    let workspace = Workspace::shared("failpoints");
+    for strategy in ["icb", "dpor", "pct,pos,surw,random"] {
+        let args = ["--strategy", strategy, "--schedules", "2000"];
+        for (test, verdict) in verdicts(&workspace, 100, "", &args) {
+            let outcome = ["passed", "failed"][usize::from(test.ends_with("_buggy"))];
+            assert_eq!(verdict["outcome"], outcome, "{args:?}: {verdict}");
+        }
+    }
+    let all = verdicts(&workspace, 100, "two_failures", &["--strategy", "icb"]);
+    let verdict = &all["two_failures_buggy"];
+    assert_eq!(verdict["preemptions"], 2, "{verdict}");
 }

@@ -1,0 +1,79 @@
+//! The calls that reserve memory and may fail: the search may choose that they do.
+//!
+//! Their argument becomes `__chess::reserve(n)`, which returns `n`, or a number that no collection
+//! can hold. Calls in the arguments of macros, and calls by a path (`Vec::try_reserve(&mut v, n)`),
+//! are not found.
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, Expr, ExprMethodCall, File, Signature};
+
+use crate::edit::Edit;
+use crate::extent;
+use crate::lines::Lines;
+use crate::source::Source;
+use crate::visitor::{runs_only_at_run_time, visit_code};
+
+const METHODS: &[&str] = &["try_reserve", "try_reserve_exact"];
+
+/// The edits of the calls of a file.
+#[derive(Default)]
+pub(crate) struct Reservations {
+    /// The edits before an argument.
+    pub openings: Vec<Edit>,
+    /// The edits after an argument.
+    pub closings: Vec<Edit>,
+}
+
+/// Returns the edits of all calls of a file, or of those in these lines.
+pub(crate) fn find(source: &Source, file: &File, lines: Option<&Lines>) -> Reservations {
+    let mut visitor = Visitor {
+        source,
+        lines,
+        found: Reservations::default(),
+    };
+    visitor.visit_file(file);
+    visitor.found
+}
+
+struct Visitor<'s> {
+    source: &'s Source<'s>,
+    lines: Option<&'s Lines>,
+    found: Reservations,
+}
+
+impl Visitor<'_> {
+    fn function(&mut self, attributes: &[Attribute], signature: &Signature, block: &Block) {
+        if runs_only_at_run_time(attributes, signature) {
+            self.visit_block(block);
+        }
+    }
+
+    // No collection allocates at compile time.
+    #[expect(clippy::unused_self, reason = "`visit_code` requires a method")]
+    fn constant(&mut self, _: &Expr) {}
+
+    #[expect(clippy::unused_self, reason = "`visit_code` requires a method")]
+    fn constant_block(&mut self, _: &Block) {}
+}
+
+impl<'ast> Visit<'ast> for Visitor<'_> {
+    visit_code!('ast);
+
+    fn visit_expr_method_call(&mut self, node: &'ast ExprMethodCall) {
+        if METHODS.iter().any(|name| node.method == name)
+            && node.args.len() == 1
+            && let Some(argument) = node.args.first()
+        {
+            let start = extent::start_of(self.source, argument);
+            let end = extent::end_of(self.source, argument);
+            let is_inside = self.lines.is_none_or(|lines| lines.contain(start));
+            if is_inside {
+                self.found
+                    .openings
+                    .push(Edit::new(start, "__chess::reserve("));
+                self.found.closings.push(Edit::new(end, ")"));
+            }
+        }
+        visit::visit_expr_method_call(self, node);
+    }
+}
