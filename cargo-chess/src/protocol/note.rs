@@ -30,7 +30,7 @@ pub(super) fn serialize<S: Serializer>(note: &Option<Note>, to: S) -> Result<S::
         Some(Data {
             kind: note.kind()?,
             task: note.woken().map(|task| task.0),
-            outcome: note.drawn(),
+            outcome: note.drawn().or(note.lost()),
             event: note.overtaken(),
             fault: note.fault().map(|fault| fault.token().to_owned()),
         })

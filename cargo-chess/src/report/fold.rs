@@ -101,9 +101,11 @@ pub(super) fn folded(events: &[Step], kept: &BTreeSet<usize>) -> Vec<Row> {
     rows
 }
 
-/// Whether the event is the choice that a call does not fail.
+/// Whether the event is the choice that a call does not fail, that no crash happens, or that a crash
+/// loses nothing of a file.
 fn is_unused_choice(event: &Step) -> bool {
-    event.op == Op::Fault && event.note.is_none() && !event.preempted
+    let is_of_surroundings = matches!(event.op, Op::Fault | Op::Crash | Op::FileLoss);
+    is_of_surroundings && event.note.is_none() && !event.preempted
 }
 
 /// The first event and the number of events of each call into `atomic` code that has several.

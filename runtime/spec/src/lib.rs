@@ -1,5 +1,5 @@
-//! What a test can ask of the scheduler of [cargo chess]: choices of data, rare events, assumptions,
-//! invariants, liveness, models, whether an object is linearizable, and the number of states that
+//! What a test can ask of the scheduler of [cargo chess]: choices of data, rare events, crashes,
+//! assumptions, invariants, liveness, models, whether an object is linearizable, and the number of states that
 //! the schedules reach.
 //!
 //! A test that runs under `cargo chess test` is executed under many schedules. With this crate, a
@@ -26,6 +26,7 @@
 //! |---|---|---|
 //! | [`choose`], [`flip`], [`pick`] | every outcome, at no cost | the first outcome |
 //! | [`rarely`] | both outcomes; `true` costs as much as a preemption | `false` |
+//! | [`crash_and_recover`] | a crash before any operation, which loses unsynced writes; then the recovery | the body, then the recovery |
 //! | [`assume`] | the execution has no verdict if the condition does not hold | a panic |
 //! | [`invariant`] | a check after each change of the objects that it reads | a check at its start and end |
 //! | [`Liveness`] | a failure if an execution ends while it is hot | a panic at its drop |
@@ -43,6 +44,7 @@
 
 mod assumption;
 mod choice;
+mod crash;
 mod invariant;
 mod linearizability;
 mod liveness;
@@ -52,6 +54,7 @@ mod plain;
 
 pub use assumption::assume;
 pub use choice::{choose, flip, pick, rarely};
+pub use crash::crash_and_recover;
 pub use invariant::{invariant, Invariant};
 pub use linearizability::Linearizability;
 pub use liveness::Liveness;

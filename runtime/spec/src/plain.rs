@@ -72,6 +72,12 @@ pub(crate) fn until_idle(site: &'static Location<'static>) -> bool {
     false
 }
 
+/// Runs `body`, until it returns or a search lets it crash, for the call at `site`.
+pub(crate) fn until_crash(body: impl FnOnce() + Send, site: &'static Location<'static>) {
+    let _ = site;
+    body();
+}
+
 /// Changes data of a check that its threads share. This is no operation of the test: `change` must not
 /// allocate or release memory.
 pub(crate) fn unseen<D, R>(data: &Mutex<D>, change: impl FnOnce(&mut D) -> R) -> R {

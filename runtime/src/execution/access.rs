@@ -1,5 +1,6 @@
 //! Operations of tasks that cannot block, and other facts that tasks report.
 
+use super::component::may_crash;
 use super::current::running;
 use super::listener::Panic;
 use super::monitor_calls::Hooks;
@@ -24,6 +25,7 @@ pub fn access(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
         perform((*execution).record(op, object, op.effect(), Some(site)));
@@ -57,6 +59,7 @@ fn access_and<R>(
     };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, site);
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, site));
         let (result, effect) = act();
@@ -78,6 +81,7 @@ pub fn before(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
     }

@@ -6,8 +6,22 @@ use super::terms::Wake;
 use super::{Note, TaskId};
 
 impl Execution {
-    /// Makes a blocked task runnable.
-    pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
+    /// Ensures that another task, which has not ended, never continues.
+    #[cold]
+    pub(super) fn stop_task(&mut self, task: TaskId) {
+        self.leave_wait(task);
+        self.enabled.remove(task);
+        self.late.remove(task);
+        self.resources.awaited.retain(|it| it.task != task);
+        let stopped = self.task_mut(task);
+        stopped.state = State::Blocked(Wait::Nothing);
+        stopped.deadline = None;
+        stopped.awaits = None;
+    }
+
+    /// The task does not wait any more in the way in which it is blocked.
+    #[inline]
+    fn leave_wait(&mut self, task: TaskId) {
         match self.task(task).state {
             State::Blocked(Wait::Object(object)) => {
                 let object = self.objects.get_mut(object);
@@ -18,6 +32,11 @@ impl Execution {
             }
             _ => {}
         }
+    }
+
+    /// Makes a blocked task runnable.
+    pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
+        self.leave_wait(task);
         let state = self.task(task).state;
         let step = self.log.trace.step();
         let deadline = self.task(task).deadline;

@@ -49,13 +49,18 @@ impl Execution {
             note,
         };
         // The behaviour of the task after the choice depends on the outcome.
-        let outcome = note.drawn().unwrap_or_default();
+        let outcome = note.drawn().or(note.lost()).unwrap_or_default();
         task.last_event = mix(task.last_event, outcome.into());
         let last = &mut task.last_event;
         self.log.record(event, &mut self.objects, last);
         if self.log.is_reported {
             self.report_event(&event);
         }
+    }
+
+    /// Counts a choice of the writes that a crash loses.
+    pub(super) fn note_loss(&mut self, writes: u32) {
+        self.chosen_data += u64::from(writes);
     }
 
     /// Ends the running task where an assumption does not hold.

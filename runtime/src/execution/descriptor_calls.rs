@@ -8,6 +8,7 @@
 use core::panic::Location;
 
 use super::access::now;
+use super::component::may_crash_here;
 use super::current::running;
 use super::descriptors::KERNEL;
 use super::spin::Access;
@@ -102,6 +103,7 @@ impl Execution {
 /// particular).
 pub(crate) fn before_call(op: Op, object: usize) {
     let Some(execution) = running() else { return };
+    may_crash_here(op);
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         let object = (*execution).object(object);

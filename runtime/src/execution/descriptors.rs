@@ -121,6 +121,8 @@ pub(crate) enum Named {
     Place,
     /// Environment variables.
     Environment,
+    /// A component that may crash.
+    Component,
 }
 
 /// The address that stands in the side table for the thing of this kind with this `name`.
@@ -162,6 +164,7 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(ObjectKind, Option
         10 => (ObjectKind::FileLock, None),
         11 => (ObjectKind::Place, None),
         12 => (ObjectKind::Environment, None),
+        13 => (ObjectKind::Component, None),
         _ => (ObjectKind::Descriptor, Some(number as u32)),
     })
 }

@@ -5,6 +5,7 @@
 //! blocked. The one exception is a real step: a writer that finds a read-write lock read-locked
 //! takes a step to enter its queue, and new readers then wait for this writer.
 
+use super::component::may_crash;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::scheduling_point::Arrival;
@@ -182,6 +183,7 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
     };
     // SAFETY: see `super::running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         let object = (*execution).object(object);
         perform((*execution).arrive_to_acquire(op, object, mode, site));
         while !(*execution).is_free(object, mode) {
@@ -200,6 +202,7 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     };
     // SAFETY: see `super::running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
         (*execution).log.trace.tries_to_read |= mode == Mode::Shared;

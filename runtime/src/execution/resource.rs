@@ -12,6 +12,7 @@
 //! ends, and before a later wait for the resource: its condition sees them.
 
 use super::awaited::Awaited;
+use super::component::may_crash;
 use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
@@ -132,6 +133,7 @@ pub fn signal(resource: usize, to_all: bool, site: Site) -> bool {
     };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         let object = (*execution).object(resource);
         perform((*execution).arrive(op, object, Some(site)));
         let known = &(*execution).resources;

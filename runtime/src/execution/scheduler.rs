@@ -1,11 +1,9 @@
 //! The scheduler: the choice of the task that performs the next step.
 
-use super::descriptors::KERNEL;
 use super::options::Timers;
 use super::state::{Ending, Execution};
-use super::task::{State, Wait};
-use super::terms::{Mode, Step};
-use super::{Effect, TaskId};
+use super::terms::Step;
+use super::TaskId;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::{ChoicePoint, Cost, Decision, Outcomes, Past, SchedulingPoint, TraceStep};
@@ -363,28 +361,12 @@ impl Execution {
         };
         // The further operations of tasks that still sleep are not known.
         self.log.trace.is_irregular |= !self.late.is_empty();
-        let kernel = self.objects.find(KERNEL);
-        for at in 0..self.live {
-            let task = &self.tasks[at];
-            let touch = match task.state {
-                State::Blocked(Wait::Lock(object, Mode::Exclusive)) => (object, Effect::Acquire),
-                State::Blocked(Wait::Lock(object, Mode::Shared)) => (object, Effect::Enter),
-                State::Blocked(Wait::Object(object)) if task.retries => {
-                    // Of every kind: the task could not have come before the steps that keep the
-                    // object from it.
-                    match task.op.effect() {
-                        Effect::Enter => (object, Effect::Enter),
-                        _ => (object, Effect::Acquire),
-                    }
-                }
-                State::Blocked(Wait::Descriptors(..)) => match kernel {
-                    Some(kernel) => (kernel, Effect::Acquire),
-                    None => continue,
-                },
-                _ => continue,
-            };
-            self.log.trace.pend(TaskId(at as u32), touch.0, touch.1);
+        for task in (0..self.live as u32).map(TaskId) {
+            if let Some((object, effect)) = self.blocked_access(task) {
+                self.log.trace.pend(task, object, effect);
+            }
         }
+        self.trace_stopped();
         Step::End
     }
 }

@@ -115,7 +115,7 @@ impl Execution {
 
     /// Counts a step without a choice.
     #[inline]
-    fn count_step(&mut self) -> Step {
+    pub(super) fn count_step(&mut self) -> Step {
         self.pulse += 1;
         self.steps += 1;
         if self.steps >= self.horizon && self.passes_limit() {
@@ -245,6 +245,9 @@ impl Execution {
         let is_watched = self
             .log
             .record(event, &mut self.objects, &mut task.last_event);
+        if self.components.are_any() {
+            self.depend_on_life();
+        }
         if self.log.values.is_wanted && self.log.events.len() < self.log.most {
             self.log
                 .calls

@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::TaskId;
 use super::awaited::Resources;
+use super::component::{Components, Disk, NoDisk};
 use super::descriptors::Descriptors;
 use super::endless::Endless;
 use super::event::{Early, EventLog};
@@ -83,6 +84,7 @@ pub(crate) struct Execution {
     /// What follows it from outside.
     pub(crate) listeners: Listeners,
     pub(crate) thread_work: &'static dyn ThreadWork,
+    pub(crate) disk: &'static dyn Disk,
     pub(super) reuse: AddressReuse,
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
@@ -90,6 +92,7 @@ pub(crate) struct Execution {
     pub(crate) invariants: Invariants,
     pub(crate) liveness: Liveness,
     pub(super) resources: Resources,
+    pub(super) components: Components,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
     /// The points where a confined search has no choice and another search has one: the number of
@@ -196,6 +199,7 @@ impl Execution {
             observers: Observers::ALL,
             listeners: &[],
             thread_work: &NoWork,
+            disk: &NoDisk,
             reuse: AddressReuse::new(),
             streams: StreamUse::new(),
             files: FileUse::new(),
@@ -203,6 +207,7 @@ impl Execution {
             invariants: Invariants::new(),
             liveness: Liveness::new(),
             resources: Resources::new(),
+            components: Components::new(),
             strategy: None,
             decisions: engine_vec(),
             passed_over: engine_vec(),
@@ -287,6 +292,7 @@ impl Execution {
         self.invariants.clear();
         self.liveness.clear();
         self.resources.clear();
+        self.components.clear();
         self.body_done = false;
         self.output.clear();
     }

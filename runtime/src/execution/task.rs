@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 
+use super::component::ComponentId;
 use super::object::ObjectTable;
 use super::spin::SpinDetector;
 use super::terms::{Mode, Site, Wake};
@@ -126,6 +127,10 @@ pub(crate) struct Task {
     pub(crate) idle_yields: u32,
     /// The number of its random draws and of the choices that it left to the search.
     pub(crate) draws: u32,
+    /// The component that it belongs to, which may crash.
+    pub(super) component: Option<ComponentId>,
+    /// The number of components that it has run.
+    pub(super) components: u32,
     /// Its last call that could be interrupted was interrupted by the search's choice.
     pub(super) was_interrupted: bool,
     /// It is a pthread that no task will join.
@@ -194,6 +199,8 @@ impl Task {
             unhandled_panic: false,
             idle_yields: 0,
             draws: 0,
+            component: None,
+            components: 0,
             was_interrupted: false,
             detached: false,
             released: false,
@@ -238,6 +245,8 @@ impl Task {
         self.unhandled_panic = false;
         self.idle_yields = 0;
         self.draws = 0;
+        self.component = None;
+        self.components = 0;
         self.detached = false;
         self.released = false;
         self.result = core::ptr::null_mut();

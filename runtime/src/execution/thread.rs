@@ -35,11 +35,7 @@ pub(crate) fn strand(task: TaskId) {
     // SAFETY: see `running`.
     unsafe {
         if task != current() && (*execution).task(task).state != State::Finished {
-            (*execution).enabled.remove(task);
-            (*execution).late.remove(task);
-            let stranded = (*execution).task_mut(task);
-            stranded.state = State::Blocked(Wait::Nothing);
-            stranded.deadline = None;
+            (*execution).stop_task(task);
         }
     }
 }
@@ -170,6 +166,7 @@ impl Execution {
         let stack = pool.get(donor);
         Hooks::task_added(parent, id, site, (stack.stack_low, stack.stack_top));
         if let Some(parent) = parent {
+            self.task_mut(id).component = self.task(parent).component;
             self.files.spawned(parent, id);
         }
         if self.live == 0 {

@@ -1,5 +1,6 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
+use super::component::may_crash;
 use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
@@ -117,6 +118,7 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
         if all {
@@ -208,6 +210,7 @@ pub fn unpark(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, Op::Unpark, Some(site));
         let object = (*execution).object(super::token_object(task));
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
         Hooks::released(super::token_object(task), true, Op::Unpark, Some(site));

@@ -8,7 +8,7 @@ use super::live_trace::{self, LiveTrace, Trace};
 use super::supervisor_output::{self, SupervisorOutput};
 use crate::base::memory;
 use crate::execution::{self, Execution};
-use crate::interpose::{self, Process, TaskThreads};
+use crate::interpose::{self, Files, Process, TaskThreads};
 use crate::monitor::{self, Monitors};
 use crate::platform::handover::{self, Backend, Explorer};
 use crate::platform::image::{self, Image};
@@ -89,6 +89,7 @@ pub(crate) fn empty(backend: Backend) -> Engine {
     let mut execution = Execution::new();
     execution.listeners = &[&LiveTrace, &LiveDebugger];
     execution.thread_work = &TaskThreads;
+    execution.disk = &Files;
     Engine {
         image: Image::new(),
         explorer: Explorer::new(),

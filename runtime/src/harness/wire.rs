@@ -19,7 +19,7 @@ pub(super) fn note(note: Note) -> Option<String> {
         Some(fault) => object.string("fault", fault.token()),
         None => object,
     };
-    let object = match (note.woken(), note.drawn(), note.overtaken()) {
+    let object = match (note.woken(), note.drawn().or(note.lost()), note.overtaken()) {
         (Some(task), ..) => object.number("task", task.0.into()),
         (_, Some(outcome), _) => object.number("outcome", outcome.into()),
         (.., Some(event)) => object.number("event", event.into()),

@@ -51,5 +51,6 @@ mod wait_signal;
 
 pub(crate) use environment::{Use as EnvironmentUse, announced as announced_environment};
 pub(crate) use fault::install_fault_handler;
+pub(crate) use files::Files;
 pub(crate) use process::{PLACE, Process};
 pub(crate) use task_threads::TaskThreads;

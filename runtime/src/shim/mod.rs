@@ -21,6 +21,7 @@ pub mod arch;
 pub mod asm;
 pub mod borrows;
 pub mod cell;
+mod component;
 pub mod env;
 pub mod hint;
 mod memory;

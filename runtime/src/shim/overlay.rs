@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use chess_vocabulary::Fault;
 
+use super::component;
 use crate::execution::{self, Site};
 use crate::platform::observers::observes_invariants;
 
@@ -133,6 +134,15 @@ pub struct Unseen(#[expect(dead_code, reason = "its destructor")] Option<executi
 #[track_caller]
 pub fn assumption_fails() {
     execution::assumption_fails(Location::caller());
+}
+
+/// Runs `body` in a component of its own, until it returns or the search lets the component crash.
+/// Returns the body outside an execution.
+///
+/// # Panics
+/// As the body, and if the caller is a part of a component.
+pub fn run_component<F: FnOnce() + Send>(body: F, site: Site) -> Option<F> {
+    component::run(body, site)
 }
 
 /// A scheduling point that the test asks for. Returns whether the caller is a task.

@@ -31,6 +31,8 @@ pub enum NoteKind {
     Happens,
     /// See [`Note::fails`].
     Fails,
+    /// See [`Note::loses`].
+    Loses,
     /// See [`Note::late`].
     Late,
     /// See [`Note::wakes`].
@@ -49,6 +51,7 @@ tokens! {
         EndedEarly = "ended-early",
         Happens = "happens",
         Fails = "fails",
+        Loses = "loses",
         Late = "late",
         Wakes = "wakes",
         Drew = "drew",
@@ -75,7 +78,12 @@ impl NoteKind {
     pub const fn is_of_end(self) -> bool {
         !matches!(
             self,
-            Self::Reused | Self::Happens | Self::Fails | Self::Wakes | Self::Drew
+            Self::Reused
+                | Self::Happens
+                | Self::Fails
+                | Self::Loses
+                | Self::Wakes
+                | Self::Drew
         )
     }
 
@@ -90,6 +98,7 @@ impl NoteKind {
             Self::EndedEarly => shown!("ended early"),
             Self::Happens => shown!("happens"),
             Self::Fails => shown!("fails"),
+            Self::Loses => shown!("lost:"),
             Self::Late => shown!("took effect before the store"),
             Self::Wakes => shown!("wakes"),
             Self::Drew => shown!("drew"),
@@ -117,6 +126,7 @@ impl Note {
     const FIRST_FAULT: u32 = 16;
     const FIRST_TASK: u32 = 32;
     const FIRST_LATE: u32 = 1 << 30;
+    const FIRST_LOSS: u32 = Self::FIRST_DRAW - (1 << 16);
     const FIRST_DRAW: u32 = 1 << 31;
 
     /// The note of an event that woke this waiter.
@@ -151,14 +161,27 @@ impl Note {
     /// event, the next one in modification order.
     #[inline]
     pub fn late(overtaken: u32) -> Self {
-        Self(Self::FIRST_LATE + overtaken.min(Self::FIRST_DRAW - Self::FIRST_LATE - 1))
+        Self(Self::FIRST_LATE + overtaken.min(Self::FIRST_LOSS - Self::FIRST_LATE - 1))
     }
 
     /// The event whose store the event did not meet, though it came before.
     #[inline]
     pub fn overtaken(self) -> Option<u32> {
-        let is_late = (Self::FIRST_LATE..Self::FIRST_DRAW).contains(&self.0);
+        let is_late = (Self::FIRST_LATE..Self::FIRST_LOSS).contains(&self.0);
         is_late.then(|| self.0 - Self::FIRST_LATE)
+    }
+
+    /// The note of a crash that loses this number of writes of a file.
+    #[inline]
+    pub fn loses(writes: u32) -> Self {
+        Self(Self::FIRST_LOSS + writes.min(Self::FIRST_DRAW - Self::FIRST_LOSS - 1))
+    }
+
+    /// The number of writes of a file that are lost.
+    #[inline]
+    pub fn lost(self) -> Option<u32> {
+        let is_loss = (Self::FIRST_LOSS..Self::FIRST_DRAW).contains(&self.0);
+        is_loss.then(|| self.0 - Self::FIRST_LOSS)
     }
 
     /// The note of an event that drew this number.
@@ -185,13 +208,14 @@ impl Note {
             Self::HAPPENS => Some(NoteKind::Happens),
             _ if self.fault().is_some() => Some(NoteKind::Fails),
             _ if self.overtaken().is_some() => Some(NoteKind::Late),
+            _ if self.lost().is_some() => Some(NoteKind::Loses),
             _ if self.woken().is_some() => Some(NoteKind::Wakes),
             _ => self.drawn().map(|_| NoteKind::Drew),
         }
     }
 
     /// The note of this kind; `number` is the task or the event that it names, the index of the fault,
-    /// or the drawn number.
+    /// the number of lost writes, or the drawn number.
     pub fn of(kind: NoteKind, number: u32) -> Self {
         match kind {
             NoteKind::WokeSpuriously => Self::WOKE_SPURIOUSLY,
@@ -202,6 +226,7 @@ impl Note {
             NoteKind::EndedEarly => Self::ENDED_EARLY,
             NoteKind::Happens => Self::HAPPENS,
             NoteKind::Fails => Fault::of_index(number).map_or(Self::NONE, Self::fails),
+            NoteKind::Loses => Self::loses(number),
             NoteKind::Late => Self::late(number),
             NoteKind::Wakes => Self::wakes(TaskId(number)),
             NoteKind::Drew => Self::drew(number),
@@ -218,6 +243,12 @@ impl Note {
                 return f.write_str(fault.words());
             }
             f.write_str(kind.words())?;
+            if let Some(writes) = self.lost() {
+                return match writes {
+                    1 => f.write_str(" the last write"),
+                    _ => write!(f, " the last {writes} writes"),
+                };
+            }
             match (self.woken(), self.drawn()) {
                 (Some(_), _) => write!(f, " {woken}"),
                 (_, Some(outcome)) => write!(f, " {outcome}"),

@@ -73,6 +73,8 @@ kinds! {
     History = "history", "history ";
     /// A resource of a model.
     Resource = "resource", "resource ";
+    /// A component that may crash.
+    Component = "component", "component ";
     /// An invariant.
     Invariant = "invariant", "invariant ";
     /// A liveness property.

@@ -246,6 +246,12 @@ operations! {
     Rarely = "rarely", Read;
     /// A call of the standard library that the search may let fail.
     Fault = "fault", Read;
+    /// A place where the search may let a component of the test crash.
+    Crash = "crash", Read;
+    /// The writes that a crash loses of one file.
+    FileLoss = "unsynced writes", Read;
+    /// The wait for the end of a component of the test, whether it crashes or not.
+    ComponentWait = "crash_and_recover", Read;
     /// An assumption of the test that does not hold.
     Assume = "assume", Read;
     /// The start of an operation whose history the test records. It is ordered with the ends of the
@@ -257,6 +263,8 @@ operations! {
     Idle = "wait until idle", Read;
     /// A scheduling point that the test asks for. The order of two of them matters.
     Point = "scheduling point", Write;
+    /// The end of a component of the test: its tasks never continue.
+    ComponentEnd = "end of", Write;
     /// The start of a wait for signals of resources.
     ResourceWait = "Resource::wait", Write;
     /// A signal of a resource to one waiter.
@@ -325,6 +333,8 @@ operations! {
     FileWrite = "write", Write;
     /// `truncate` and its kin.
     FileResize = "truncate", Write;
+    /// `fsync` and `fdatasync`, in a component of a test that may crash.
+    FileSync = "sync", Read;
     /// `lseek`.
     FileSeek = "lseek", Write;
     /// `stat`, `access`, `readlink` and their kin.
@@ -444,6 +454,7 @@ impl Op {
             n if n <= Op::ArcCount as u8 => ObjectKind::Arc,
             n if n == Op::Call as u8 || n == Op::Return as u8 => ObjectKind::History,
             n if n == Op::Point as u8 => ObjectKind::Thread,
+            n if n == Op::ComponentEnd as u8 => ObjectKind::Component,
             n if n >= Op::ResourceWait as u8 && n <= Op::ResourceSignalAll as u8 => {
                 ObjectKind::Resource
             }

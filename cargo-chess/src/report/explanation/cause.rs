@@ -181,6 +181,13 @@ fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
         if let Some(number) = note.drawn().filter(|it| event.op == Op::Choose && *it > 0) {
             return Some(format!("{task} chooses {number}{}.", at(event)));
         }
+        if event.op == Op::Crash && kind == NoteKind::Happens {
+            return Some(format!("The component of {task} crashes{}.", at(event)));
+        }
+        if kind == NoteKind::Loses {
+            let words = note.without_cost(&"");
+            return Some(format!("Of the unsynced writes{} {words}.", at(event)));
+        }
         if kind == NoteKind::Happens {
             return Some(format!("A rare event happens in {task}{}.", at(event)));
         }

@@ -1,6 +1,6 @@
 //! The bytes of files: `read`, `write`, `truncate` and similar functions.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 
 use chess_vocabulary::Fault;
 
@@ -9,14 +9,18 @@ use super::super::call::admit;
 use super::super::failing::{self, Direction};
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, contents, file_of, position};
-use super::{AT_FDCWD, Call};
+use super::{AT_FDCWD, Call, journal};
 use crate::base::sys::{self, number};
-use crate::execution::{Effect, Op, active};
+use crate::execution::{Effect, Op, active, has_components, may_crash_here};
 use crate::platform::descriptor::Kind;
 
 /// Performs a task's call `act` on the file that is open as `descriptor`. If `moves` is
 /// set, the call uses and changes the position of the open file.
 fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> isize {
+    let changes = matches!(op, Op::FileWrite | Op::FileResize);
+    if changes {
+        may_crash_here(op);
+    }
     let (mut call, file) = Call::begin(op, |touches| {
         let file = file_of(descriptor, touches)?;
         touches.is_about(contents(file), Effect::Read);
@@ -25,10 +29,13 @@ fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> 
         }
         Some(file)
     });
-    let result = act();
+    let result = match file {
+        Some(file) if changes => journal::follow(file, descriptor, act),
+        _ => act(),
+    };
     if let Some(file) = file
         && result >= 0
-        && matches!(op, Op::FileWrite | Op::FileResize)
+        && changes
     {
         writes(&mut call, file);
     }
@@ -52,6 +59,7 @@ pub(in super::super) fn write(descriptor: c_int, act: impl FnOnce() -> isize) ->
 
 /// Performs a task's transfer `act` of bytes from one file to another.
 pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> isize) -> isize {
+    may_crash_here(Op::FileWrite);
     let (mut call, file) = Call::begin(Op::FileWrite, |touches| {
         if let Some(source) = file_of(from, touches) {
             touches.add(contents(source), Effect::Read);
@@ -63,7 +71,10 @@ pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> i
         }
         Some(file)
     });
-    let result = act();
+    let result = match file {
+        Some(file) => journal::follow(file, to, act),
+        None => act(),
+    };
     if let Some(file) = file
         && result >= 0
     {
@@ -215,7 +226,7 @@ unsafe extern "C" fn pwritev(
     unsafe { pwritev64(descriptor, buffers, count, offset) }
 }
 
-/// libc's `fsync`. Its effect is not part of what other tasks see.
+/// libc's `fsync`. Only a crash shows its effect.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fsync(descriptor: c_int) -> c_int {
     sync(descriptor, number::FSYNC)
@@ -229,11 +240,28 @@ unsafe extern "C" fn fdatasync(descriptor: c_int) -> c_int {
 
 /// Performs the system call `number`, which writes a file to its device.
 fn sync(descriptor: c_int, number: usize) -> c_int {
-    let result = failing::fails(Fault::Sync).unwrap_or_else(|| {
-        // SAFETY: no memory is passed.
-        unsafe { sys::syscall(number, [descriptor as usize, 0, 0, 0, 0, 0]) }
+    if let Some(error) = failing::fails(Fault::Sync) {
+        return sys::libc_result(error) as c_int;
+    }
+    // SAFETY: no memory is passed.
+    let act = || unsafe { sys::syscall(number, [descriptor as usize, 0, 0, 0, 0, 0]) };
+    if !has_components() {
+        return sys::libc_result(act()) as c_int;
+    }
+    let op = Op::FileSync;
+    may_crash_here(op);
+    let (call, file) = Call::begin(op, |touches| {
+        let file = file_of(descriptor, touches)?;
+        touches.is_about(contents(file), Effect::Read);
+        Some(file)
     });
-    sys::libc_result(result) as c_int
+    let result = act();
+    if let Some(file) = file
+        && result >= 0
+    {
+        journal::synced(file);
+    }
+    call.end(result) as c_int
 }
 
 /// libc's `lseek64`.
@@ -329,6 +357,7 @@ unsafe extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
     if !active() {
         return sys::libc_result(truncate()) as c_int;
     }
+    may_crash_here(Op::FileResize);
     let (mut call, place) = Call::begin(Op::FileResize, |touches| {
         // SAFETY: as above.
         let place = unsafe { elsewhere::find(AT_FDCWD, path, true, Use::Writes, touches) }?;
@@ -337,7 +366,14 @@ unsafe extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
         }
         Some(place)
     });
-    let result = truncate();
+    let result = match place.as_ref().and_then(|place| place.inode) {
+        Some(inode) => {
+            // SAFETY: as above.
+            let path = unsafe { CStr::from_ptr(path) };
+            journal::follow_path(inode, AT_FDCWD, path, truncate)
+        }
+        None => truncate(),
+    };
     if let Some(inode) = place.and_then(|place| place.inode)
         && result >= 0
     {

@@ -2,6 +2,7 @@
 
 use core::ffi::c_int;
 
+use super::journal::Journal;
 use super::touches::Touches;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, Place, engine_vec};
@@ -36,7 +37,7 @@ impl Inode {
         self.mode & Self::KIND == 0o120_000
     }
 
-    fn is_file(self) -> bool {
+    pub(super) fn is_file(self) -> bool {
         self.mode & Self::KIND == 0o100_000
     }
 
@@ -45,7 +46,7 @@ impl Inode {
         self.mode & Self::KIND == 0o020_000
     }
 
-    fn is(self, other: Self) -> bool {
+    pub(super) fn is(self, other: Self) -> bool {
         (self.device, self.number) == (other.device, other.number)
     }
 
@@ -127,6 +128,8 @@ pub(crate) struct Known {
     pub(super) has_moved: bool,
     /// The devices of the pseudo file systems `/proc` and `/sys`.
     made_up: Option<[u64; 2]>,
+    /// The unsynced writes of components that may crash.
+    pub(super) journal: Journal,
 }
 
 impl Known {
@@ -141,6 +144,7 @@ impl Known {
             home: engine_vec(),
             has_moved: false,
             made_up: None,
+            journal: Journal::new(),
         }
     }
 
@@ -151,6 +155,7 @@ impl Known {
         self.opened.clear();
         self.descriptors.clear();
         self.counts.clear();
+        self.journal.clear();
         if core::mem::take(&mut self.has_moved) {
             let path = self.home.as_ptr() as usize;
             // SAFETY: a path that ends in a zero.
@@ -160,7 +165,7 @@ impl Known {
 
     /// Whether files are still open.
     pub(in super::super) fn leaves_open(&self) -> bool {
-        !self.descriptors.is_empty()
+        !self.descriptors.is_empty() || self.journal.leaves_open()
     }
 
     /// Returns the name of a file: that of its path if this execution has created it.
@@ -221,6 +226,13 @@ impl Known {
         known
             .find(|(known, _)| *known == descriptor)
             .map(|&(_, place)| place)
+    }
+
+    /// Returns a descriptor that such a task has opened.
+    pub(super) fn opened_by(&self, is_user: impl Fn(TaskId) -> bool) -> Option<c_int> {
+        let mut known = self.descriptors.iter();
+        let found = known.find(|&&(_, place)| is_user(self.opened[place].user));
+        found.map(|&(descriptor, _)| descriptor)
     }
 
     /// Returns the open file of `descriptor`, if it is known.

@@ -242,6 +242,22 @@ pub(in super::super) fn close(
     call.end(result)
 }
 
+/// Closes a known descriptor of a component that has crashed. This is a part of the crash.
+pub(super) fn abandon(descriptor: c_int) {
+    let Some(opened) = known().opened(descriptor).map(|opened| *opened) else {
+        return;
+    };
+    let is_released = opened.lock.is_some() && known().is_last(descriptor);
+    descriptor::close(descriptor);
+    if is_released {
+        let lock = lock_of(opened.inode);
+        hold(descriptor, opened.inode, false);
+        execution::touch(lock, Effect::Write);
+        files::wake_for_lock(lock);
+    }
+    known().forget(descriptor);
+}
+
 /// Replaces a task's `descriptor` by `act`, which closes its former file.
 pub(super) fn replace(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
     if known().opened(descriptor).is_none() {

@@ -10,6 +10,7 @@ mod contents;
 mod directories;
 mod elsewhere;
 mod inspect;
+mod journal;
 mod known;
 mod lock;
 mod names;
@@ -29,6 +30,7 @@ pub(crate) use elsewhere::{Elsewhere, PLACE as ELSEWHERE_PLACE};
 pub(super) use inspect::{
     access, fstat64, fstatat64, lstat64, readlink, readlinkat, stat64, statx,
 };
+pub(crate) use journal::Files;
 pub(crate) use known::{Known, PLACE as KNOWN_PLACE};
 pub(super) use lock::{close, flock};
 pub(super) use names::{

@@ -11,7 +11,7 @@ use super::known::{Inode, attributes, known};
 use super::path::Place;
 use super::{AT_FDCWD, Call};
 use crate::base::sys::{self, number};
-use crate::execution::{Effect, Op, active};
+use crate::execution::{Effect, Op, active, may_crash_here};
 
 const AT_REMOVEDIR: c_int = 0x200;
 const AT_SYMLINK_FOLLOW: c_int = 0x400;
@@ -34,6 +34,7 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
     if !active() {
         return sys::libc_result(act()) as c_int;
     }
+    may_crash_here(op);
     let (mut call, place) = Call::begin(op, |touches| {
         // SAFETY: the caller's path ends in a zero.
         let place = unsafe {
@@ -197,6 +198,7 @@ pub(in super::super) unsafe extern "C" fn linkat(
     if !active() {
         return sys::libc_result(act()) as c_int;
     }
+    may_crash_here(Op::FileLink);
     let (mut call, places) = Call::begin(Op::FileLink, |touches| {
         // SAFETY: the caller's paths end in zeros.
         unsafe {
@@ -254,6 +256,7 @@ pub(in super::super) unsafe extern "C" fn renameat2(
     if let Some(error) = failing::fails(Fault::Rename) {
         return sys::libc_result(error) as c_int;
     }
+    may_crash_here(Op::FileRename);
     let (mut call, places) = Call::begin(Op::FileRename, |touches| {
         // SAFETY: the caller's paths end in zeros.
         unsafe {

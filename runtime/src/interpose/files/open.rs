@@ -1,6 +1,6 @@
 //! `open`, `dup` and similar functions.
 
-use core::ffi::{c_char, c_int, c_uint};
+use core::ffi::{CStr, c_char, c_int, c_uint};
 
 use chess_vocabulary::Fault;
 
@@ -8,9 +8,9 @@ use super::super::call::admit;
 use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, lock};
+use super::{AT_FDCWD, Call, journal, lock};
 use crate::base::sys::{self, number};
-use crate::execution::{Effect, Op, active};
+use crate::execution::{Effect, Op, active, may_crash_here};
 
 const O_ACCMODE: c_int = 3;
 const O_CREAT: c_int = 0o100;
@@ -42,6 +42,9 @@ pub(in super::super) unsafe extern "C" fn openat64(
     if makes && let Some(error) = failing::fails(Fault::NoSpace) {
         return sys::libc_result(error) as c_int;
     }
+    if flags & (O_CREAT | O_TRUNC) != 0 {
+        may_crash_here(Op::FileOpen);
+    }
     let writes = flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0 && flags & O_TMPFILE != O_TMPFILE;
     let used = if writes { Use::Writes } else { Use::Reads };
     let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);
@@ -49,7 +52,15 @@ pub(in super::super) unsafe extern "C" fn openat64(
         // SAFETY: the caller's path ends in a zero.
         unsafe { elsewhere::find(directory, path, follows, used, touches) }
     });
-    let result = open();
+    let old = place.as_ref().and_then(|place| place.inode);
+    let result = match old {
+        Some(inode) if flags & O_TRUNC != 0 => {
+            // SAFETY: the caller's path ends in a zero.
+            let path = unsafe { CStr::from_ptr(path) };
+            journal::follow_path(inode, directory, path, open)
+        }
+        _ => open(),
+    };
     if let (Some(place), Ok(descriptor)) = (place, c_int::try_from(result))
         && descriptor >= 0
         && let Some(inode) = Inode::of(descriptor)

@@ -51,6 +51,10 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::Choose
         | Op::Rarely
         | Op::Fault
+        | Op::Crash
+        | Op::FileLoss
+        | Op::ComponentWait
+        | Op::ComponentEnd
         | Op::Assume
         | Op::Call
         | Op::Return

@@ -1,0 +1,94 @@
+//! Crashes of a component, and its recovery.
+
+use std::panic::Location;
+
+use crate::plain;
+
+/// Runs `body`, which may crash, and then `recovery`. Returns the result of the recovery.
+///
+/// Under cargo chess, `body` runs in a thread of its own. This thread and all threads that it spawns are
+/// a *component*, as a process is. The search may let the component crash before each of its operations
+/// that others may see (on files, channels, atomics, locks, and so on), and when `body` has returned. A
+/// crash costs as much as a preemption, as [`rarely`](crate::rarely) does. Then
+/// - the threads of the component never continue. Nothing of theirs is dropped, their locks stay locked,
+///   and the other ends of their channels stay open. The files that they have opened are closed;
+/// - each file loses the last of the writes that the component made to it since it was synced
+///   (`File::sync_all`, `File::sync_data`): none, some or all of them, as the search chooses, at no
+///   further cost. If none are lost, the process has crashed, otherwise the machine has;
+/// - `recovery` runs in the calling thread, and finds the files.
+///
+/// If the component does not crash, `recovery` runs after `body` has returned. Then, too, other threads
+/// of the component do not continue. A panic of `body` is one of this function.
+///
+/// The recovery must not wait for the component: a lock that a dead thread holds is a deadlock. Let
+/// `body` tell the test through a channel or an atomic which of its results it has acknowledged, rather
+/// than through a `Mutex`.
+///
+/// Limits:
+/// - A file loses whole calls, from the last one back: no part of a write, and no write before one that
+///   survives. An existing file counts as synced when the component begins to write to it, and the writes
+///   that survive a crash count as synced after it.
+/// - Directories lose nothing: a file that was created, renamed or removed stays so. So a file that was
+///   renamed before it was synced may be found empty, but the lack of a sync of its directory does no
+///   harm.
+/// - Changes through memory maps and `io_uring` count as synced; `msync`, `sync` and `syncfs` have no
+///   effect. Sockets, pipes and child processes survive a crash.
+///
+/// Under plain `cargo test` there are no crashes: `body` runs in the calling thread, and then `recovery`.
+///
+/// # Panics
+/// If `body` or `recovery` panics. Under cargo chess, if `body` calls this function.
+///
+/// # Examples
+/// ```
+/// use std::fs::{self, File};
+/// use std::io::Write;
+/// use std::sync::mpsc;
+///
+/// let path = std::env::temp_dir().join("crash_and_recover");
+/// let (acknowledge, acknowledged) = mpsc::channel();
+/// fs::write(&path, "").unwrap();
+/// let log = chess_spec::crash_and_recover(
+///     || {
+///         let mut file = File::create(&path).unwrap();
+///         for record in ["one", "two"] {
+///             file.write_all(record.as_bytes()).unwrap();
+///             file.sync_data().unwrap(); // without this line, cargo chess finds a record that is lost
+///             acknowledge.send(record).unwrap();
+///         }
+///     },
+///     || fs::read_to_string(&path).unwrap(),
+/// );
+/// for record in acknowledged.try_iter() {
+///     assert!(log.contains(record), "{record} is lost");
+/// }
+/// ```
+#[track_caller]
+pub fn crash_and_recover<R>(
+    body: impl FnOnce() + Send,
+    recovery: impl FnOnce() -> R,
+) -> R {
+    plain::until_crash(body, Location::caller());
+    recovery()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_run_has_no_crash() {
+        let mut steps = Vec::new();
+        let mut body = Vec::new();
+        let result = crash_and_recover(|| body.push("body"), || "recovery");
+        steps.append(&mut body);
+        steps.push(result);
+        assert_eq!(steps, ["body", "recovery"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "in the body")]
+    fn a_panic_of_the_body_is_passed_on() {
+        crash_and_recover(|| panic!("in the body"), || ());
+    }
+}

@@ -1,0 +1,55 @@
+//! The body of a component that may crash: a task of its own.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::execution::{self, Site};
+
+/// The body of a component, and the payload with which it panicked.
+struct Run<F> {
+    body: Option<F>,
+    panic: Option<Box<dyn Any + Send>>,
+    site: Site,
+}
+
+/// Runs `body` in a component of its own, until it returns or the component crashes. Returns the body
+/// outside an execution.
+///
+/// # Panics
+/// As the body, and if the caller is a part of a component.
+pub(super) fn run<F: FnOnce() + Send>(body: F, site: Site) -> Option<F> {
+    if !execution::active() {
+        return Some(body);
+    }
+    let mut run = Run {
+        body: Some(body),
+        panic: None,
+        site,
+    };
+    // SAFETY: `start` gets such a structure, which lives until the component has ended. After that, no
+    // task of the component uses it or anything else that the body has borrowed.
+    unsafe { execution::run_component(start::<F>, (&raw mut run).cast(), site) };
+    if let Some(payload) = run.panic.take() {
+        resume_unwind(payload);
+    }
+    None
+}
+
+/// Runs the body of a component from its start to its end.
+///
+/// # Safety
+/// `data` points to a `Run<F>` that no other code uses until the component has ended.
+unsafe fn start<F: FnOnce()>(data: *mut ()) {
+    let run = data.cast::<Run<F>>();
+    // SAFETY: the caller's promise.
+    let (body, site) = unsafe { ((*run).body.take(), (*run).site) };
+    let panic = body.and_then(|body| catch_unwind(AssertUnwindSafe(body)).err());
+    let has_panicked = panic.is_some();
+    if has_panicked {
+        execution::panicked();
+    }
+    // SAFETY: as above.
+    unsafe { (*run).panic = panic };
+    execution::end_component(has_panicked, site);
+    // From here on `run` may be gone.
+}
