@@ -64,10 +64,7 @@ use crate::plain;
 /// }
 /// ```
 #[track_caller]
-pub fn crash_and_recover<R>(
-    body: impl FnOnce() + Send,
-    recovery: impl FnOnce() -> R,
-) -> R {
+pub fn crash_and_recover<R>(body: impl FnOnce() + Send, recovery: impl FnOnce() -> R) -> R {
     plain::until_crash(body, Location::caller());
     recovery()
 }

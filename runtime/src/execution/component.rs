@@ -169,9 +169,7 @@ impl Execution {
         let life = self.components.get(component).life;
         let task = self.tasks.running_mut();
         let last = &mut task.last_event;
-        _ = self
-            .log
-            .depend(life, Effect::Read, &mut self.objects, last);
+        _ = self.log.depend(life, Effect::Read, &mut self.objects, last);
     }
 
     /// Traces the next steps of the tasks that the ends of their components have stopped.
@@ -371,11 +369,7 @@ unsafe fn end(execution: *mut Execution, component: ComponentId) {
 /// # Safety
 /// As [`thread::spawn`]. `entry` must call [`end_component`] when it has run the body. After a crash
 /// `entry` and the tasks that it spawned never continue, so that all that they borrow may go.
-pub unsafe fn run_component(
-    entry: unsafe fn(*mut ()),
-    data: *mut (),
-    site: Site,
-) -> Option<bool> {
+pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site) -> Option<bool> {
     let execution = running()?;
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {

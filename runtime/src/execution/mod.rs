@@ -77,11 +77,11 @@ pub use address_reuse::read_pointer;
 pub(crate) use address_reuse::reused;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
-pub use current::{active, current};
 pub(crate) use component::{
     ComponentId, Disk, Unsynced, component_of, has_components, may_crash_here, own_component,
 };
 pub use component::{end_component, run_component};
+pub use current::{active, current};
 pub(crate) use current::{running, unfinished_tasks};
 pub use data_choice::{assumption_fails, choose, happens_rarely, note_in_history, observe};
 pub(crate) use dead_frames::DeadFrame;

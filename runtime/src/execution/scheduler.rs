@@ -1,9 +1,9 @@
 //! The scheduler: the choice of the task that performs the next step.
 
+use super::TaskId;
 use super::options::Timers;
 use super::state::{Ending, Execution};
 use super::terms::Step;
-use super::TaskId;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::{ChoicePoint, Cost, Decision, Outcomes, Past, SchedulingPoint, TraceStep};

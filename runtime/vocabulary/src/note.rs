@@ -78,12 +78,7 @@ impl NoteKind {
     pub const fn is_of_end(self) -> bool {
         !matches!(
             self,
-            Self::Reused
-                | Self::Happens
-                | Self::Fails
-                | Self::Loses
-                | Self::Wakes
-                | Self::Drew
+            Self::Reused | Self::Happens | Self::Fails | Self::Loses | Self::Wakes | Self::Drew
         )
     }
 

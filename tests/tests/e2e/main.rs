@@ -12,6 +12,7 @@ mod catalogue;
 mod commands;
 mod completions;
 mod coverage;
+mod crashes;
 mod debugger;
 mod determinism;
 mod discriminants;
