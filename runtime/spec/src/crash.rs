@@ -48,9 +48,10 @@ use crate::plain;
 /// let path = std::env::temp_dir().join("crash_and_recover");
 /// let (acknowledge, acknowledged) = mpsc::channel();
 /// fs::write(&path, "").unwrap();
+/// let file = File::create(&path).unwrap();
 /// let log = chess_spec::crash_and_recover(
-///     || {
-///         let mut file = File::create(&path).unwrap();
+///     move || {
+///         let mut file = file;
 ///         for record in ["one", "two"] {
 ///             file.write_all(record.as_bytes()).unwrap();
 ///             file.sync_data().unwrap(); // without this line, cargo chess finds a record that is lost

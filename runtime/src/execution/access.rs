@@ -1,6 +1,6 @@
 //! Operations of tasks that cannot block, and other facts that tasks report.
 
-use super::component::may_crash;
+use super::crash::may_crash;
 use super::current::running;
 use super::listener::Panic;
 use super::monitor_calls::Hooks;

@@ -8,7 +8,7 @@
 use core::panic::Location;
 
 use super::access::now;
-use super::component::may_crash_here;
+use super::crash::may_crash_here;
 use super::current::running;
 use super::descriptors::KERNEL;
 use super::spin::Access;

@@ -5,7 +5,7 @@
 //! blocked. The one exception is a real step: a writer that finds a read-write lock read-locked
 //! takes a step to enter its queue, and new readers then wait for this writer.
 
-use super::component::may_crash;
+use super::crash::may_crash;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::scheduling_point::Arrival;

@@ -11,7 +11,9 @@ mod awaited;
 mod blocking;
 pub(crate) mod calls;
 mod component;
+mod component_set;
 mod conflicts;
+mod crash;
 mod current;
 mod data_choice;
 mod dead_frames;
@@ -77,10 +79,9 @@ pub use address_reuse::read_pointer;
 pub(crate) use address_reuse::reused;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
-pub(crate) use component::{
-    ComponentId, Disk, Unsynced, component_of, has_components, may_crash_here, own_component,
-};
 pub use component::{end_component, run_component};
+pub(crate) use component_set::{ComponentId, Disk, Unsynced};
+pub(crate) use crash::{component_of, has_components, may_crash_here, own_component};
 pub use current::{active, current};
 pub(crate) use current::{running, unfinished_tasks};
 pub use data_choice::{assumption_fails, choose, happens_rarely, note_in_history, observe};

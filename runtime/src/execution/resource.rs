@@ -12,7 +12,7 @@
 //! ends, and before a later wait for the resource: its condition sees them.
 
 use super::awaited::Awaited;
-use super::component::may_crash;
+use super::crash::may_crash;
 use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;

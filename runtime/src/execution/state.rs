@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::TaskId;
 use super::awaited::Resources;
-use super::component::{Components, Disk, NoDisk};
+use super::component_set::{Components, Disk, NoDisk};
 use super::descriptors::Descriptors;
 use super::endless::Endless;
 use super::event::{Early, EventLog};

@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::component::ComponentId;
+use super::component_set::ComponentId;
 use super::object::ObjectTable;
 use super::spin::SpinDetector;
 use super::terms::{Mode, Site, Wake};

@@ -1,6 +1,6 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
-use super::component::may_crash;
+use super::crash::may_crash;
 use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;

@@ -102,7 +102,7 @@ type Outcome = ([String; 2], String, Option<String>);
 fn enumerate(
     program: &[&str],
     looks: bool,
-    state: State,
+    state: &State,
     seen: &mut BTreeSet<State>,
     outcomes: &mut BTreeSet<Outcome>,
 ) {
@@ -111,7 +111,7 @@ fn enumerate(
     }
     // A crash, which may lose the last changes of each file.
     let [first, second] = &state.files;
-    let versions = |file: &File| [&file.before[..], &[file.bytes.clone()]].concat();
+    let versions = |file: &File| [&file.before[..], core::slice::from_ref(&file.bytes)].concat();
     for one in versions(first) {
         for other in versions(second) {
             let mut leave = |looked| {
@@ -132,7 +132,7 @@ fn enumerate(
             looked,
             ..state.clone()
         };
-        enumerate(program, looks, next, seen, outcomes);
+        enumerate(program, looks, &next, seen, outcomes);
     }
     for (thread, acts) in program.iter().enumerate() {
         let Some(act) = acts[state.done[thread]..].chars().next() else {
@@ -147,7 +147,7 @@ fn enumerate(
             'x' | 'y' => file.change(String::new()),
             _ => next.messages += &thread.to_string(),
         }
-        enumerate(program, looks, next, seen, outcomes);
+        enumerate(program, looks, &next, seen, outcomes);
     }
 }
 
@@ -157,7 +157,7 @@ fn outcomes(program: &[&str], looks: bool) -> usize {
         done: vec![0; program.len()],
         ..State::default()
     };
-    enumerate(program, looks, start, &mut BTreeSet::new(), &mut outcomes);
+    enumerate(program, looks, &start, &mut BTreeSet::new(), &mut outcomes);
     outcomes.len()
 }
 

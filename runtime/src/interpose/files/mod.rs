@@ -9,6 +9,7 @@ mod attributes;
 mod contents;
 mod directories;
 mod elsewhere;
+mod inode;
 mod inspect;
 mod journal;
 mod known;
@@ -17,6 +18,7 @@ mod names;
 mod open;
 mod path;
 mod touches;
+mod unsynced;
 
 use core::ffi::c_int;
 

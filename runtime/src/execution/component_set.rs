@@ -1,0 +1,105 @@
+//! The components of one execution, and the files that they write.
+
+use core::num::NonZero;
+
+use super::terms::Site;
+use super::{Effect, TaskId};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::search::ObjectId;
+
+/// The number of a component, from 1 on.
+pub(crate) type ComponentId = NonZero<u32>;
+
+/// The files that components have written.
+pub(crate) trait Disk: Sync {
+    /// The number of files that components have written.
+    fn count(&self) -> usize;
+
+    /// The writes to such a file that a crash of the component may lose.
+    fn unsynced(&self, component: ComponentId, file: usize) -> Unsynced;
+
+    /// Takes the last writes from such a file, this number of them.
+    fn lose(&self, file: usize, writes: u32);
+
+    /// The component has ended: its writes are safe.
+    fn ends(&self, component: ComponentId);
+
+    /// Closes the files that the tasks of the component have opened, as the kernel does when a process
+    /// ends.
+    fn closes(&self, component: ComponentId);
+}
+
+/// Writes of a component to a file since it was synced.
+pub(crate) struct Unsynced {
+    pub(crate) writes: u32,
+    /// The address that stands for the bytes of the file.
+    pub(crate) contents: usize,
+    /// The line of the last write.
+    pub(crate) site: Option<Site>,
+}
+
+/// No files.
+pub(super) struct NoDisk;
+
+impl Disk for NoDisk {
+    fn count(&self) -> usize {
+        0
+    }
+
+    fn unsynced(&self, _: ComponentId, _: usize) -> Unsynced {
+        unreachable!("there is no such file")
+    }
+
+    fn lose(&self, _: usize, _: u32) {}
+
+    fn ends(&self, _: ComponentId) {}
+
+    fn closes(&self, _: ComponentId) {}
+}
+
+/// A component.
+pub(super) struct Component {
+    /// Stands for its life.
+    pub(super) life: ObjectId,
+    /// The task that waits for its end.
+    pub(super) caller: TaskId,
+    pub(super) has_crashed: bool,
+}
+
+/// A task that the end of its component has stopped.
+pub(super) struct Stopped {
+    pub(super) task: TaskId,
+    pub(super) life: ObjectId,
+    /// The object in which it was blocked, and the effect of its operation there.
+    pub(super) blocked: Option<(ObjectId, Effect)>,
+}
+
+/// The components of an execution.
+pub(crate) struct Components {
+    pub(super) all: EngineVec<Component>,
+    pub(super) stopped: EngineVec<Stopped>,
+}
+
+impl Components {
+    pub(super) const fn new() -> Self {
+        Self {
+            all: engine_vec(),
+            stopped: engine_vec(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.stopped.clear();
+    }
+
+    /// Whether there has been a component.
+    #[inline]
+    pub(super) fn are_any(&self) -> bool {
+        !self.all.is_empty()
+    }
+
+    pub(super) fn get(&mut self, component: ComponentId) -> &mut Component {
+        &mut self.all[component.get() as usize - 1]
+    }
+}

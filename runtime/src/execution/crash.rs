@@ -1,0 +1,299 @@
+//! Components of a test that may crash: their tasks end for good, as a choice of the search.
+//!
+//! A component is the task that runs the body of a `crash_and_recover`, and all tasks that its tasks
+//! spawn. It ends when the body returns, or earlier, when it crashes. Then its tasks never continue:
+//! nothing of theirs is dropped, and their locks stay locked.
+//!
+//! **Where it crashes.** The search may let it crash before each operation of its tasks that others may
+//! see ([`may_crash_before`]), and when its body has returned. A crash before an operation that only
+//! the component sees leaves the same as one before the next operation that others see. A release of a
+//! lock is left out as well: a crash before it would leave the lock of a test locked, and not that of
+//! another process. The choice belongs to the step before the operation, as `rarely` does. The crash is
+//! the next step of its task, with a scheduling point of its own, so that the searches order it with the
+//! steps of the other tasks.
+//!
+//! **Dependences.** An object stands for the life of the component. Each event of its tasks reads the
+//! object, and its end writes it. A task that the end stops would read the object in its next step: the
+//! trace gets such a step at its end, with unknown further accesses. So the reductions reverse the end
+//! with it, as they reverse the acquisition of a lock with an operation that it blocks for ever.
+//! The bytes that a crash takes from files are writes of these files. The task that waits for the end is
+//! woken by it, and follows all tasks of the component.
+
+use chess_vocabulary::Class;
+
+use super::component_set::{ComponentId, Stopped, Unsynced};
+use super::current::running;
+use super::mark::{self, marked_line};
+use super::state::Execution;
+use super::task::{State, Wait, signals_object};
+use super::terms::{Mode, Site, Step};
+use super::transfer::perform;
+use super::{Effect, Note, Op, TaskId};
+use crate::search::{ObjectId, Outcomes};
+
+/// Whether tasks outside of the component may see this operation.
+const fn may_crash_before(op: Op) -> bool {
+    let is_own = matches!(
+        op,
+        Op::Start
+            | Op::Exit
+            | Op::Spawn
+            | Op::Join
+            | Op::Finish
+            | Op::ScopeEnd
+            | Op::Park
+            | Op::ParkTimeout
+            | Op::Fence
+            | Op::PlainWrite
+            | Op::StreamLock
+    );
+    let is_release = matches!(op.class(), Class::Unlock | Class::Downgrade);
+    let only_reads = matches!(op.effect(), Effect::Read) && !matches!(op, Op::FileSync);
+    !is_own && !is_release && !only_reads
+}
+
+impl Execution {
+    /// The component of the running task, until it ends.
+    pub(super) fn own_component(&mut self) -> Option<ComponentId> {
+        self.running().component
+    }
+
+    /// Makes the newest event depend on the life of the component of its task.
+    #[cold]
+    pub(super) fn depend_on_life(&mut self) {
+        let Some(component) = self.own_component() else {
+            return;
+        };
+        let life = self.components.get(component).life;
+        let task = self.tasks.running_mut();
+        let last = &mut task.last_event;
+        _ = self.log.depend(life, Effect::Read, &mut self.objects, last);
+    }
+
+    /// Traces the next steps of the tasks that the ends of their components have stopped.
+    pub(super) fn trace_stopped(&mut self) {
+        for stopped in &self.components.stopped {
+            let trace = &mut self.log.trace;
+            trace.pend(stopped.task, stopped.life, Effect::Read);
+            if let Some((object, effect)) = stopped.blocked {
+                trace.access(object, effect, effect);
+            }
+            // Its other accesses are not known.
+            trace.go_on();
+        }
+    }
+
+    /// The access with which `task` is blocked, if its order with that of other tasks is traced only
+    /// when it continues.
+    pub(super) fn blocked_access(&self, task: TaskId) -> Option<(ObjectId, Effect)> {
+        let task = self.task(task);
+        match task.state {
+            State::Blocked(Wait::Lock(object, Mode::Exclusive)) => Some((object, Effect::Acquire)),
+            State::Blocked(Wait::Lock(object, Mode::Shared)) => Some((object, Effect::Enter)),
+            State::Blocked(Wait::Object(object)) if task.retries => {
+                // Of every kind: the task could not have come before the steps that keep the object
+                // from it.
+                match task.op.effect() {
+                    Effect::Enter => Some((object, Effect::Enter)),
+                    _ => Some((object, Effect::Acquire)),
+                }
+            }
+            State::Blocked(Wait::Descriptors(..)) => {
+                let kernel = self.objects.find(super::descriptors::KERNEL)?;
+                Some((kernel, Effect::Acquire))
+            }
+            _ => None,
+        }
+    }
+
+    /// Stops the other tasks of a component for good.
+    pub(super) fn stop_others(&mut self, component: ComponentId) {
+        let life = self.components.get(component).life;
+        for task in (0..self.live as u32).map(TaskId) {
+            let state = self.task(task).state;
+            let is_own = self.task(task).component == Some(component);
+            if !is_own || task == self.current || state == State::Finished {
+                continue;
+            }
+            let blocked = self.blocked_access(task);
+            self.components.stopped.push(Stopped {
+                task,
+                life,
+                blocked,
+            });
+            self.stop_task(task);
+        }
+    }
+
+    /// The choice of the search whether the component of the running task crashes before `op`.
+    fn chooses_crash(&mut self, site: Option<Site>) -> bool {
+        let Some(site) = site.or(self.running().site) else {
+            return false;
+        };
+        let crashes = self.choose_outcome(2, Outcomes::Rare) == 1;
+        let note = if crashes { Note::HAPPENS } else { Note::NONE };
+        self.log_choice(Op::Crash, site, note);
+        crashes
+    }
+
+    /// The scheduling point before the end of the component of the running task.
+    fn arrive_at_end(&mut self, life: ObjectId, site: Option<Site>) -> Step {
+        if mark::is_inside() {
+            // In the middle of a call into `atomic` code.
+            self.inside_step()
+        } else {
+            self.arrive(Op::ComponentEnd, life, site)
+        }
+    }
+}
+
+/// A place at which the component of the running task, if it has one, may crash: before `op`, at the
+/// line `site` if it is known.
+///
+/// # Safety
+/// As [`perform`].
+#[inline]
+pub(super) unsafe fn may_crash(execution: *mut Execution, op: Op, site: Option<Site>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*execution).components.are_any() && may_crash_before(op) {
+            crash_point(execution, site);
+        }
+    }
+}
+
+/// As [`may_crash`], for interposed functions.
+pub(crate) fn may_crash_here(op: Op) {
+    if let Some(execution) = running() {
+        // SAFETY: see `running`; no reference lives here.
+        unsafe { may_crash(execution, op, marked_line()) };
+    }
+}
+
+/// The component of the calling task.
+pub(crate) fn own_component() -> Option<ComponentId> {
+    // SAFETY: see `running`.
+    running().and_then(|execution| unsafe { (*execution).own_component() })
+}
+
+/// Whether there has been a component in the execution of the calling task.
+pub(crate) fn has_components() -> bool {
+    // SAFETY: see `running`.
+    running().is_some_and(|execution| unsafe { (*execution).components.are_any() })
+}
+
+/// The component of a task.
+pub(crate) fn component_of(task: TaskId) -> Option<ComponentId> {
+    // SAFETY: see `running`.
+    running().and_then(|execution| unsafe { (*execution).task(task).component })
+}
+
+/// As [`may_crash`], before any operation.
+///
+/// # Safety
+/// As [`perform`].
+#[cold]
+pub(super) unsafe fn crash_point(execution: *mut Execution, site: Option<Site>) {
+    // SAFETY: the caller's promise; no reference lives across `perform`.
+    unsafe {
+        let Some(component) = (*execution).own_component() else {
+            return;
+        };
+        perform((*execution).count_step());
+        if !(*execution).chooses_crash(site) {
+            return;
+        }
+        let life = (*execution).components.get(component).life;
+        perform((*execution).arrive_at_end(life, site));
+        perform((*execution).record(Op::ComponentEnd, life, Op::ComponentEnd.effect(), site));
+        (*execution).components.get(component).has_crashed = true;
+        (*execution).stop_others(component);
+        lose_writes(execution, component, site);
+        (*execution).disk.closes(component);
+        end(execution, component);
+        (*execution).block(Wait::Nothing, None);
+        perform((*execution).decide(false));
+    }
+    unreachable!("the task has been stopped");
+}
+
+/// Chooses the writes that the crash of a component loses, for each of its files.
+unsafe fn lose_writes(execution: *mut Execution, component: ComponentId, site: Option<Site>) {
+    // SAFETY: the caller's promise; no reference lives across `perform`.
+    unsafe {
+        let disk = (*execution).disk;
+        for file in 0..disk.count() {
+            let Unsynced {
+                writes,
+                contents,
+                site: written,
+            } = disk.unsynced(component, file);
+            if writes == 0 {
+                continue;
+            }
+            let lost = (*execution).choose_outcome(writes + 1, Outcomes::Data);
+            (*execution).note_loss(lost);
+            let note = match lost {
+                0 => Note::NONE,
+                _ => Note::loses(lost),
+            };
+            if let Some(site) = written.or(site) {
+                (*execution).log_choice(Op::FileLoss, site, note);
+            }
+            let contents = (*execution).object(contents);
+            perform((*execution).touch(contents, Effect::Write));
+            if lost > 0 {
+                disk.lose(file, lost);
+            }
+        }
+    }
+}
+
+/// Wakes the task that waits for the end of a component, which now is.
+///
+/// # Safety
+/// As [`perform`].
+pub(super) unsafe fn end(execution: *mut Execution, component: ComponentId) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let disk = (*execution).disk;
+        disk.ends(component);
+        let caller = (*execution).components.get(component).caller;
+        let token = (*execution).object(signals_object(caller));
+        perform((*execution).touch(token, Effect::Release));
+        (*execution).wake_waiters(token);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_crashes_before_operations_that_others_may_see() {
+        for op in [
+            Op::FileWrite,
+            Op::FileSync,
+            Op::FileRename,
+            Op::ChannelSend,
+            Op::AtomicStore,
+            Op::MutexLock,
+            Op::NotifyOne,
+            Op::Unpark,
+        ] {
+            assert!(may_crash_before(op), "{op}");
+        }
+        for op in [
+            Op::FileRead,
+            Op::FileInspect,
+            Op::AtomicLoad,
+            Op::MutexUnlock,
+            Op::FileUnlock,
+            Op::Start,
+            Op::Spawn,
+            Op::Join,
+        ] {
+            assert!(!may_crash_before(op), "{op}");
+        }
+    }
+}
