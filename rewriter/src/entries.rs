@@ -17,6 +17,8 @@ pub struct EntrySplice<'a> {
     /// blocks of the type, or in a trait; `function` for each function outside of both. Modules and
     /// generic arguments are not part of a name. [`Self::EVERY`] selects all functions.
     pub function: &'a str,
+    /// The line of the function's name, from 1, if it is only for the function there.
+    pub line: Option<usize>,
     /// The statement, in one line.
     pub statement: &'a str,
 }
@@ -66,7 +68,10 @@ impl Finder<'_, '_> {
                     Some((owner, name)) => (Some(owner), name),
                     None => (None, splice.function),
                 };
-                let is_it = signature.ident == name && self.owner.as_deref() == owner;
+                let line = self.source.line_of(signature.ident.span().start());
+                let is_it = signature.ident == name
+                    && self.owner.as_deref() == owner
+                    && splice.line.is_none_or(|wanted| wanted == line);
                 if is_it || splice.function == EntrySplice::EVERY {
                     places.push(extent::head_of(self.source, attributes, body));
                 }

@@ -14,7 +14,8 @@
 //! - **Reservations** are calls of `try_reserve`, which may fail by the search's choice. They are
 //!   found with the marks.
 //! - **Entries** ([`EntrySplice`]) are statements at the start of named functions. With them, a
-//!   function that draws random numbers can request them from the engine.
+//!   function that draws random numbers can request them from the engine, and the methods of a type
+//!   ([`Methods`]) can report their calls.
 //!
 //! Some uses of `std` need no edit, because the crates that define them are swapped. [`audit`]
 //! lists them.
@@ -33,6 +34,7 @@ mod entries;
 mod extent;
 mod lines;
 mod marks;
+mod methods;
 mod mutable_statics;
 mod references;
 mod reservations;
@@ -48,6 +50,7 @@ pub use borrows::{Borrows, Kind, Left, Site, SiteId};
 pub use edit::{Edit, MARK};
 pub use entries::EntrySplice;
 pub use lines::module_lines;
+pub use methods::{Method, Methods, NoObject, Object, TypeItem};
 pub use mutable_statics::MutableStatics;
 pub use references::{Reference, references};
 pub use rewrite::Rewrite;

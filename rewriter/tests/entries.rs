@@ -5,6 +5,7 @@ use rewriter::{EntrySplice, Request, rewrite};
 fn splice(function: &str) -> EntrySplice<'_> {
     EntrySplice {
         function,
+        line: None,
         statement: "ask();",
     }
 }

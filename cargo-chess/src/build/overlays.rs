@@ -73,6 +73,7 @@ fn overlay(table: &Table) -> Result<Overlay, String> {
                 Ok(Entry {
                     file: text(entry, "file")?.into(),
                     function: text(entry, "function")?.to_owned(),
+                    line: None,
                     statement: text(entry, "statement")?.to_owned(),
                 })
             })

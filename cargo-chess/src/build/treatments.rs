@@ -10,8 +10,8 @@ use cargo_metadata::Artifact;
 use super::overlays::{self, Overlay};
 use crate::config::Policy;
 use crate::error::{Error, Result};
-use crate::plan::{Place, Plan, PlannedPackage};
-use crate::wrapper::{FallbackRecord, Instructions, PackageInstructions};
+use crate::plan::{Guard, Place, Plan, PlannedPackage};
+use crate::wrapper::{Entry, FallbackRecord, Instructions, PackageInstructions};
 
 /// The directory of the wrapper's records, below the target directory.
 const RECORDS: &str = "chess-records";
@@ -80,12 +80,34 @@ fn of_package(
         })
         .collect();
     instructions.borrows = is_instrumented && instructions.marks.iter().any(|(_, marked)| *marked);
+    instructions.entries = package.guards.iter().map(entry).collect();
     for overlay in overlays.iter().filter(|it| it.fits(package)) {
         instructions.replace.extend(overlay.replace.iter().cloned());
         instructions.entries.extend(overlay.entries.iter().cloned());
         instructions.cfg.extend(overlay.cfg.iter().cloned());
     }
     instructions
+}
+
+/// The statement with which a checked method begins: see `runtime/src/shim/exclusive.rs`.
+fn entry(guard: &Guard) -> Entry {
+    let Guard {
+        of, method, entry, ..
+    } = guard;
+    let hook = if guard.is_shared {
+        "shared"
+    } else {
+        "exclusive"
+    };
+    let object = format!("{}self", "*".repeat(guard.dereferences));
+    Entry {
+        file: guard.file.clone(),
+        function: format!("{}::{method}", guard.owner),
+        line: Some(guard.line),
+        statement: format!(
+            "let __chess_call=__chess::{hook}(&raw const {object},{entry},({of:?},{method:?}));"
+        ),
+    }
 }
 
 /// The wrapper's record about the unit that made `artifact`.

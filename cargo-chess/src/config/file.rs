@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use toml_edit::{Document, Item, Key, TableLike, Value};
+use toml_edit::{ArrayOfTables, Document, Item, Key, Table, TableLike, Value};
 
+use super::exclusive::{ExclusiveEntry, Name};
 use super::keys;
 use super::layer::Layer;
 use super::values::{Policy, Races, Spins};
@@ -13,9 +14,17 @@ use crate::suggest;
 
 /// The tables of the file, and the keys of each except `[explore]`. The schema has the same ones.
 pub(crate) mod tables {
-    pub(crate) const ROOT: &[&str] = &["explore", "policy", "crates", "test", "profile"];
+    pub(crate) const ROOT: &[&str] = &[
+        "explore",
+        "policy",
+        "crates",
+        "exclusive",
+        "test",
+        "profile",
+    ];
     pub(crate) const POLICY: &[&str] = &["workspace", "dependencies"];
     pub(crate) const CRATE: &[&str] = &["policy", "races", "spins", "scope"];
+    pub(crate) const EXCLUSIVE: &[&str] = &["type", "methods", "readers"];
     pub(crate) const TEST: &[&str] = &["filter", "explore"];
     pub(crate) const PROFILE: &[&str] = &["explore"];
 }
@@ -29,6 +38,7 @@ pub(super) struct File {
     pub(super) workspace_policy: Option<Policy>,
     pub(super) dependency_policy: Option<Policy>,
     pub(super) crates: Vec<CrateEntry>,
+    pub(super) exclusive: Vec<ExclusiveEntry>,
     pub(super) tests: Vec<TestEntry>,
     profiles: Vec<(String, Layer)>,
 }
@@ -178,6 +188,16 @@ impl File {
         }
     }
 
+    /// The error at `name`, a part of an `[[exclusive]]` table.
+    pub(super) fn exclusive_error(
+        &self,
+        name: &Name,
+        message: String,
+        help: Option<String>,
+    ) -> ConfigError {
+        self.error(name.span.clone(), message, help)
+    }
+
     fn error(&self, span: Range<usize>, message: String, help: Option<String>) -> ConfigError {
         ConfigError {
             is_warning: false,
@@ -199,7 +219,17 @@ impl File {
                         self.crates.push(crate_entry(name, table(name, item)?)?);
                     }
                 }
-                "test" => self.take_tests(key, item)?,
+                "exclusive" => {
+                    for table in list_of_tables(key, item)? {
+                        self.exclusive.push(exclusive_entry(table)?);
+                    }
+                }
+                "test" => {
+                    for table in list_of_tables(key, item)? {
+                        let table_span = table.span().unwrap_or(0..0);
+                        self.tests.push(test_entry(table, table_span)?);
+                    }
+                }
                 "profile" => {
                     for (name, item) in entries(table(key, item)?) {
                         let layer = profile(table(name, item)?)?;
@@ -222,17 +252,71 @@ impl File {
         }
         Ok(())
     }
+}
 
-    fn take_tests(&mut self, key: &Key, item: &Item) -> Parsed<()> {
-        let Some(tables) = item.as_array_of_tables() else {
-            return Err(wrong_type(key, item, "a list of tables: write `[[test]]`"));
-        };
-        for table in tables {
-            let table_span = table.span().unwrap_or(0..0);
-            self.tests.push(test_entry(table, table_span)?);
+fn list_of_tables<'a>(key: &Key, item: &'a Item) -> Parsed<&'a ArrayOfTables> {
+    item.as_array_of_tables().ok_or_else(|| {
+        let expected = format!("a list of tables: write `[[{}]]`", key.get());
+        wrong_type(key, item, &expected)
+    })
+}
+
+fn exclusive_entry(table: &Table) -> Parsed<ExclusiveEntry> {
+    let (mut of, mut methods, mut readers) = (None, None, Vec::new());
+    for (key, item) in entries(table) {
+        match key.get() {
+            "type" => {
+                of = Some(Name {
+                    text: text(key, item)?,
+                    span: item.span().unwrap_or(0..0),
+                });
+            }
+            "methods" => methods = Some(names(key, item)?),
+            "readers" => readers = names(key, item)?,
+            _ => return Err(unknown_key(key, tables::EXCLUSIVE)),
         }
-        Ok(())
     }
+    let of = of.ok_or_else(|| {
+        at(
+            table.span(),
+            "this `[[exclusive]]` has no `type`, the path of a type".to_owned(),
+        )
+    })?;
+    if !of.text.contains("::") {
+        return Err(Problem {
+            span: of.span,
+            message: format!("the path `{}` names no package", of.text),
+            help: Some(format!(
+                "write `NAME::{}`, with the package's name",
+                of.text
+            )),
+        });
+    }
+    let mut both = methods.iter().flatten().filter(|it| readers.contains(it));
+    if let Some(twice) = both.next() {
+        return Err(at(
+            Some(twice.span.clone()),
+            format!("`{}` is one of the `readers`, too", twice.text),
+        ));
+    }
+    Ok(ExclusiveEntry {
+        of,
+        methods,
+        readers,
+    })
+}
+
+/// The names of methods in a list.
+fn names(key: &Key, item: &Item) -> Parsed<Vec<Name>> {
+    let wrong = || wrong_type(key, item, "a list of methods, as in [\"push\"]");
+    let list = item.as_array().ok_or_else(wrong)?.iter();
+    let name = |value: &Value| {
+        Ok(Name {
+            text: value.as_str().ok_or_else(wrong)?.to_owned(),
+            span: value.span().unwrap_or(0..0),
+        })
+    };
+    list.map(name).collect()
 }
 
 fn profile(table: &dyn TableLike) -> Parsed<Layer> {

@@ -1,5 +1,6 @@
 //! Chess.toml, the environment and the flags, laid over one another into the options of each test.
 
+mod exclusive;
 mod file;
 mod keys;
 mod layer;
@@ -11,6 +12,7 @@ use std::ffi::OsString;
 
 use camino::Utf8Path;
 
+pub(crate) use exclusive::{ExclusiveEntry, Name};
 pub(crate) use file::CrateEntry;
 pub(crate) use file::tables;
 pub(crate) use keys::{KEYS, Kind, LARGEST};
@@ -143,6 +145,21 @@ impl Config {
             Some(unknown) => Err(self.file.unknown_crate(unknown, packages).into()),
             None => Ok(()),
         }
+    }
+
+    /// The `[[exclusive]]` tables.
+    pub(crate) fn exclusive(&self) -> &[ExclusiveEntry] {
+        &self.file.exclusive
+    }
+
+    /// The error at `name`, a part of an `[[exclusive]]` table.
+    pub(crate) fn exclusive_error(
+        &self,
+        name: &Name,
+        message: String,
+        help: Option<String>,
+    ) -> Error {
+        self.file.exclusive_error(name, message, help).into()
     }
 
     /// The error for a crate whose scope number `index` matches no file.

@@ -193,6 +193,8 @@ kinds! {
     Weak = "weak";
     /// Memory that nothing refers to at the end.
     Leak = "leak";
+    /// Two tasks are in calls of one object that exclude each other.
+    ThreadSafety = "thread-safety";
     /// An invariant of the test did not hold after an operation.
     Invariant = "invariant";
     /// The execution ended while a liveness property of the test was hot.

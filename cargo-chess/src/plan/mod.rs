@@ -1,5 +1,6 @@
 //! The plan of a build: the workspace's directories, and each package with its treatment.
 
+mod exclusive;
 mod metadata;
 mod packages;
 mod place;
@@ -22,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::text::source_path;
 use crate::toolchain::Toolchain;
 
+pub(crate) use exclusive::Guard;
 pub(crate) use place::{Marked, Place};
 
 /// The common name of the packages of the standard library, which have no policy.
@@ -114,6 +116,8 @@ pub(crate) struct PlannedPackage {
     pub races: Option<Races>,
     /// The level for loops in it that wait without yielding, if it differs from other packages.
     pub spins: Option<Spins>,
+    /// The methods whose calls are checked for overlaps.
+    pub guards: Vec<Guard>,
 }
 
 /// The directory of the files that a package's build script generated (`OUT_DIR`).

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 
-use super::{Place, PlannedPackage, Why};
+use super::{Place, PlannedPackage, Why, exclusive};
 use crate::config::{Config, CrateEntry, Policy, Races};
 use crate::error::Result;
 
@@ -28,6 +28,7 @@ pub(super) fn plan(
         .filter(|package| linked.contains(&package.id))
         .map(|package| plan_one(metadata, config, package, instruments))
         .collect::<Result<Vec<_>>>()?;
+    exclusive::select(metadata, config, &mut packages)?;
     packages.sort_by(|a, b| {
         (!a.is_member, &a.name, &a.version).cmp(&(!b.is_member, &b.name, &b.version))
     });
@@ -117,6 +118,7 @@ fn plan_one(
             .and_then(|entry| entry.races)
             .or_else(|| races_of_dependency(config, is_member, policy).filter(|_| instruments)),
         spins: entry.and_then(|entry| entry.spins),
+        guards: Vec::new(),
     })
 }
 

@@ -118,6 +118,7 @@ mod tests {
             source_prefix: String::new(),
             races: None,
             spins: None,
+            guards: Vec::new(),
             places: Vec::new(),
         }
     }

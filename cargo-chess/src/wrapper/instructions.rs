@@ -60,6 +60,8 @@ pub(crate) struct Entry {
     pub file: Utf8PathBuf,
     /// The function, with the type of its `impl`: `FastRand::fastrand_n`.
     pub function: String,
+    /// The line of the function's name, if several functions may have it.
+    pub line: Option<usize>,
     /// The statement.
     pub statement: String,
 }

@@ -127,12 +127,14 @@ impl<'a> Rewriting<'a> {
         let mut entries: Vec<EntrySplice<'_>> = named
             .map(|entry| EntrySplice {
                 function: &entry.function,
+                line: entry.line,
                 statement: &entry.statement,
             })
             .collect();
         if self.package.opaque {
             entries.push(EntrySplice {
                 function: EntrySplice::EVERY,
+                line: None,
                 statement: facade_args::ANNOUNCEMENT,
             });
         }

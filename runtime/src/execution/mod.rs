@@ -22,6 +22,7 @@ mod descriptors;
 mod detached;
 mod endless;
 mod event;
+mod exclusive;
 mod fairness;
 mod fault;
 mod file_use;
@@ -41,6 +42,7 @@ mod mark;
 mod monitor_calls;
 mod monitor_hooks;
 mod object;
+mod object_calls;
 mod observed;
 pub(crate) mod opaque;
 mod options;
@@ -93,6 +95,7 @@ pub(crate) use descriptors::{Named, descriptor_object, descriptor_of_object, nam
 pub(crate) use detached::{Detached, detached, forget_task};
 pub(crate) use endless::Known;
 pub(crate) use event::{Early, Event, Label};
+pub use exclusive::{begin_call, end_call};
 pub(crate) use fault::fault_of;
 pub use files::end_scope;
 pub use idle::until_idle;
@@ -107,6 +110,7 @@ pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use monitor_calls::{allocated, frees, frees_objects, plain_access, reallocated};
 pub(crate) use monitor_hooks::{DataAccess, How, MonitorHooks, SyncAccess};
+pub(crate) use object_calls::Overlap;
 pub(crate) use options::{Faults, Limit, Spurious, Timers};
 pub(crate) use outside_waits::{
     add_child, children, forget_child, is_outside, note as note_outside,

@@ -15,6 +15,7 @@ use super::hot::Liveness;
 use super::invariant_set::Invariants;
 use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
+use super::object_calls::ObjectCalls;
 use super::observed::Observed;
 use super::options::{Faults, Limit, Spurious, Timers};
 use super::policy::Policies;
@@ -91,6 +92,7 @@ pub(crate) struct Execution {
     pub(crate) endless: Endless,
     pub(crate) invariants: Invariants,
     pub(crate) liveness: Liveness,
+    pub(crate) object_calls: ObjectCalls,
     pub(super) resources: Resources,
     pub(super) components: Components,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
@@ -206,6 +208,7 @@ impl Execution {
             endless: Endless::new(),
             invariants: Invariants::new(),
             liveness: Liveness::new(),
+            object_calls: ObjectCalls::new(),
             resources: Resources::new(),
             components: Components::new(),
             strategy: None,
@@ -291,6 +294,7 @@ impl Execution {
         self.endless.begin();
         self.invariants.clear();
         self.liveness.clear();
+        self.object_calls.clear();
         self.resources.clear();
         self.components.clear();
         self.body_done = false;

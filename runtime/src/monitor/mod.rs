@@ -32,6 +32,7 @@ mod outcome;
 mod panic_capture;
 pub(crate) mod race;
 mod spin;
+mod thread_safety;
 
 use core::ops::ControlFlow;
 
@@ -152,6 +153,8 @@ monitors! {
     heap: heap::Heap,
     /// Data races: other errors may follow from them.
     races: race::Races,
+    /// Two tasks are in calls of one object that exclude each other.
+    thread_safety: thread_safety::ThreadSafety,
     /// No task is enabled.
     deadlock: deadlock::Deadlock,
     /// A loop that waits and does not yield.

@@ -23,6 +23,7 @@ pub mod borrows;
 pub mod cell;
 mod component;
 pub mod env;
+pub mod exclusive;
 pub mod hint;
 mod memory;
 pub mod overlay;

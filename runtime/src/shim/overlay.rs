@@ -9,6 +9,7 @@ use crate::execution::{self, Site};
 use crate::platform::observers::observes_invariants;
 
 pub use super::borrows::*;
+pub use super::exclusive::{ObjectCall, exclusive, shared};
 pub use super::parking;
 
 /// The most outcomes of a draw. A larger draw is left to the executor: each outcome would be tried

@@ -29,6 +29,8 @@ pub enum Kind {
     InvalidFree,
     /// Memory was not freed, and nothing refers to it.
     Leak,
+    /// Two tasks were in calls of one object that exclude each other.
+    ThreadSafety,
     /// An invariant of the test did not hold after an operation.
     Invariant,
     /// The execution ended while a liveness property of the test was hot.
@@ -73,6 +75,7 @@ tokens! {
         DoubleFree = "double-free",
         InvalidFree = "invalid-free",
         Leak = "leak",
+        ThreadSafety = "thread-safety",
         Invariant = "invariant",
         Liveness = "liveness",
         Assumption = "assumption",

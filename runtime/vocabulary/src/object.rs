@@ -79,6 +79,8 @@ kinds! {
     Invariant = "invariant", "invariant ";
     /// A liveness property.
     Liveness = "liveness", "liveness ";
+    /// An object of a type whose calls exclude each other.
+    Exclusive = "exclusive", "object ";
     /// A thread that parks.
     Parker = "parker", "P";
     /// A futex.

@@ -279,6 +279,15 @@ operations! {
     Hot = "Liveness::hot", Write;
     /// A liveness property becomes cold.
     Cold = "Liveness::cold", Write;
+    /// The start of a call that must be the only one on its object. It leaves the object unchanged for
+    /// a task that polls, but is ordered with all other calls.
+    ExclusiveBegin = "exclusive call begins", Rewrite;
+    /// The end of such a call.
+    ExclusiveEnd = "exclusive call ends", Rewrite;
+    /// The start of a call that excludes only exclusive ones.
+    SharedBegin = "shared call begins", Read;
+    /// The end of such a call.
+    SharedEnd = "shared call ends", Read;
     /// The end of a wait in `parking_lot`.
     Parked = "parked", Write;
     /// The end of another task's wait in `parking_lot`.
@@ -462,6 +471,7 @@ impl Op {
                 ObjectKind::Invariant
             }
             n if n == Op::Hot as u8 || n == Op::Cold as u8 => ObjectKind::Liveness,
+            n if n >= Op::ExclusiveBegin as u8 && n <= Op::SharedEnd as u8 => ObjectKind::Exclusive,
             n if n == Op::Parked as u8 || n == Op::Unparks as u8 => ObjectKind::Parker,
             n if n <= Op::Asm as u8 => ObjectKind::Futex,
             n if n >= Op::FileOpen as u8 && n <= Op::EnvironmentWrite as u8 => ObjectKind::File,

@@ -20,6 +20,7 @@ mod elsewhere;
 mod engine_messages;
 mod enumerated;
 mod exact_counts;
+mod exclusive;
 mod explain;
 mod fallbacks;
 mod faults;

@@ -24,6 +24,11 @@ pub(super) fn schema() -> Value {
             "type": "object",
             "additionalProperties": krate(),
         }),
+        "exclusive" => json!({
+            "description": "Types with methods in which two threads must not be at once.",
+            "type": "array",
+            "items": exclusive(),
+        }),
         "test" => json!({
             "description": "Overrides for the tests that match; of several, the later one wins.",
             "type": "array",
@@ -80,6 +85,23 @@ fn krate() -> Value {
     schema["if"] =
         json!({ "properties": { "policy": { "enum": others } }, "required": ["policy"] });
     schema["then"] = json!({ "properties": { "scope": { "maxItems": 0 } } });
+    schema
+}
+
+fn exclusive() -> Value {
+    let methods = |description: &str| json!({ "description": description, "type": "array", "items": { "type": "string" } });
+    let property = |name: &str| match name {
+        "type" => json!({
+            "description": "The path of the type, as in `ring::Producer`.",
+            "type": "string",
+            "pattern": "::",
+        }),
+        "methods" => methods("The methods; if left out, all that take `self` by reference."),
+        "readers" => methods("Methods that may overlap each other, but not the others."),
+        name => unreachable!("a key `{name}` without a schema"),
+    };
+    let mut schema = object(tables::EXCLUSIVE.iter().map(|name| (*name, property(name))));
+    schema["required"] = json!(["type"]);
     schema
 }
 

@@ -67,7 +67,11 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::InvariantBegin
         | Op::InvariantEnd
         | Op::Hot
-        | Op::Cold => Orders::Nothing,
+        | Op::Cold
+        | Op::ExclusiveBegin
+        | Op::ExclusiveEnd
+        | Op::SharedBegin
+        | Op::SharedEnd => Orders::Nothing,
         // Their shims report the order by the objects that they use.
         _ if op.uses_files() => Orders::Nothing,
         // C code and the kernel.

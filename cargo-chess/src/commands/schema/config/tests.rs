@@ -99,6 +99,8 @@ fn tables_are_in_the_schema_what_they_are_in_the_parser() {
         "[crates.a]\nscope = [\"src/ring.rs\", \"a::slots\"]\n",
         "[crates.a]\npolicy = \"preempt\"\nscope = [\"src\"]\n",
         "[[test]]\nfilter = \"x\"\n[[test]]\nfilter = \"y\"\nexplore = { seed = 3 }\n",
+        "[[exclusive]]\ntype = \"a::Ring\"\n[[exclusive]]\ntype = \"a::b::Ring\"\n",
+        "[[exclusive]]\ntype = \"a::Ring\"\nmethods = [\"push\"]\nreaders = []\n",
         "[profile.ci]\n[profile.ci.explore]\nschedules = 1_000_000\n",
         "crates = {}\nprofile = {}\nexplore = {}\n",
     ];
@@ -122,6 +124,12 @@ fn tables_are_in_the_schema_what_they_are_in_the_parser() {
         "[profile.ci]\nschedules = 1\n",
         "[profile.ci.explore]\nschedules = 0\n",
         "profile = []\n",
+        "[exclusive]\ntype = \"a::Ring\"\n",
+        "[[exclusive]]\nmethods = [\"push\"]\n",
+        "[[exclusive]]\ntype = \"Ring\"\n",
+        "[[exclusive]]\ntype = \"a::Ring\"\nmethods = \"push\"\n",
+        "[[exclusive]]\ntype = \"a::Ring\"\nreaders = [1]\n",
+        "[[exclusive]]\ntype = \"a::Ring\"\nmethod = [\"push\"]\n",
     ];
     for text in right {
         assert_agreed(&validator, text, Some(true));

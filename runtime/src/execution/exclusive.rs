@@ -1,0 +1,117 @@
+//! Calls that exclude each other: those of the methods that `[[exclusive]]` in Chess.toml selects. Two of
+//! them on one object at once are a thread-safety violation (Li and others, SOSP'19).
+//!
+//! The start and the end of a call are operations on an object of their own, apart from the objects in
+//! its memory. All of them conflict, except that those of two shared calls commute. So whether two
+//! calls overlap is the same in all executions with one happens-before graph, and the searches try both
+//! orders of a start and another call's end.
+//!
+//! - A call changes nothing that a task can wait for: [`Effect::Rewrite`](super::Effect::Rewrite) and
+//!   [`Effect::Read`](super::Effect::Read) wake no task, and the operations have no part in the
+//!   detection of loops that wait. So a loop around a call waits as it does without the check. Its last
+//!   iteration, which is not repeated, stands for all others: a call of another task overlaps it if it
+//!   could overlap one of them.
+//! - The end is a scheduling point also within a call into `atomic` code. That call would otherwise be
+//!   one step, within which no other call begins.
+
+use super::current::running;
+use super::object_calls::ObjectCall;
+use super::state::Execution;
+use super::terms::{Mode, Site, Step};
+use super::transfer::perform;
+use super::{Op, set_aside};
+use crate::search::ObjectId;
+
+impl Execution {
+    fn begin_call(
+        &mut self,
+        (object, mode): (ObjectId, Mode),
+        (of, method): (&'static str, &'static str),
+        site: Site,
+    ) -> Step {
+        let op = match mode {
+            Mode::Exclusive => Op::ExclusiveBegin,
+            Mode::Shared => Op::SharedBegin,
+        };
+        self.object_calls.begun += 1;
+        let step = self.log_call(op, object, site);
+        let call = ObjectCall {
+            task: self.current,
+            object,
+            mode,
+            number: self.object_calls.begun,
+            method,
+            site,
+        };
+        if self.object_calls.add(of, call) {
+            step
+        } else {
+            self.stop()
+        }
+    }
+
+    fn log_call(&mut self, op: Op, object: ObjectId, site: Site) -> Step {
+        if self.running().watches {
+            self.look_again();
+        }
+        self.log_event(op, object, op.effect(), Some(site))
+    }
+
+    /// The scheduling point before the end of a call.
+    fn arrive_at_end(&mut self, op: Op, object: ObjectId, site: Site) -> Step {
+        let task = self.running();
+        task.op = op;
+        task.object = object;
+        task.site = Some(site);
+        self.report_point();
+        self.decide(false)
+    }
+}
+
+/// Begins a call of `method` on the object with the number `object`, whose type is `of`. Returns
+/// whether [`end_call`] must follow: not outside an execution, and not within another call of the task
+/// that excludes as much.
+pub fn begin_call(
+    object: usize,
+    mode: Mode,
+    (of, method): (&'static str, &'static str),
+    site: Site,
+) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        let current = (*execution).current;
+        if (*execution).object_calls.covers(current, object, mode) {
+            return false;
+        }
+        let op = match mode {
+            Mode::Exclusive => Op::ExclusiveBegin,
+            Mode::Shared => Op::SharedBegin,
+        };
+        perform((*execution).arrive(op, object, Some(site)));
+        perform((*execution).begin_call((object, mode), (of, method), site));
+        set_aside::look(execution, true);
+    }
+    true
+}
+
+/// Ends a call that the task began at the line `site`.
+pub fn end_call(object: usize, mode: Mode, site: Site) {
+    let Some(execution) = running() else { return };
+    let op = match mode {
+        Mode::Exclusive => Op::ExclusiveEnd,
+        Mode::Shared => Op::SharedEnd,
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        perform((*execution).arrive_at_end(op, object, site));
+        perform((*execution).log_call(op, object, site));
+        let current = (*execution).current;
+        (*execution).object_calls.remove(current, object, mode);
+        set_aside::look(execution, true);
+    }
+}

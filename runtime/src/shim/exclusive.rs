@@ -1,0 +1,101 @@
+//! The calls at the start of the methods that `[[exclusive]]` in Chess.toml selects.
+
+use std::panic::Location;
+
+use crate::execution::{self, Mode, Site};
+
+/// The number of bits of an address of the program.
+const ADDRESS_BITS: u32 = 48;
+
+/// The lowest number of an object that stands for the calls of an object of the program. It is below
+/// the numbers that stand for descriptors.
+const FIRST: usize = 1 << 62;
+
+/// A call in progress. Its drop, also by unwinding, is the end of the call.
+#[derive(Debug)]
+pub struct ObjectCall {
+    object: usize,
+    mode: Mode,
+    site: Site,
+}
+
+impl Drop for ObjectCall {
+    #[inline]
+    fn drop(&mut self) {
+        execution::end_call(self.object, self.mode, self.site);
+    }
+}
+
+/// Begins a call of a method that excludes all calls of other tasks on `object`. `names` are those of
+/// the object's type and of the method, and `entry` is the number of the type: an object and its first
+/// field may have one address.
+#[inline]
+#[track_caller]
+#[must_use]
+pub fn exclusive<T: ?Sized>(
+    object: *const T,
+    entry: usize,
+    names: (&'static str, &'static str),
+) -> Option<ObjectCall> {
+    begin(object, entry, Mode::Exclusive, names, Location::caller())
+}
+
+/// As [`exclusive`], for a method that excludes only exclusive ones.
+#[inline]
+#[track_caller]
+#[must_use]
+pub fn shared<T: ?Sized>(
+    object: *const T,
+    entry: usize,
+    names: (&'static str, &'static str),
+) -> Option<ObjectCall> {
+    begin(object, entry, Mode::Shared, names, Location::caller())
+}
+
+#[inline]
+fn begin<T: ?Sized>(
+    object: *const T,
+    entry: usize,
+    mode: Mode,
+    names: (&'static str, &'static str),
+    site: Site,
+) -> Option<ObjectCall> {
+    // SAFETY: the pointer is that of the method's receiver, so that its metadata is valid.
+    let size = unsafe { std::mem::size_of_val_raw(object) };
+    // Objects without a size may share an address.
+    if !execution::active() || size == 0 {
+        return None;
+    }
+    let object = number_of(object.addr(), entry);
+    // Not `then_some`: the drop of a call would end it.
+    execution::begin_call(object, mode, names, site).then(|| ObjectCall { object, mode, site })
+}
+
+/// The number of the object that stands for the calls of the object at `address`.
+const fn number_of(address: usize, entry: usize) -> usize {
+    let entry = entry & ((1 << (62 - ADDRESS_BITS)) - 1);
+    FIRST | entry << ADDRESS_BITS | address & ((1 << ADDRESS_BITS) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_has_a_number_for_each_of_its_types_and_none_of_other_objects() {
+        let object = 0_u64;
+        let address = (&raw const object).addr();
+        let numbers = [number_of(address, 0), number_of(address, 1)];
+        assert_ne!(numbers[0], numbers[1]);
+        for number in numbers {
+            assert!((FIRST..FIRST << 1).contains(&number));
+            assert_ne!(number_of(address + 8, 0), number);
+        }
+    }
+
+    #[test]
+    fn outside_an_execution_there_is_no_call() {
+        assert!(exclusive(&raw const *"ring", 0, ("Ring", "push")).is_none());
+        assert!(shared(&(), 0, ("Unit", "len")).is_none());
+    }
+}
