@@ -274,6 +274,31 @@ fn reaches_all(seed: u64, program: &Program) {
     );
 }
 
+/// Whether two calls that exclude each other overlap is a part of the end.
+#[test]
+fn every_graph_and_every_end_is_reached_with_calls() {
+    for seed in testing::seeds().step_by(2) {
+        reaches_all(seed, &testing::random_calls(seed));
+    }
+}
+
+/// The calls of two tasks on one object are in order, or overlap in one of two ways at the start and in
+/// one of two at the end. Shared calls commute.
+#[test]
+fn each_order_of_starts_and_ends_is_one_graph() {
+    let call = |is_shared| vec![Act::Begin(0, is_shared), Act::End(0, is_shared)];
+    for (first, second, graphs) in [(false, false, 6), (false, true, 6), (true, true, 1)] {
+        let program = vec![call(first), call(second)];
+        let found = testing::explore(&program, &mut Dpor::new());
+        assert_eq!(found.executions, graphs);
+        assert_eq!(found.graphs.len() as u64, graphs);
+    }
+    let locked = [vec![Act::Lock(0)], call(false), vec![Act::Unlock(0)]].concat();
+    let found = testing::explore(&vec![locked; 3], &mut Dpor::new());
+    assert_eq!(found.executions, 6, "the orders of the lock");
+    assert_eq!(found.ends.len(), 1, "no call overlaps another one");
+}
+
 /// All steps come before the end of a wait until no other task can run. A search that cannot know a
 /// race because of it gives up.
 #[test]

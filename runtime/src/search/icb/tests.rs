@@ -59,6 +59,13 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
     reaches_all(mixed.chain(sections).chain(choices));
 }
 
+/// Whether two calls that exclude each other overlap is a part of the end.
+#[test]
+fn every_graph_and_every_end_within_a_bound_is_reached_with_calls() {
+    let calls = testing::seeds().step_by(2);
+    reaches_all(calls.map(|seed| (seed, testing::random_calls(seed))));
+}
+
 /// All steps come before the end of a wait until no other task can run.
 #[test]
 fn every_graph_and_every_end_within_a_bound_is_reached_with_idle_waits() {

@@ -12,7 +12,8 @@ pub(super) use brute_force::{
     Executed, Exhaustive, Explored, explore, explore_all, explore_up_to, visit,
 };
 pub(super) use random_program::{
-    random_choices, random_idle_waits, random_long_steps, random_program, random_sections, seeds,
+    random_calls, random_choices, random_idle_waits, random_long_steps, random_program,
+    random_sections, seeds,
 };
 pub(super) use shrink::shrink;
 
@@ -99,6 +100,11 @@ pub(super) enum Act {
     Await(u32, u32),
     /// Skips this number of acts if the last value that was seen is 0.
     SkipUnlessSeen(usize),
+    /// Begins a call of the object, which is shared or not, and sees whether one of another task that
+    /// excludes it is in progress.
+    Begin(u32, bool),
+    /// Ends such a call.
+    End(u32, bool),
     /// Accesses the value under the memory model of the machine.
     Atomic(u32, Atomic),
     Fence(Ordering),

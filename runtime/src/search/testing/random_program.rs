@@ -173,6 +173,22 @@ pub(in crate::search) fn random_long_steps(seed: u64) -> Program {
     (0..tasks).map(&mut acts).collect()
 }
 
+/// As [`random_program`], with calls of objects that exclude each other.
+pub(in crate::search) fn random_calls(seed: u64) -> Program {
+    let mut rng = Rng::new(!seed);
+    let mut program = random_program(seed);
+    for acts in &mut program {
+        for _ in 0..rng.below(3) {
+            let (object, is_shared) = (rng.below(2) as u32, rng.below(3) == 0);
+            let end = rng.below(1 + acts.len() as u64) as usize;
+            acts.insert(end, Act::End(object, is_shared));
+            let start = rng.below(1 + end as u64) as usize;
+            acts.insert(start, Act::Begin(object, is_shared));
+        }
+    }
+    program
+}
+
 /// As [`random_program`], with waits until no other task can run.
 pub(in crate::search) fn random_idle_waits(seed: u64) -> Program {
     let mut rng = Rng::new(seed);

@@ -196,6 +196,23 @@ impl Machine<'_> {
                 self.touch(place, Effect::Write);
                 self.tasks[own].unparks = 0;
             }
+            Act::Begin(o, is_shared) => {
+                let mut calls = self.calls.iter();
+                let overlaps = calls
+                    .any(|&(task, of, shares)| task != own && of == o && !(shares && is_shared));
+                self.see(u64::from(overlaps));
+                self.calls.push((own, o, is_shared));
+                let (op, object) = self.operation(own, act);
+                self.touch(object, op.effect());
+            }
+            Act::End(o, is_shared) => {
+                let mut calls = self.calls.iter();
+                if let Some(place) = calls.position(|it| *it == (own, o, is_shared)) {
+                    self.calls.remove(place);
+                }
+                let (op, object) = self.operation(own, act);
+                self.touch(object, op.effect());
+            }
             Act::GiveWay => self.yields = true,
             Act::Yield => {
                 self.yields = !is_silent;

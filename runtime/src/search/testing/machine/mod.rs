@@ -81,6 +81,8 @@ pub(super) struct Machine<'a> {
     arrived: [u32; OBJECTS],
     /// The number of owners of each object.
     owners_of: [u32; OBJECTS],
+    /// The calls in progress: the task, the object, and whether the call is shared.
+    calls: Vec<(usize, u32, bool)>,
     /// A task checks whether others have ended.
     looks_at_ends: bool,
     pub(super) trace: Trace,
@@ -112,6 +114,8 @@ const BARRIER: u32 = 7;
 const ARC: u32 = 8;
 /// The end of a task.
 const END: u32 = 9;
+/// The calls of an object.
+const CALL: u32 = 10;
 
 pub(super) fn past(trace: &Trace) -> Past<'_> {
     Past {
@@ -147,6 +151,7 @@ impl<'a> Machine<'a> {
             initialised: [Initialised::No; OBJECTS],
             arrived: [0; OBJECTS],
             owners_of: [program.len() as u32; OBJECTS],
+            calls: Vec::new(),
             looks_at_ends: looks_at_ends(program),
             trace: Trace::new(),
             labels: Vec::new(),
@@ -303,6 +308,10 @@ impl<'a> Machine<'a> {
             Act::Upgrade(a) => (Op::WeakUpgrade, object(ARC, a)),
             Act::Unwrap(a) => (Op::ArcTryUnwrap, object(ARC, a)),
             Act::IsFinished(t) => (Op::IsFinished, object(END, t)),
+            Act::Begin(o, false) => (Op::ExclusiveBegin, object(CALL, o)),
+            Act::Begin(o, true) => (Op::SharedBegin, object(CALL, o)),
+            Act::End(o, false) => (Op::ExclusiveEnd, object(CALL, o)),
+            Act::End(o, true) => (Op::SharedEnd, object(CALL, o)),
             Act::Idle | Act::UntilIdle => (Op::Start, object(THREAD, task as u32)),
             Act::Choose(_)
             | Act::Pick(_)
