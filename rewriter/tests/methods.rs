@@ -59,7 +59,7 @@ fn each_function_of_a_type_is_found_with_the_way_to_its_object() {
     11 [] - Ring::share true 2
     12 [] - Ring::boxed true 1
     13 [] - Ring::poll true 1
-    15 [] fmt Ring::fmt false 1
+    15 [] - Ring::fmt false 1
     19 ["inner"] super Ring::pop true 1
     "#);
     let types = found.types.iter();

@@ -6,7 +6,7 @@ use rewriter::{Method, Methods, NoObject};
 use serde::{Deserialize, Serialize};
 
 use super::PlannedPackage;
-use super::sources::rust_files;
+use super::rust_files::rust_files;
 use crate::config::{Config, ExclusiveEntry, Name, Policy};
 use crate::error::{Error, Result};
 use crate::suggest;

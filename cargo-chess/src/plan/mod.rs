@@ -4,6 +4,7 @@ mod exclusive;
 mod metadata;
 mod packages;
 mod place;
+mod rust_files;
 mod sources;
 mod test_code;
 #[cfg(test)]

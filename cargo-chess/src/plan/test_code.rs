@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::TestCode;
 
-use super::sources::rust_files;
+use super::rust_files::rust_files;
 use super::{Place, Plan, PlannedPackage};
 use crate::config::Policy;
 use crate::error::Result;

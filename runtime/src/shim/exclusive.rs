@@ -61,9 +61,9 @@ fn begin<T: ?Sized>(
     site: Site,
 ) -> Option<ObjectCall> {
     // SAFETY: the pointer is that of the method's receiver, so that its metadata is valid.
-    let size = unsafe { std::mem::size_of_val_raw(object) };
+    let bytes = unsafe { std::mem::size_of_val_raw(object) };
     // Objects without a size may share an address.
-    if !execution::active() || size == 0 {
+    if !execution::active() || bytes == 0 {
         return None;
     }
     let object = number_of(object.addr(), entry);
