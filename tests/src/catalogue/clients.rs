@@ -1,5 +1,6 @@
-//! The structures in fixtures/clients: the constructor and the operations of each, and the results of
-//! `cargo clients`, `explained.toml` and `passed.toml`.
+//! The tests in fixtures/clients: the crate of each, the constructor and the operations of a structure,
+//! and the results of `cargo clients`: `explained.toml` and `passed.toml`. `false-alarms.toml` has the
+//! failures that were faults of the tool.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -96,6 +97,15 @@ impl Explored {
     }
 }
 
+impl Explored {
+    /// Whether every schedule with up to two preemptions was run.
+    pub(super) fn covers_two_preemptions(&self) -> bool {
+        let bound = self.coverage.strip_prefix("preemptions<=");
+        let bound = bound.and_then(|bound| bound.parse().ok());
+        self.coverage == "complete" || bound.is_some_and(|bound: u32| bound >= 2)
+    }
+}
+
 impl Passed {
     const FILE: &str = "passed.toml";
 
@@ -127,6 +137,38 @@ fn read<T: for<'de> Deserialize<'de>>(file: &str) -> T {
     toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The failures that were faults of the tool.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FalseAlarms {
+    /// The faults, in the order of the file.
+    pub alarm: Vec<FalseAlarm>,
+}
+
+/// A failure that was a fault of the tool, and is reported no more.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FalseAlarm {
+    /// The program: a crate or the shape of a test.
+    pub program: String,
+    /// The wrong report.
+    pub report: String,
+    /// The fault of the tool.
+    pub cause: String,
+    /// The test that fails if the fault comes back: a file from the root, and a name in it.
+    pub test: (String, String),
+}
+
+impl FalseAlarms {
+    /// Reads the file of the fixture.
+    ///
+    /// # Panics
+    /// If the file is missing or has another form.
+    pub fn read() -> Self {
+        read("false-alarms.toml")
+    }
+}
+
 /// A structure: its crate with the version, its constructor, and its operations.
 pub(super) struct Structure {
     pub(super) package: String,
@@ -134,18 +176,46 @@ pub(super) struct Structure {
     pub(super) operations: Vec<String>,
 }
 
+/// The crates that the tests depend on with their versions, by the names of the crates in sources.
+fn versions() -> BTreeMap<String, String> {
+    let manifest = fs::read_to_string(source_of("clients").join("Cargo.toml"));
+    let manifest = manifest.expect("the fixture has a manifest");
+    let versions = Regex::new(r#"(?m)^([\w-]+) = .*"=([\d.]+)""#).expect("a pattern");
+    let versions = versions.captures_iter(&manifest);
+    versions
+        .map(|it| (it[1].replace('-', "_"), format!("{} {}", &it[1], &it[2])))
+        .collect()
+}
+
+/// The tests of each crate with its version. A test is in a module with the name of its crate, or checks a
+/// structure.
+///
+/// # Panics
+/// If there is no such crate.
+pub fn tests_by_crate<'a>(
+    tests: impl IntoIterator<Item = &'a String>,
+) -> BTreeMap<String, Vec<&'a String>> {
+    let (versions, structures) = (versions(), structures());
+    let mut by_crate: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+    for test in tests {
+        let package = if let Some(structure) = structures.get(test) {
+            &structure.package
+        } else {
+            let module = test.split("::").nth(1).unwrap_or_default();
+            let package = versions.get(module);
+            package.unwrap_or_else(|| panic!("no version of the crate of {test}"))
+        };
+        by_crate.entry(package.clone()).or_default().push(test);
+    }
+    by_crate
+}
+
 /// The structures of all tests, by the names of the tests.
 ///
 /// # Panics
 /// If a test has another form than those of the fixture.
 pub(super) fn structures() -> BTreeMap<String, Structure> {
-    let manifest = fs::read_to_string(source_of("clients").join("Cargo.toml"));
-    let manifest = manifest.expect("the fixture has a manifest");
-    let versions = Regex::new(r#"(?m)^([\w-]+) = .*"=([\d.]+)""#).expect("a pattern");
-    let versions: BTreeMap<String, String> = versions
-        .captures_iter(&manifest)
-        .map(|it| (it[1].replace('-', "_"), format!("{} {}", &it[1], &it[2])))
-        .collect();
+    let versions = versions();
     let whole = r"fn (\w+)\(\) \{\s+Linearizability::of\((?s)(.*?)\)\n(.*?)\.check\(\)";
     let whole = Regex::new(whole).expect("a pattern");
     let of_macro = Regex::new(r"(?m)^(map|set)!\(\n\s+(\w+),\n\s+(.*),$").expect("a pattern");

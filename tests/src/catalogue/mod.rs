@@ -1,5 +1,6 @@
-//! The catalogue: the defects that the tool found in published crates, and the structures of these
-//! crates that passed. It is a page of the book, which is made from the fixtures.
+//! The catalogue: the defects that the tool found in published crates, the tests of these crates that
+//! passed, and the false alarms that were corrected. It is a page of the book, which is made from the
+//! fixtures.
 
 mod bugs;
 mod clients;
@@ -8,7 +9,7 @@ mod page;
 use std::path::PathBuf;
 
 pub use bugs::{Bug, Bugs, Found};
-pub use clients::{Explained, Explored, Failure, Judgement, Passed};
+pub use clients::{Explained, Explored, Failure, FalseAlarms, Judgement, Passed, tests_by_crate};
 pub use page::page;
 
 /// Returns the path of the page.

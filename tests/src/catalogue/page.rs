@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use super::bugs::{Bugs, Found, Refuted};
-use super::clients::{Explained, Judgement, Passed, structures};
+use super::clients::{Explained, FalseAlarms, Judgement, Passed, structures, tests_by_crate};
 use crate::source_of;
 
 const HEAD: &str = "\
@@ -14,8 +14,8 @@ const HEAD: &str = "\
 <!-- This page is made from fixtures/bugs and fixtures/clients: `cargo bugs --catalogue` writes it. -->
 
 This page lists the defects that cargo chess found in current releases of published crates, with no
-change of a crate, and the structures that passed. `cargo bugs` finds each defect anew, and
-`cargo clients` explores the structures again. The [report in Markdown](reports.md#a-report-for-an-issue)
+change of a crate, the crates that it explored, and the false alarms that were corrected. `cargo bugs` finds each
+defect anew, and `cargo clients` explores the crates again. The [report in Markdown](reports.md#a-report-for-an-issue)
 of such a failure can be sent to the authors of a crate.
 ";
 
@@ -36,6 +36,30 @@ These suspicions did not survive the second reading.
 |---|---|---|
 ";
 
+const CRATES: &str = "
+## Crates that were explored
+
+The tests in `fixtures/clients` are a few lines long and have two or three threads. Their oracles are conservation
+of messages, drops, mutual exclusion, one initialisation, no lost wake-up, no half of a write, no lost update, and
+linearizability (the names in `maps` and `queues`). Each crate is explored with `policy = \"preempt\"`, and
+each test with at most 2M units of work, which is a fraction of a second to a few seconds.
+
+The columns after the names are the number of tests, of tests that passed, of those of which every schedule with
+up to two preemptions was run, and of the schedules of the tests that passed. A failure is judged by the source
+and the documentation of the crate. None is a fault of the tool. The search is short: a crate may have a defect
+above that its tests here do not show.
+";
+
+const ALARMS: &str = "
+## False alarms that were corrected
+
+The tests of published crates showed these faults of the tool. The last column is the test that keeps
+each of them corrected.
+
+| program | wrong report | cause | test |
+|---|---|---|---|
+";
+
 const STRUCTURES: &str = "
 ## Structures that passed
 
@@ -47,7 +71,7 @@ are choices of the search, too: the bounds are low because there are many of the
 ";
 
 const FAILED: &str = "
-## Structures that failed
+## Tests that failed
 
 Each failure was judged by the source and the documentation of its crate.
 ";
@@ -63,6 +87,8 @@ pub fn page() -> String {
     let mut page = HEAD.to_owned();
     page += &defects(&found);
     page += &suspicions(&refuted);
+    page += &crates(&passed, &explained);
+    page += &false_alarms(&FalseAlarms::read());
     page += &structures_that_passed(&passed);
     page += &structures_that_failed(&explained);
     page
@@ -114,17 +140,81 @@ fn suspicions(refuted: &[Refuted]) -> String {
     REFUTED.to_owned() + &rows.collect::<String>()
 }
 
+/// A table of the crates, with the tests of each and their results.
+fn crates(passed: &Passed, explained: &Explained) -> String {
+    let failed = explained.failure.iter().flat_map(|it| &it.tests);
+    let crates = tests_by_crate(passed.0.keys().chain(failed));
+    let mut text = CRATES.to_owned();
+    let sum: usize = crates.values().map(Vec::len).sum();
+    let _ = write!(
+        text,
+        "\n{} crates were explored with {sum} tests.\n\n\
+         | crate | tests | number | passed | up to 2 preemptions | schedules | failures |\n|---|---|---|---|---|---|---|\n",
+        crates.len()
+    );
+    for (package, mut tests) in crates {
+        tests.sort();
+        let passing: Vec<_> = tests
+            .iter()
+            .filter_map(|test| passed.0.get(*test))
+            .collect();
+        let covered = passing.iter().filter(|it| it.covers_two_preemptions());
+        let schedules: u64 = passing.iter().map(|it| it.schedules).sum();
+        let failures = tests.iter().filter_map(|test| {
+            let failure = explained.of(test)?;
+            Some(format!("{}: {}", last_name(test), failure.of.words()))
+        });
+        let failures = failures.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            text,
+            "| {package} | {} | {} | {} | {} | {schedules} | {failures} |",
+            names(&tests),
+            tests.len(),
+            passing.len(),
+            covered.count(),
+        );
+    }
+    text
+}
+
+/// The tests of a crate, after the names of their binaries: `locks: mutex, rwlock; pools: jobs`.
+fn names(tests: &[&String]) -> String {
+    let binary = |test: &str| test.split("::").next().unwrap_or_default().to_owned();
+    let groups = tests.chunk_by(|one, next| binary(one) == binary(next));
+    let groups = groups.map(|tests| {
+        let names: Vec<_> = tests.iter().map(|test| last_name(test)).collect();
+        format!("{}: {}", binary(tests[0]), names.join(", "))
+    });
+    groups.collect::<Vec<_>>().join("; ")
+}
+
+/// The last part of the name of a test, in words.
+fn last_name(test: &str) -> String {
+    let (_, name) = test.rsplit_once("::").unwrap_or(("", test));
+    name.replace('_', " ").trim().to_owned()
+}
+
+fn false_alarms(alarms: &FalseAlarms) -> String {
+    let rows = alarms.alarm.iter().map(|it| {
+        let (file, test) = &it.test;
+        let (program, report, cause) = (&it.program, &it.report, &it.cause);
+        format!("| {program} | {report} | {cause} | `{test}` in `{file}` |\n")
+    });
+    ALARMS.to_owned() + &rows.collect::<String>()
+}
+
 fn structures_that_passed(passed: &Passed) -> String {
     let structures = structures();
     let mut text = STRUCTURES.to_owned();
     text += "\n| crate | structure | operations | every schedule | schedules |\n|---|---|---|---|---|\n";
-    let rows = passed.0.iter().map(|(test, explored)| {
-        let structure = structures.get(test);
-        let structure = structure.unwrap_or_else(|| panic!("there is no test {test}"));
+    let rows = passed.0.iter().filter_map(|(test, explored)| {
+        let structure = structures.get(test)?;
         let (package, constructor) = (&structure.package, &structure.constructor);
         let operations = structure.operations.join(", ");
         let (coverage, schedules) = (explored.words(), explored.schedules);
-        format!("| {package} | `{constructor}` | {operations} | {coverage} | {schedules} |\n")
+        let row =
+            format!("| {package} | `{constructor}` | {operations} | {coverage} | {schedules} |\n");
+        Some(row)
     });
     text + &rows
         .collect::<BTreeSet<_>>()
@@ -150,10 +240,9 @@ fn structures_that_failed(explained: &Explained) -> String {
         }
         let _ = write!(text, "\n### {heading}\n\n");
         for failure in failures {
-            let names = failure.tests.iter().map(|test| {
-                let structure = structures.get(test);
-                let structure = structure.unwrap_or_else(|| panic!("there is no test {test}"));
-                format!("`{}`", structure.constructor)
+            let names = failure.tests.iter().map(|test| match structures.get(test) {
+                Some(structure) => format!("`{}`", structure.constructor),
+                None => format!("`{test}`"),
             });
             let names: BTreeSet<_> = names.collect();
             let names = names.into_iter().collect::<Vec<_>>().join(", ");

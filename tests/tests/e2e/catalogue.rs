@@ -1,8 +1,11 @@
 //! The catalogue: the page of the book is that of the fixtures.
 
 use std::fs;
+use std::path::Path;
 
-use end_to_end::catalogue::{Bugs, Explained, Passed, page, page_path};
+use end_to_end::catalogue::{
+    Bugs, Explained, FalseAlarms, Passed, page, page_path, tests_by_crate,
+};
 use end_to_end::source_of;
 
 #[test]
@@ -50,5 +53,18 @@ fn each_structure_either_passes_or_has_an_explanation() {
             assert!(!passed.0.contains_key(test), "{test}");
         }
     }
-    assert!(passed.0.len() > 30, "{}", passed.0.len());
+    let failed = explained.failure.iter().flat_map(|it| &it.tests);
+    let crates = tests_by_crate(passed.0.keys().chain(failed));
+    assert!(crates.len() >= 100, "{}", crates.len());
+}
+
+#[test]
+fn each_false_alarm_that_was_corrected_has_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for alarm in FalseAlarms::read().alarm {
+        let (file, test) = alarm.test;
+        let source = fs::read_to_string(root.join(&file));
+        let source = source.unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(source.contains(&test), "{file} has no test {test}");
+    }
 }

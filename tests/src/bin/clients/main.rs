@@ -1,34 +1,37 @@
-//! `cargo clients`: checks queues, channels, maps and sets of published crates for linearizability,
-//! with the real tool.
+//! `cargo clients`: explores small tests of published crates that synchronize, with the real tool.
 
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use end_to_end::Workspace;
 use end_to_end::catalogue::{Explained, Explored, Failure, Passed};
 use serde_json::Value;
 
-/// Explores the tests in fixtures/clients, each of which is a constructor of a published crate with a
-/// few operations, and prints the results with the explanations of the failures.
+/// Explores the tests in fixtures/clients, each of which uses a type of a published crate in two or three
+/// threads, and prints the results with the explanations of the failures.
 ///
 /// The exit code is 1 if a failure is not in fixtures/clients/explained.toml, or if a test passes
 /// that is, or if its coverage is not the one in fixtures/clients/passed.toml.
 #[derive(Parser)]
 #[command(name = "cargo clients", bin_name = "cargo clients")]
 struct Args {
-    /// Write the coverage of the tests that pass into fixtures/clients/passed.toml.
-    #[arg(long, conflicts_with = "tests")]
+    /// Write the coverage of the tests that pass into fixtures/clients/passed.toml. With names, only
+    /// that of these tests is changed.
+    #[arg(long)]
     record: bool,
     /// Only tests whose name contains one of these.
     #[arg(value_name = "TEST")]
     tests: Vec<String>,
 }
 
-const HEADER: &str =
-    "test                                verdict  kind   schedules  seconds  judgement";
+const HEADER: &str = "test                                                         verdict  kind     schedules  seconds  judgement";
+
+/// The limit of the whole run, the first build of the crates included.
+const PATIENCE: Duration = Duration::from_hours(1);
 
 /// The verdicts, by the names of their binaries and tests.
 fn verdicts(args: &Args) -> BTreeMap<String, Value> {
@@ -40,7 +43,8 @@ fn verdicts(args: &Args) -> BTreeMap<String, Value> {
         "--no-fail-fast",
         "--message-format=json",
     ];
-    let run = workspace.chess(&[&flags[..], &tests].concat()).run();
+    let run = workspace.chess(&[&flags[..], &tests].concat());
+    let run = run.start().finish(PATIENCE);
     assert!(matches!(run.code, Some(0 | 100)), "{run:?}");
     let name = |verdict: &Value| {
         let text = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
@@ -100,7 +104,7 @@ fn main() -> ExitCode {
         let failure = explained.of(test);
         let millis = verdict["duration_ms"].as_u64().unwrap_or_default();
         println!(
-            "{:<35} {:<8} {:<6} {:>9}  {:>4}.{:02}  {}",
+            "{:<60} {:<8} {:<8} {:>9}  {:>4}.{:02}  {}",
             test,
             verdict["outcome"].as_str().unwrap_or("none"),
             verdict["kind"].as_str().unwrap_or("-"),
@@ -111,11 +115,14 @@ fn main() -> ExitCode {
         );
         problems.extend(problem(test, verdict, failure));
     }
-    let passed = passed(&verdicts);
+    let (passed, mut recorded) = (passed(&verdicts), Passed::read());
     if args.record {
-        passed.write();
+        let is_explored = |test: &String| args.tests.is_empty() || verdicts.contains_key(test);
+        recorded.0.retain(|test, _| !is_explored(test));
+        recorded.0.extend(passed.0);
+        recorded.write();
     } else {
-        problems.extend(changes(&passed, &Passed::read()));
+        problems.extend(changes(&passed, &recorded));
     }
     println!("\nFailures that are explained:");
     for failure in &explained.failure {
