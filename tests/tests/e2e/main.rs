@@ -63,6 +63,7 @@ mod resume;
 mod rewrite;
 mod rounds;
 mod schema;
+mod services;
 mod shard;
 mod spins;
 mod spurious;
