@@ -25,8 +25,8 @@ pub(crate) fn table(workspace: &Workspace, plain: &Plain, least: Duration) -> St
         "plain runs in this time",
     )];
     for verdict in run.verdicts() {
-        let text = |key: &str| verdict[key].as_str().expect("a text");
-        let (binary, test) = (text("binary"), text("test"));
+        let field = |key: &str| verdict[key].as_str().expect("a text");
+        let (binary, test) = (field("binary"), field("test"));
         let time = Duration::from_millis(verdict["duration_ms"].as_u64().expect("a time"));
         let (runs, failures) = plain.stress(binary, test, time.max(least));
         let schedule = match &verdict["schedules"] {

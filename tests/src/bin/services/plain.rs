@@ -53,8 +53,8 @@ impl Plain {
             .env("SHOW_STATES", "1")
             .output()
             .expect("the test runs");
-        let text = String::from_utf8_lossy(&output.stdout);
-        let state = text.lines().find_map(|line| line.strip_prefix("state "));
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let state = printed.lines().find_map(|line| line.strip_prefix("state "));
         state.expect("the test prints its state").to_owned()
     }
 

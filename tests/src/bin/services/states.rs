@@ -86,13 +86,13 @@ pub(crate) fn table(curves: &[Curve]) -> String {
         .flat_map(|it| &it.points)
         .map(|&(at, _)| at)
         .max();
-    let columns: Vec<u64> = (2..)
+    let columns: Vec<u64> = (2..16)
         .map(|power| 4_u64.pow(power))
         .take_while(|&at| Some(at) <= most)
         .collect();
     let row = |name: &str, cells: Vec<String>| {
-        let cells: String = cells.iter().map(|cell| format!("{cell:>8}")).collect();
-        format!("{name:<12}{cells}")
+        let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:>8}")).collect();
+        format!("{name:<12}{}", cells.concat())
     };
     let header = columns.iter().map(u64::to_string).collect();
     let mut lines = vec![
