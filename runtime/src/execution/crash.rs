@@ -137,7 +137,7 @@ impl Execution {
     }
 
     /// The scheduling point before the end of the component of the running task.
-    fn arrive_at_end(&mut self, life: ObjectId, site: Option<Site>) -> Step {
+    fn arrive_at_component_end(&mut self, life: ObjectId, site: Option<Site>) -> Step {
         if mark::is_inside() {
             // In the middle of a call into `atomic` code.
             self.inside_step()
@@ -204,7 +204,7 @@ pub(super) unsafe fn crash_point(execution: *mut Execution, site: Option<Site>) 
             return;
         }
         let life = (*execution).components.get(component).life;
-        perform((*execution).arrive_at_end(life, site));
+        perform((*execution).arrive_at_component_end(life, site));
         perform((*execution).record(Op::ComponentEnd, life, Op::ComponentEnd.effect(), site));
         (*execution).components.get(component).has_crashed = true;
         (*execution).stop_others(component);
