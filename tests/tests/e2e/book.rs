@@ -296,10 +296,13 @@ fn the_reference_has_the_keys_that_are_parsed() {
     for key in keys(&schema["properties"]["crates"]["additionalProperties"]["properties"]) {
         row(&format!("crates.NAME.{key}"));
     }
+    for key in keys(&schema["properties"]["exclusive"]["items"]["properties"]) {
+        row(&format!("exclusive.{key}"));
+    }
     let rows = text.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(
         rows,
-        keys(explore).len() + 6,
+        keys(explore).len() + 9,
         "rows of keys that there are not"
     );
 }
