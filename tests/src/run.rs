@@ -1,5 +1,6 @@
 //! The exit status and the output of a call of the tool.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
@@ -58,6 +59,14 @@ impl Run {
         let mut events = self.events();
         events.retain(|event| event["type"] == "test-finished");
         events
+    }
+
+    /// Returns the verdicts by the names of the tests.
+    #[track_caller]
+    pub fn verdicts_by_name(&self) -> BTreeMap<String, Value> {
+        let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
+        let verdicts = self.verdicts().into_iter();
+        verdicts.map(|it| (name(&it), it)).collect()
     }
 
     /// Returns the verdict of the only test.

@@ -1,7 +1,7 @@
-//! The operations of tasks, with their names, their classes and their effects on their objects.
+//! The operations of tasks, with their names and their effects on their objects.
 
 use crate::words::shown;
-use crate::{Class, Effect, Hold, ObjectKind, Token};
+use crate::{Effect, ObjectKind, Token};
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $effect:ident;)*) => {
@@ -508,56 +508,6 @@ impl Op {
 }
 
 impl Op {
-    /// Its class.
-    pub const fn class(self) -> Class {
-        match self {
-            Self::MutexLock
-            | Self::RwLockWrite
-            | Self::PthreadMutexLock
-            | Self::PthreadSpinLock
-            | Self::PthreadRwLockWrite => Class::Lock,
-            Self::MutexTryLock
-            | Self::RwLockTryWrite
-            | Self::PthreadMutexTimedLock
-            | Self::PthreadMutexTryLock
-            | Self::PthreadSpinTryLock
-            | Self::PthreadRwLockTryWrite => Class::TryLock,
-            Self::MutexRelock | Self::PthreadMutexRelock => Class::Relock,
-            Self::RwLockRead | Self::PthreadRwLockRead => Class::SharedLock,
-            Self::RwLockTryRead | Self::PthreadRwLockTryRead => Class::TrySharedLock,
-            Self::MutexUnlock
-            | Self::StreamUnlock
-            | Self::RwLockReadUnlock
-            | Self::RwLockWriteUnlock
-            | Self::FileUnlock
-            | Self::PthreadMutexUnlock
-            | Self::PthreadSpinUnlock
-            | Self::PthreadRwLockUnlock => Class::Unlock,
-            Self::RwLockDowngrade => Class::Downgrade,
-            Self::CondvarWait
-            | Self::CondvarWaitTimeout
-            | Self::PthreadCondWait
-            | Self::PthreadCondTimedWait => Class::CondvarWait,
-            Self::NotifyOne | Self::PthreadCondSignal => Class::NotifyOne,
-            Self::NotifyAll | Self::PthreadCondBroadcast => Class::NotifyAll,
-            _ => Class::Other,
-        }
-    }
-
-    /// The lock that its task holds or releases, if the operation had this effect. A failed attempt
-    /// changes nothing.
-    pub const fn hold(self, effect: Effect) -> Option<Hold> {
-        let is_in_vain = matches!(effect, Effect::Read | Effect::Fail);
-        match self.class() {
-            Class::Unlock => Some(Hold::Gives),
-            Class::Downgrade => Some(Hold::Downgrades),
-            Class::TryLock | Class::TrySharedLock if is_in_vain => None,
-            Class::Lock | Class::Relock | Class::TryLock => Some(Hold::Takes),
-            Class::SharedLock | Class::TrySharedLock => Some(Hold::Shares),
-            Class::CondvarWait | Class::NotifyOne | Class::NotifyAll | Class::Other => None,
-        }
-    }
-
     /// The lock of the standard library that it takes, waiting while it cannot.
     pub fn std_lock(self) -> Option<&'static str> {
         match self {
@@ -568,19 +518,6 @@ impl Op {
             | Self::RwLockUpgrade => Some(shown!("RwLock")),
             _ => None,
         }
-    }
-
-    /// Whether it takes a lock, or tries to.
-    pub const fn takes_lock(self) -> bool {
-        matches!(self, Self::StreamLock)
-            || matches!(
-                self.class(),
-                Class::Lock
-                    | Class::TryLock
-                    | Class::Relock
-                    | Class::SharedLock
-                    | Class::TrySharedLock
-            )
     }
 
     /// Whether it is a compare-exchange of an atomic.

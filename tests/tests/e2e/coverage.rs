@@ -15,9 +15,7 @@ fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
     let all = ["test", "--test", "coverage", "--message-format", "json"];
     let run = workspace.chess(&[&all[..], args].concat()).run();
     run.assert_code(0);
-    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
-    let verdicts = run.verdicts().into_iter();
-    verdicts.map(|it| (name(&it), it)).collect()
+    run.verdicts_by_name()
 }
 
 /// The numbers of states that theory gives.

@@ -31,9 +31,7 @@ fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
     let json = ["test", "--no-fail-fast", "--message-format", "json"];
     let run = workspace.chess(&[&json[..], args].concat()).run();
     run.assert_code(100);
-    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
-    let verdicts = run.verdicts().into_iter();
-    verdicts.map(|it| (name(&it), it)).collect()
+    run.verdicts_by_name()
 }
 
 /// Whether the verdict on `test` is the one that its name states.

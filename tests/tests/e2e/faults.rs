@@ -31,9 +31,7 @@ fn verdicts(
     let all = [&["test", filter], &json[..], args].concat();
     let run = workspace.chess(&all).run();
     run.assert_code(code);
-    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
-    let verdicts = run.verdicts().into_iter();
-    verdicts.map(|it| (name(&it), it)).collect()
+    run.verdicts_by_name()
 }
 
 #[test]

@@ -19,9 +19,7 @@ pub(super) fn verdicts(
     let all = [&binary, &JSON[..], args].concat();
     let run = workspace.chess(&all).run();
     run.assert_code(100);
-    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
-    let verdicts = run.verdicts().into_iter();
-    verdicts.map(|it| (name(&it), it)).collect()
+    run.verdicts_by_name()
 }
 
 /// The numbers of executions that theory gives.

@@ -17,6 +17,7 @@ use crate::base::sys::{self, number};
 use crate::execution::{
     ComponentId, Disk, Unsynced, component_of, marked_line, note_outside, own_component,
 };
+use crate::platform::descriptor::own_path;
 
 const O_RDWR: usize = 2;
 const O_CLOEXEC: usize = 0o2_000_000;
@@ -106,24 +107,9 @@ fn begin(inode: Inode, open: impl FnOnce() -> c_int) -> bool {
     true
 }
 
-/// The first part of the path that stands for a descriptor.
-const DESCRIPTORS: &[u8] = b"/proc/self/fd/";
-
 /// Opens the file of `descriptor` for the journal.
 fn open_again(descriptor: c_int) -> c_int {
-    let mut path = [0; 32];
-    path[..DESCRIPTORS.len()].copy_from_slice(DESCRIPTORS);
-    let mut digits = 1;
-    let mut rest = descriptor / 10;
-    while rest > 0 {
-        digits += 1;
-        rest /= 10;
-    }
-    let mut rest = descriptor.unsigned_abs();
-    for place in (0..digits).rev() {
-        path[DESCRIPTORS.len() + place] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
+    let path = own_path(b"fd/", descriptor);
     // SAFETY: the path ends in a zero.
     unsafe { open(super::AT_FDCWD, path.as_ptr()) }
 }
