@@ -8,8 +8,8 @@ use crate::plain;
 ///
 /// Under cargo chess, `body` runs in a thread of its own. This thread and all threads that it spawns are
 /// a *component*, as a process is. The search may let the component crash before each of its operations
-/// that others may see (on files, channels, atomics, locks, and so on), and when `body` has returned. A
-/// crash costs as much as a preemption, as [`rarely`](crate::rarely) does. Then
+/// that others may see (on files, channels, atomics, locks, and so on) or that may wait, and when `body`
+/// has returned. A crash costs as much as a preemption, as [`rarely`](crate::rarely) does. Then
 /// - the threads of the component never continue. Nothing of theirs is dropped, their locks stay locked,
 ///   and the other ends of their channels stay open. The files that they have opened are closed;
 /// - each file loses the last of the writes that the component made to it since it was synced
@@ -20,7 +20,8 @@ use crate::plain;
 /// If the component does not crash, `recovery` runs after `body` has returned. Then, too, other threads
 /// of the component do not continue. A panic of `body` is one of this function.
 ///
-/// The recovery must not wait for the component: a lock that a dead thread holds is a deadlock. Let
+/// The recovery must not wait for the component: a lock that a dead thread holds is a deadlock. This
+/// includes a standard stream that `body` has locked (`stdout().lock()`) across other operations. Let
 /// `body` tell the test through a channel or an atomic which of its results it has acknowledged, rather
 /// than through a `Mutex`.
 ///

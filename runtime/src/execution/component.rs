@@ -1,7 +1,7 @@
 //! The life of a component of a test: the task that runs its body, and the wait for its end.
 
 use super::component_set::{Component, ComponentId};
-use super::crash::{crash_point, end};
+use super::crash::{crash_point, end, may_crash_here};
 use super::current::running;
 use super::descriptors::{Named, named};
 use super::mark;
@@ -37,6 +37,7 @@ pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site
         (*execution).running().components = count + 1;
         let name = mix(caller.0.into(), count.into());
         let life = (*execution).object(named(Named::Component, name << 4));
+        (*execution).components.may_crash = Some(may_crash_here);
         (*execution).components.all.push(Component {
             life,
             caller,

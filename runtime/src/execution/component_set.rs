@@ -3,7 +3,7 @@
 use core::num::NonZero;
 
 use super::terms::Site;
-use super::{Effect, TaskId};
+use super::{Effect, Op, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::ObjectId;
 
@@ -78,6 +78,9 @@ pub(super) struct Stopped {
 pub(crate) struct Components {
     pub(super) all: EngineVec<Component>,
     pub(super) stopped: EngineVec<Stopped>,
+    /// `crash::may_crash_here`, if there has been a component. A task that spins calls it in `transfer`,
+    /// on which that function depends.
+    pub(super) may_crash: Option<fn(Op)>,
 }
 
 impl Components {
@@ -85,12 +88,14 @@ impl Components {
         Self {
             all: engine_vec(),
             stopped: engine_vec(),
+            may_crash: None,
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.all.clear();
         self.stopped.clear();
+        self.may_crash = None;
     }
 
     /// Whether there has been a component.

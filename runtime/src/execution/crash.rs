@@ -5,12 +5,12 @@
 //! nothing of theirs is dropped, and their locks stay locked.
 //!
 //! **Where it crashes.** The search may let it crash before each operation of its tasks that others may
-//! see ([`may_crash_before`]), and when its body has returned. A crash before an operation that only
-//! the component sees leaves the same as one before the next operation that others see. A release of a
-//! lock is left out as well: a crash before it would leave the lock of a test locked, and not that of
-//! another process. The choice belongs to the step before the operation, as `rarely` does. The crash is
-//! the next step of its task, with a scheduling point of its own, so that the searches order it with the
-//! steps of the other tasks.
+//! see or that may wait ([`may_crash_before`]), and when its body has returned. A crash before any other
+//! operation leaves the same as one before the next operation of this kind, which the task reaches
+//! without the help of other tasks. A release of a lock is left out as well: a crash before it would
+//! leave the lock of a test locked, and not that of another process. The choice belongs to the step
+//! before the operation, as `rarely` does. The crash is the next step of its task, with a scheduling
+//! point of its own, so that the searches order it with the steps of the other tasks.
 //!
 //! **Dependences.** An object stands for the life of the component. Each event of its tasks reads the
 //! object, and its end writes it. A task that the end stops would read the object in its next step: the
@@ -31,25 +31,27 @@ use super::transfer::perform;
 use super::{Effect, Note, Op, TaskId};
 use crate::search::{ObjectId, Outcomes};
 
-/// Whether tasks outside of the component may see this operation.
+/// Whether tasks outside of the component may see this operation, or the task may wait for them in it.
 const fn may_crash_before(op: Op) -> bool {
+    let may_wait = matches!(
+        op,
+        Op::Join | Op::Park | Op::ParkTimeout | Op::Sleep | Op::YieldNow | Op::SpinLoop
+    );
     let is_own = matches!(
         op,
         Op::Start
             | Op::Exit
             | Op::Spawn
-            | Op::Join
             | Op::Finish
+            // A thread that the scope waits for has places of its own to crash.
             | Op::ScopeEnd
-            | Op::Park
-            | Op::ParkTimeout
             | Op::Fence
             | Op::PlainWrite
             | Op::StreamLock
     );
     let is_release = matches!(op.class(), Class::Unlock | Class::Downgrade);
     let only_reads = matches!(op.effect(), Effect::Read) && !matches!(op, Op::FileSync);
-    !is_own && !is_release && !only_reads
+    may_wait || !is_own && !is_release && !only_reads
 }
 
 impl Execution {
@@ -130,7 +132,7 @@ impl Execution {
         let Some(site) = site.or(self.running().site) else {
             return false;
         };
-        let crashes = self.choose_outcome(2, Outcomes::Rare) == 1;
+        let crashes = self.choose_unseen(2, Outcomes::Rare) == 1;
         let note = if crashes { Note::HAPPENS } else { Note::NONE };
         self.log_choice(Op::Crash, site, note);
         crashes
@@ -270,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_component_crashes_before_operations_that_others_may_see() {
+    fn a_component_crashes_before_operations_that_others_may_see_or_that_may_wait() {
         for op in [
             Op::FileWrite,
             Op::FileSync,
@@ -280,6 +282,10 @@ mod tests {
             Op::MutexLock,
             Op::NotifyOne,
             Op::Unpark,
+            Op::Park,
+            Op::Join,
+            Op::YieldNow,
+            Op::SpinLoop,
         ] {
             assert!(may_crash_before(op), "{op}");
         }
@@ -291,7 +297,6 @@ mod tests {
             Op::FileUnlock,
             Op::Start,
             Op::Spawn,
-            Op::Join,
         ] {
             assert!(!may_crash_before(op), "{op}");
         }

@@ -8,6 +8,7 @@
 //! explored schedule can happen. A point before each operation would be as sound, but would make
 //! every allocation of an allocator in C a choice.
 
+use super::crash::may_crash;
 use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
@@ -72,6 +73,15 @@ impl Execution {
     }
 }
 
+/// As [`may_crash`], but not within a call that is one step: it may hold locks of a library, which the
+/// recovery would find locked, and not that of another process.
+unsafe fn may_crash_outside(execution: *mut Execution, op: Op) {
+    if !mark::is_inside() {
+        // SAFETY: the caller's promise.
+        unsafe { may_crash(execution, op, mark::marked_line()) };
+    }
+}
+
 /// The scheduling point of a task before it performs `op` on the object at address `object`.
 /// Returns whether this was a scheduling point, and not within a call.
 pub(crate) fn arrive(op: Op, object: usize) -> bool {
@@ -80,6 +90,7 @@ pub(crate) fn arrive(op: Op, object: usize) -> bool {
     };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash_outside(execution, op);
         let object = (*execution).object(object);
         let (step, outermost) = (*execution).arrive_opaque(op, object);
         perform(step);
@@ -94,6 +105,7 @@ pub(crate) fn arrive_to_try(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash_outside(execution, op);
         (*execution).log.trace.tries_to_read |= op.effect() == Effect::TryEnter;
         let object = (*execution).object(object);
         let version = (*execution).objects.get(object).version;
@@ -294,6 +306,7 @@ pub(crate) fn join(task: TaskId, deadline: Option<u64>) -> Wake {
     };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash_outside(execution, Op::Join);
         let object = (*execution).object(thread_object(task));
         let mut wake = Wake::Notified;
         if (*execution).task(task).state == State::Finished {

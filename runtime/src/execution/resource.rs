@@ -84,6 +84,7 @@ pub fn wait_for_signals(
     let op = Op::ResourceWait;
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         perform((*execution).pass(op, site));
         let first = (*execution).object(resources[0]);
         if unless.is_some_and(|seen| seen != (*execution).objects.get(first).version) {

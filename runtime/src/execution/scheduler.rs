@@ -309,11 +309,19 @@ impl Execution {
 
     /// Chooses an outcome of the current task's operation, of `outcomes` possible ones.
     pub(crate) fn choose_outcome(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
+        if outcomes >= 2 && !self.past_limit {
+            self.running().spin.sees_more();
+        }
+        self.choose_unseen(outcomes, kind)
+    }
+
+    /// As [`Self::choose_outcome`], if the task learns nothing by the outcome 0: a loop that waits may
+    /// repeat an iteration with such a choice.
+    pub(super) fn choose_unseen(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
         if outcomes < 2 || self.past_limit {
             return 0;
         }
         self.prefix = mix(self.prefix, 0xc401_ce00 | u64::from(outcomes));
-        self.running().spin.sees_more();
         let objects = &self.objects;
         let point = ChoicePoint {
             index: self.decisions.len() as u32,

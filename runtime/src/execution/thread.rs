@@ -3,6 +3,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
+use super::crash::may_crash;
 use super::current::{self, active, current, running};
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::{How, MonitorHooks as _};
@@ -329,6 +330,7 @@ pub fn join(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, Op::Join, Some(site));
         let object = (*execution).object_of_task(task);
         perform((*execution).arrive_to_join(task, object, site));
         (*execution).record(Op::Join, object, Op::Join.effect(), Some(site));

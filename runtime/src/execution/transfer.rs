@@ -6,7 +6,7 @@ use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::state::{Execution, execution};
 use super::terms::Step;
-use super::{State, TaskId, mark};
+use super::{Op, State, TaskId, mark};
 use crate::platform::context::{self, call_above_registers};
 use crate::platform::handover::{self, Backend, Flow};
 use crate::platform::stack_pool::pool;
@@ -43,6 +43,9 @@ extern "C" fn spin_above(stack_pointer: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        if let Some(may_crash) = (*execution).components.may_crash {
+            may_crash(Op::SpinLoop);
+        }
         let state = (*execution).state_above(stack_pointer);
         perform((*execution).spin_step(state));
     }

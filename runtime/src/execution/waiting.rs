@@ -102,6 +102,8 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
         (*execution).drop_lock(mutex, Mode::Exclusive);
         (*execution).touch(mutex, Effect::Release);
         invariant::check(execution);
+        // Also while it waits: then the mutex is free.
+        may_crash(execution, Op::CondvarWait, None);
         if spurious {
             // The task slept, so continuing with another task costs nothing more.
             perform((*execution).decide(true));
@@ -188,6 +190,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, Some(site));
         let object = (*execution).object(super::token_object((*execution).current));
         perform((*execution).arrive(op, object, Some(site)));
         if (*execution).running().unparks == 0 {
@@ -238,6 +241,7 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, Op::Sleep, site);
         (*execution).announce(Op::Sleep, ObjectId::NONE, site);
         (*execution).record(Op::Sleep, ObjectId::NONE, Op::Sleep.effect(), site);
         perform((*execution).sleep_on(Wait::Time, Some(deadline)));
@@ -257,6 +261,7 @@ extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        may_crash(execution, op, site);
         (*execution).announce(op, ObjectId::NONE, site);
         (*execution).record(op, ObjectId::NONE, op.effect(), site);
         let state = (*execution).state_above(stack_pointer);

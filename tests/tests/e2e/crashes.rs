@@ -16,9 +16,7 @@ fn verdicts(
     let all = [&["test", "--test", binary], &json[..], args].concat();
     let run = workspace.chess(&all).run();
     run.assert_code(code);
-    let name = |verdict: &Value| verdict["test"].as_str().expect("a name").to_owned();
-    let verdicts = run.verdicts().into_iter();
-    verdicts.map(|it| (name(&it), it)).collect()
+    run.verdicts_by_name()
 }
 
 #[test]
@@ -52,6 +50,24 @@ fn a_forgotten_sync_is_found_and_the_corrected_code_passes_completely() {
                     assert!(is_done, "{args:?}: {verdict}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_component_crashes_while_it_waits_for_another_thread() {
+    let workspace = Workspace::shared("crashes");
+    for strategy in ["icb", "dpor", "random"] {
+        let args = ["--strategy", strategy, "--schedules", "2000"];
+        let args = [&args[..], &["--preemptions", "9"]].concat();
+        let verdicts = verdicts(&workspace, 0, "waits", &args);
+        assert_eq!(verdicts.len(), 8);
+        for (test, verdict) in verdicts {
+            // None, one or two steps of the component, and whether the outer thread has made its own.
+            assert_eq!(verdict["covered"]["states"], 5, "{strategy}: {verdict}");
+            // A park may return spuriously any number of times.
+            let is_finite = strategy != "random" && test != "in_park";
+            assert_eq!(verdict["complete"], is_finite, "{strategy}: {verdict}");
         }
     }
 }
