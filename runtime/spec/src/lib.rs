@@ -1,4 +1,4 @@
-//! What a test can ask of the scheduler of [cargo chess]: choices of data, rare events, crashes,
+//! Requests of a test to the scheduler of [cargo chess]: choices of data, rare events, crashes,
 //! assumptions, invariants, liveness, models, whether an object is linearizable, and the number of states that
 //! the schedules reach.
 //!
