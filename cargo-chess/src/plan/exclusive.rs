@@ -176,6 +176,7 @@ impl Search<'_> {
             }));
         }
         let all = types.len();
+        let elsewhere = types.first().map(|it| it.path(self.owner));
         let wanted: Vec<String> = self.modules.iter().map(|&it| it.to_owned()).collect();
         types.retain(|it| it.modules.ends_with(&wanted));
         types.dedup_by(|a, b| a.modules == b.modules);
@@ -183,7 +184,7 @@ impl Search<'_> {
             [] => {
                 let message = format!("the package `{name}` has no type `{}`", self.path());
                 let near = suggest::nearest(self.owner, others.iter().map(String::as_str));
-                let help = near.map_or_else(
+                let help = elsewhere.as_deref().or(near).map_or_else(
                     || "a type that a macro defines cannot be checked".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
@@ -198,10 +199,9 @@ impl Search<'_> {
                     first.place,
                     second.place
                 );
-                let path = first.modules.iter().map(String::as_str);
-                let path: Vec<_> = path.chain([self.owner]).collect();
                 let crate_name = self.entry.of.text.split("::").next().unwrap_or_default();
-                let help = format!("name the module, as in `{crate_name}::{}`", path.join("::"));
+                let path = first.path(self.owner);
+                let help = format!("name the module, as in `{crate_name}::{path}`");
                 return Err(self.error(of, message, Some(help)));
             }
         }
@@ -317,6 +317,14 @@ impl Search<'_> {
             modules.pop();
         }
         modules
+    }
+}
+
+impl Definition {
+    /// The path of the type within its package.
+    fn path(&self, name: &str) -> String {
+        let modules = self.modules.iter().map(String::as_str);
+        modules.chain([name]).collect::<Vec<_>>().join("::")
     }
 }
 
