@@ -59,7 +59,8 @@ enum Search {
 }
 
 /// Whether the result of the operation may depend on another one without an order between the two:
-/// std documents none for attempts that fail, for counts, and for files.
+/// std documents none for attempts that fail, for counts, and for files. The ordering with which C
+/// code accesses an atomic is not known.
 fn orders_nothing(op: &Op) -> bool {
     matches!(
         op,
@@ -74,6 +75,8 @@ fn orders_nothing(op: &Op) -> bool {
             | Op::CTryLock(..)
             | Op::CTryRead(..)
             | Op::CTryWrite(..)
+            | Op::CStoreAt(..)
+            | Op::CAddAt(..)
     )
 }
 
