@@ -287,3 +287,15 @@ fn random_programs_of_each_kind_have_outcomes_and_repeat() {
         }
     }
 }
+
+#[test]
+fn a_sender_releases_its_stream_when_it_runs_again() {
+    let all = outcomes(&[
+        &[],
+        &[TryRecv(RENDEZVOUS), Stdio(0, vec![])],
+        &[Stdio(0, vec![Send(RENDEZVOUS)]), TrySend(RENDEZVOUS)],
+    ]);
+    // The receiver waits for the stream, and is there at the second send.
+    let expected = set([("[], [3], [1, 77", 0), ("[], [77], [0, 0", 0)]);
+    assert_eq!(seen(&all.up_to(0)), expected);
+}

@@ -6,7 +6,8 @@ use crate::enumerator::objects::Lock;
 
 impl State {
     /// Performs the steps that are not scheduling points: their effects depend only on the state of
-    /// their own task.
+    /// their own task. The release of a stream is one as well, but it affects others: a task whose send
+    /// another task has completed releases when it runs again.
     pub(super) fn settle(&mut self, steps: &[Vec<Step>]) {
         for task in 0..self.tasks.len() {
             while self.ended & bit(task) == 0 && self.pass(steps, task) {}
@@ -36,7 +37,7 @@ impl State {
                 self.locks[Lock::gate(gate).index()].number -= u8::from(take);
                 self.see(task, number);
             }
-            Step::Release { lock } if lock.is_of_stream() => {
+            Step::Release { lock } if lock.is_of_stream() && task == self.current => {
                 self.locks[lock.index()].release();
             }
             // A task that has the lock already acquires it again without interaction with others.
