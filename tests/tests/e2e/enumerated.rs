@@ -59,12 +59,14 @@ enum Search {
 }
 
 /// Whether the result of the operation may depend on another one without an order between the two:
-/// std documents none for attempts that fail, for counts, and for files. The ordering with which C
+/// std documents none for attempts that fail, for counts, for `is_finished`, and for files. The ordering with which C
 /// code accesses an atomic is not known.
 fn orders_nothing(op: &Op) -> bool {
     matches!(
         op,
         Op::StrongCount
+            | Op::Upgrade(_)
+            | Op::IsFinished(_)
             | Op::IsPoisoned(_)
             | Op::TryLock(..)
             | Op::TryRead(..)
