@@ -45,12 +45,14 @@ impl Covered {
         }
     }
 
-    /// Adds the states of an execution.
+    /// Adds the states of an execution. Returns whether one of them is new, or `None` if there is none.
     #[inline]
-    pub(crate) fn add_states(&mut self, states: &[u64]) {
+    pub(crate) fn add_states(&mut self, states: &[u64]) -> Option<bool> {
+        let before = self.states.count();
         for &state in states {
             self.states.insert(state);
         }
+        (!states.is_empty()).then(|| self.states.count() > before)
     }
 
     /// Records that this was the schedule of this number, after which there are this many graphs.

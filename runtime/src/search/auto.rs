@@ -10,9 +10,12 @@
 //! 5. `dpor`, which covers the whole space if it finishes.
 //! 6. The sampling strategies again, as long as they find new graphs.
 //!
+//! In a test that observes its states, samples and `icb` take turns instead of 2 and 3: see `turns.rs`.
+//!
 //! `icb`, `delay` and `dpor` are left early if an estimate of their remaining schedules shows that
 //! they will not finish. Sampling is the better use of that budget.
 
+use super::turns::Turns;
 use super::{
     ChoicePoint, Delay, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random,
     Surw,
@@ -61,6 +64,8 @@ enum Stage {
     /// Sampling after the first schedules of `Bounded`, which continues after it.
     Opening,
     Delayed,
+    /// Sampling between two slices of `Bounded`.
+    Between,
 }
 
 /// The samples after the first schedules of `icb`.
@@ -106,6 +111,7 @@ impl Opening {
 pub(crate) struct Auto {
     stage: Stage,
     opening: Opening,
+    turns: Turns,
     /// The remaining budget of this stage, its cost so far, and the number of its schedules.
     left: u64,
     spent: u64,
@@ -136,6 +142,7 @@ impl Auto {
         Self {
             stage: Stage::Bounded,
             opening: Opening::new(budget, part),
+            turns: Turns::NEW,
             // A quarter is reserved for sampling, in case the bounds take too long to finish.
             left: budget - budget / 4,
             spent: 0,
@@ -161,6 +168,7 @@ impl Auto {
             Stage::Delayed => self.delayed.new_bound().is_some_and(|(delays, schedules)| {
                 delays > self.most_delays || schedules as f64 > left
             }),
+            Stage::Between => false,
             _ if !self.taken.is_multiple_of(LOOK) => false,
             Stage::Bounded => {
                 is_late(self.bounded.taken_of_bound())
@@ -183,6 +191,8 @@ impl Auto {
 
     /// Enters or leaves the opening when it is time.
     fn open(&mut self) {
+        // The turns have samples from the beginning.
+        self.opening.is_ahead &= !self.turns.observes;
         if self.opening.is_ahead && self.stage == Stage::Bounded && self.taken == FIRST {
             self.stage = Stage::Opening;
         }
@@ -190,6 +200,24 @@ impl Auto {
             self.opening.is_ahead = false;
             self.sampled.next_turn();
             self.stage = Stage::Bounded;
+        }
+    }
+
+    /// Lets the other side of the turns continue when its slice begins.
+    fn take_turns(&mut self) {
+        let is_sample = match self.stage {
+            Stage::Bounded if !self.opening.is_ahead && self.part.is_first() => false,
+            Stage::Between => true,
+            _ => return,
+        };
+        if self.left == 0 {
+            self.stage = Stage::Bounded;
+        } else if self.turns.observes {
+            self.stage = if self.turns.next_is_sample(is_sample) {
+                Stage::Between
+            } else {
+                Stage::Bounded
+            };
         }
     }
 
@@ -205,7 +233,7 @@ impl Auto {
             Stage::Bounded => &mut self.bounded,
             Stage::Delayed => &mut self.delayed,
             Stage::Reduced => &mut self.reduced,
-            Stage::Opening | Stage::Sampled => &mut self.sampled,
+            Stage::Opening | Stage::Between | Stage::Sampled => &mut self.sampled,
         }
     }
 
@@ -214,7 +242,7 @@ impl Auto {
             Stage::Bounded => &self.bounded,
             Stage::Delayed => &self.delayed,
             Stage::Reduced => &self.reduced,
-            Stage::Opening | Stage::Sampled => &self.sampled,
+            Stage::Opening | Stage::Between | Stage::Sampled => &self.sampled,
         }
     }
 }
@@ -229,6 +257,10 @@ impl Strategy for Auto {
         if self.stage == Stage::Opening {
             self.opening.schedules -= 1;
             return self.sampled.begin_next();
+        }
+        self.take_turns();
+        if self.stage == Stage::Between {
+            return self.sampled.begin();
         }
         loop {
             if self.stage == Stage::Delayed {
@@ -250,7 +282,7 @@ impl Strategy for Auto {
                 }
                 Stage::Bounded | Stage::Delayed => (Stage::Reduced, self.budget / 2),
                 Stage::Reduced => (Stage::Sampled, self.budget),
-                Stage::Opening | Stage::Sampled => return false,
+                Stage::Opening | Stage::Between | Stage::Sampled => return false,
             };
             (self.taken, self.spent) = (0, 0);
         }
@@ -262,7 +294,7 @@ impl Strategy for Auto {
             Stage::Bounded => self.bounded.choose_task(point),
             Stage::Delayed => self.delayed.choose_task(point),
             Stage::Reduced => self.reduced.choose_task(point),
-            Stage::Opening | Stage::Sampled => self.sampled.choose_task(point),
+            Stage::Opening | Stage::Between | Stage::Sampled => self.sampled.choose_task(point),
         }
     }
 
@@ -279,7 +311,7 @@ impl Strategy for Auto {
         let stale = match self.stage {
             Stage::Sampled => Some(&mut self.stale),
             Stage::Opening => Some(&mut self.opening.stale),
-            Stage::Bounded | Stage::Delayed | Stage::Reduced => None,
+            Stage::Bounded | Stage::Between | Stage::Delayed | Stage::Reduced => None,
         };
         if let Some(stale) = stale {
             *stale = if execution.is_new { 0 } else { *stale + 1 };
@@ -290,12 +322,20 @@ impl Strategy for Auto {
         self.current().end(execution);
     }
 
+    fn observe(&mut self, is_new: bool) {
+        let is_sample = matches!(self.stage, Stage::Between | Stage::Sampled);
+        self.turns.count(is_sample, is_new);
+        if is_sample {
+            self.sampled.observe(is_new);
+        }
+    }
+
     fn spent(&mut self, cost: u64) {
         self.budget = self.budget.saturating_sub(cost);
+        // The cost of these stages reduces the budget of `Bounded`, but is not a cost of its schedules.
         if self.stage == Stage::Opening {
-            // The cost reduces the budget of `Bounded`, but is not a cost of its schedules.
             self.opening.cost = self.opening.cost.saturating_sub(cost);
-        } else {
+        } else if self.stage != Stage::Between {
             self.spent = self.spent.saturating_add(cost);
         }
         self.left = self.left.saturating_sub(cost);
@@ -328,6 +368,7 @@ impl Strategy for Auto {
     fn save(&self, out: &mut Checkpoint) -> bool {
         (self.stage as u8).write(out);
         self.opening.write(out);
+        self.turns.write(out);
         for number in [self.left, self.spent, self.taken, self.budget, self.stale] {
             number.write(out);
         }
@@ -344,12 +385,13 @@ impl Strategy for Auto {
             Some(2) => Stage::Sampled,
             Some(3) => Stage::Opening,
             Some(4) => Stage::Delayed,
+            Some(5) => Stage::Between,
             _ => return false,
         };
-        let Some(opening) = Codec::read(input) else {
+        let (Some(opening), Some(turns)) = (Codec::read(input), Codec::read(input)) else {
             return false;
         };
-        self.opening = opening;
+        (self.opening, self.turns) = (opening, turns);
         let numbers = [
             &mut self.left,
             &mut self.spent,
@@ -464,6 +506,29 @@ mod tests {
         let progress = search.progress();
         assert_eq!(progress.bound_completed, None);
         assert!(progress.delays_completed >= Some(1), "{progress:?}");
+    }
+
+    #[test]
+    fn a_test_that_observes_its_states_is_sampled_from_the_beginning() {
+        let program = vec![vec![Act::Add(0); 9]; 4];
+        let mut search = Auto::new(2, 1_000, 1_000, 0, Part::WHOLE);
+        let mut samples = 0;
+        for _ in 0..200 {
+            assert!(search.begin());
+            let is_sample = search.stage == Stage::Between;
+            testing::execute(&program, &mut search);
+            search.observe(is_sample);
+            samples += u32::from(is_sample);
+        }
+        assert!(samples > 150, "{samples}");
+        // Where samples find nothing new either, the bound is finished.
+        let program = vec![vec![Act::Add(0); 3]; 2];
+        let mut search = Auto::new(4, 1_000, 1_000, 0, Part::WHOLE);
+        while search.begin() {
+            testing::execute(&program, &mut search);
+            search.observe(false);
+        }
+        assert!(search.progress().complete);
     }
 
     #[test]

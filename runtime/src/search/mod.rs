@@ -24,6 +24,7 @@ mod surw;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod turns;
 
 pub(crate) use auto::Auto;
 pub(crate) use delay::Delay;
@@ -213,6 +214,10 @@ pub(crate) trait Strategy {
 
     /// Learns from an execution that has ended.
     fn end(&mut self, execution: &Ended<'_>);
+
+    /// Learns whether one of the states that an execution observed is new. It is not called for an
+    /// execution without such states.
+    fn observe(&mut self, _is_new: bool) {}
 
     /// Charges the budget of the search with the cost of a schedule, which a helper may have run.
     fn spent(&mut self, _cost: u64) {}

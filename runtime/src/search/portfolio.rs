@@ -2,6 +2,7 @@
 //! ASE'21: no strategy is the best on all programs). Here are the length of a slice and the choice of
 //! the next strategy; `harness/explore/next_strategies.rs` and `auto` choose the members.
 
+use super::turns::Finds;
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
@@ -9,6 +10,8 @@ use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// The number of schedules of a slice, after which the next strategy continues.
 const SLICE: u32 = 100;
+/// The same for a test that observes its states.
+const SHORT_SLICE: u32 = 8;
 
 /// One of the strategies.
 struct Member {
@@ -18,6 +21,8 @@ struct Member {
     weight: f64,
     /// The cost of its slices.
     cost: f64,
+    /// Its finds in a test that observes its states.
+    finds: Finds,
 }
 
 /// Strategies that alternate, until one has seen all schedules.
@@ -30,6 +35,8 @@ pub(crate) struct Portfolio {
     /// The number of schedules of this slice, and of those with a new graph.
     taken: u32,
     fresh: u32,
+    /// Whether the test observes its states.
+    observes: bool,
 }
 
 impl Portfolio {
@@ -57,6 +64,7 @@ impl Portfolio {
                     search,
                     weight,
                     cost: 0.0,
+                    finds: Finds::NONE,
                 }),
         );
         Self {
@@ -65,14 +73,26 @@ impl Portfolio {
             turn: 0,
             taken: 0,
             fresh: 0,
+            observes: false,
         }
+    }
+
+    /// The number of schedules of a slice.
+    fn slice(&self) -> u32 {
+        if self.observes { SHORT_SLICE } else { SLICE }
     }
 
     /// Ends the slice. The next one goes to the member with the least cost.
     fn end_turn(&mut self) {
         let member = &mut self.members[self.turn];
-        let news = f64::from(self.fresh + 1) / f64::from(SLICE + 1);
-        member.cost += 1.0 / member.weight / if self.adapts { news } else { 1.0 };
+        let news = if !self.adapts {
+            1.0
+        } else if self.observes {
+            member.finds.rate()
+        } else {
+            f64::from(self.fresh + 1) / f64::from(SLICE + 1)
+        };
+        member.cost += 1.0 / member.weight / news;
         self.next_turn();
     }
 
@@ -102,7 +122,7 @@ impl Strategy for Portfolio {
     }
 
     fn begin(&mut self) -> bool {
-        if self.taken == SLICE {
+        if self.taken >= self.slice() {
             self.end_turn();
         }
         while !self.member().begin() {
@@ -135,6 +155,11 @@ impl Strategy for Portfolio {
         self.member().end(execution);
     }
 
+    fn observe(&mut self, is_new: bool) {
+        self.observes = true;
+        self.members[self.turn].finds.count(is_new);
+    }
+
     fn wants_trace(&self) -> bool {
         self.members[self.turn].search.wants_trace()
     }
@@ -165,10 +190,12 @@ impl Strategy for Portfolio {
         self.turn.write(out);
         self.taken.write(out);
         self.fresh.write(out);
+        self.observes.write(out);
         self.members.len().write(out);
         self.members.iter().all(|member| {
             member.search.name().write(out);
             member.cost.write(out);
+            member.finds.write(out);
             member.search.save(out)
         })
     }
@@ -178,10 +205,13 @@ impl Strategy for Portfolio {
         let (Some(turn), Some(taken)) = turn else {
             return false;
         };
-        let (Some(fresh), Some(count)) = (Codec::read(input), usize::read(input)) else {
+        let (Some(fresh), Some(observes)) = (Codec::read(input), Codec::read(input)) else {
             return false;
         };
-        (self.turn, self.taken, self.fresh) = (turn, taken, fresh);
+        let Some(count) = usize::read(input) else {
+            return false;
+        };
+        (self.turn, self.taken, self.fresh, self.observes) = (turn, taken, fresh, observes);
         for place in 0..count {
             let name = <&str>::read(input);
             // Members that have finished are not in the saved state.
@@ -192,11 +222,13 @@ impl Strategy for Portfolio {
             {
                 self.members.remove(place);
             }
-            let (Some(member), Some(cost)) = (self.members.get_mut(place), Codec::read(input))
-            else {
+            let Some(member) = self.members.get_mut(place) else {
                 return false;
             };
-            member.cost = cost;
+            let (Some(cost), Some(finds)) = (Codec::read(input), Codec::read(input)) else {
+                return false;
+            };
+            (member.cost, member.finds) = (cost, finds);
             if !member.search.load(input) {
                 return false;
             }

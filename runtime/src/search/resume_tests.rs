@@ -5,15 +5,17 @@ use crate::base::codec::Codec;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 
 use super::testing::{self, Act, Program};
-use super::{Delay, Dpor, HashSet, Icb, Part, Pct, Portfolio, Pos, Random, Strategy, Surw};
+use super::{Auto, Delay, Dpor, HashSet, Icb, Part, Pct, Portfolio, Pos, Random, Strategy, Surw};
 
-/// Runs at most `most` schedules. Returns their executions, and the progress of the strategy.
+/// Runs at most `most` schedules, about one in three of which have a new state. Returns their executions, and the progress of the strategy.
 fn run(program: &Program, search: &mut dyn Strategy, most: usize) -> Vec<String> {
     let mut printed = Vec::new();
     while printed.len() < most && search.begin() {
         let outcome = testing::execute(program, search);
-        let progress = search.progress();
-        printed.push(format!("{:?} {progress:?}", outcome.graph));
+        let graph = format!("{:?}", outcome.graph);
+        let sum: u64 = graph.bytes().map(u64::from).sum();
+        search.observe(sum.is_multiple_of(3));
+        printed.push(format!("{graph} {:?}", search.progress()));
     }
     printed
 }
@@ -31,7 +33,7 @@ fn a_search_that_was_written_down_goes_on_as_if_it_had_not_stopped() {
     const MOST: usize = 300;
     let program = vec![vec![Act::Add(0), Act::Add(1), Act::Add(0)]; 3];
     let part = Part { index: 1, count: 2 };
-    let searches: [&dyn Fn() -> Box<dyn Strategy>; 10] = [
+    let searches: [&dyn Fn() -> Box<dyn Strategy>; 11] = [
         &|| Box::new(Icb::new(3, u64::MAX)),
         // Some of the queued schedules are dropped, and have no node.
         &|| Box::new(Icb::new(3, 30)),
@@ -43,6 +45,7 @@ fn a_search_that_was_written_down_goes_on_as_if_it_had_not_stopped() {
         &|| Box::new(Surw::new(4)),
         &|| Box::new(Delay::new(200)),
         &|| Box::new(portfolio()),
+        &|| Box::new(Auto::new(2, 250, 250, 5, Part::WHOLE)),
     ];
     for new in searches {
         let whole = run(&program, &mut *new(), MOST);

@@ -529,11 +529,15 @@ fn cover(mut engine: Root) {
         exploration,
         ..
     } = &mut *engine;
-    if execution.unmet_assumption.is_none() {
-        exploration.covered.add_states(execution.observed.states());
-        if execution.log.wants_labels {
-            exploration.covered.pairs.add(execution);
-        }
+    if execution.unmet_assumption.is_some() {
+        return;
+    }
+    if execution.log.wants_labels {
+        exploration.covered.pairs.add(execution);
+    }
+    let states = execution.observed.states();
+    if let Some(is_new) = exploration.covered.add_states(states) {
+        strategy(engine).observe(is_new);
     }
 }
 

@@ -61,7 +61,9 @@ impl Explorer<'_> {
         search.learn(backtrack_points, found.possible);
         count(engine, &found);
         let states = self.helpers.states_of(place, &found);
-        engine.exploration.covered.add_states(states);
+        if let Some(is_new) = engine.exploration.covered.add_states(states) {
+            strategy(engine).observe(is_new);
+        }
         let work = work::of(Counted {
             steps: found.steps,
             tasks: found.tasks as u64,

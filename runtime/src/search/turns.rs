@@ -1,0 +1,138 @@
+//! The turns of `icb` and of the samples in a test that observes its states, for `auto`.
+
+use crate::base::codec::codec;
+
+/// The number of schedules of a slice.
+const SLICE: u32 = 8;
+
+/// The turns of `icb` and of the samples in a test that observes its states. Each schedule of `icb` has a
+/// graph of its own, so that graphs do not show that its schedules differ only where the states do not.
+/// New states do: a side has more slices if it finds more of them.
+#[derive(Clone, Copy)]
+pub(super) struct Turns {
+    /// Whether the test has observed a state.
+    pub(super) observes: bool,
+    /// The number of schedules of this slice.
+    taken: u32,
+    bounded: Side,
+    sampled: Side,
+}
+
+codec!(Turns {
+    observes,
+    taken,
+    bounded,
+    sampled,
+});
+
+/// A side of the turns: the cost of its slices, and its finds.
+#[derive(Clone, Copy)]
+struct Side {
+    cost: f64,
+    finds: Finds,
+}
+
+codec!(Side { cost, finds });
+
+impl Turns {
+    pub(super) const NEW: Self = Self {
+        observes: false,
+        taken: SLICE,
+        bounded: Side::NEW,
+        sampled: Side::NEW,
+    };
+
+    /// Whether the next schedule is a sample, if the last one was on the side `is_sample`.
+    pub(super) fn next_is_sample(&mut self, is_sample: bool) -> bool {
+        if self.taken == SLICE {
+            self.taken = 0;
+            let side = self.side(is_sample);
+            side.cost += 1.0 / side.finds.rate();
+        }
+        self.taken += 1;
+        if self.taken == 1 {
+            self.sampled.cost < self.bounded.cost
+        } else {
+            is_sample
+        }
+    }
+
+    /// Learns whether a schedule of the side `is_sample` had a new state.
+    pub(super) fn count(&mut self, is_sample: bool, is_new: bool) {
+        self.observes = true;
+        self.side(is_sample).finds.count(is_new);
+    }
+
+    fn side(&mut self, is_sample: bool) -> &mut Side {
+        if is_sample {
+            &mut self.sampled
+        } else {
+            &mut self.bounded
+        }
+    }
+}
+
+impl Side {
+    const NEW: Self = Self {
+        cost: 0.0,
+        finds: Finds::NONE,
+    };
+}
+
+/// The share of schedules with a new state, among the last ones.
+#[derive(Clone, Copy)]
+pub(super) struct Finds {
+    taken: f64,
+    fresh: f64,
+}
+
+codec!(Finds { taken, fresh });
+
+impl Finds {
+    /// About this number of schedules counts.
+    const LAST: f64 = 128.0;
+
+    pub(super) const NONE: Self = Self {
+        taken: 0.0,
+        fresh: 0.0,
+    };
+
+    /// Counts a schedule.
+    pub(super) fn count(&mut self, is_new: bool) {
+        let kept = 1.0 - 1.0 / Self::LAST;
+        self.taken = self.taken * kept + 1.0;
+        self.fresh = self.fresh * kept + f64::from(u8::from(is_new));
+    }
+
+    /// The share, which is never 0.
+    pub(super) fn rate(&self) -> f64 {
+        (self.fresh + 0.5) / (self.taken + 0.5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of samples among 1,000 schedules after the first one, if these sides have new states.
+    fn samples(icb_finds: bool, samples_find: bool) -> u32 {
+        let mut turns = Turns::NEW;
+        turns.count(false, true);
+        let (mut is_sample, mut samples) = (false, 0);
+        for _ in 0..1_000 {
+            is_sample = turns.next_is_sample(is_sample);
+            samples += u32::from(is_sample);
+            turns.count(is_sample, if is_sample { samples_find } else { icb_finds });
+        }
+        samples
+    }
+
+    #[test]
+    fn a_side_that_finds_new_states_has_more_turns() {
+        assert!(samples(false, true) > 950);
+        assert!(samples(true, false) < 50);
+        for finds in [false, true] {
+            assert!((450..=550).contains(&samples(finds, finds)));
+        }
+    }
+}
