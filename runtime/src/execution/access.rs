@@ -1,13 +1,12 @@
 //! Operations of tasks that cannot block, and other facts that tasks report.
 
 use super::crash::may_crash;
-use super::current::running;
 use super::listener::Panic;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
+use super::running::{Running, running, with};
 use super::state::execution;
 use super::terms::Site;
-use super::transfer::perform;
 use super::values::{Held, Seen, Value};
 use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
 
@@ -15,22 +14,18 @@ use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
 /// they cannot, they commute with all operations of other tasks, and are no events.
 #[inline]
 pub fn counters_matter() -> bool {
-    // SAFETY: see `running`.
-    running().is_some_and(|execution| unsafe { (*execution).observers.of_counters })
+    with(|execution| execution.observers.of_counters).unwrap_or(false)
 }
 
 /// A scheduling point before `op` on the object at address `object`, and its
 /// event with the effect that [`Op::effect`] declares.
 pub fn access(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, Some(site)));
-        perform((*execution).record(op, object, op.effect(), Some(site)));
-        set_aside::look(execution, op.effect() == Effect::Read);
-    }
+    may_crash(execution, op, Some(site));
+    let object = execution.object(object);
+    execution.step(|it| it.arrive(op, object, Some(site)));
+    execution.step(|it| it.record(op, object, op.effect(), Some(site)));
+    set_aside::look(execution, op.effect() == Effect::Read);
 }
 
 /// As [`access`], with an effect that is known only after the operation. `act` performs the
@@ -57,76 +52,59 @@ fn access_and<R>(
     let Some(execution) = running() else {
         return act().0;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, site);
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, site));
-        let (result, effect) = act();
-        perform((*execution).record(op, object, effect, site));
-        set_aside::look(execution, is_all);
-        result
-    }
+    may_crash(execution, op, site);
+    let object = execution.object(object);
+    execution.step(|it| it.arrive(op, object, site));
+    let (result, effect) = act();
+    execution.step(|it| it.record(op, object, effect, site));
+    set_aside::look(execution, is_all);
+    result
 }
 
 /// Whether the running task has done a fence.
 pub fn has_fenced() -> bool {
-    // SAFETY: see `running`.
-    running().is_some_and(|execution| unsafe { (*execution).running().fenced })
+    with(|execution| execution.running().fenced).unwrap_or(false)
 }
 
 /// A scheduling point alone. A call of [`effect`] must follow when the operation's result is known,
 /// with no other scheduling point in between.
 pub fn before(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, Some(site)));
-    }
+    may_crash(execution, op, Some(site));
+    let object = execution.object(object);
+    execution.step(|it| it.arrive(op, object, Some(site)));
 }
 
 /// The event of the operation announced by [`before`].
 pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).record(op, object, effect, Some(site)));
-        set_aside::look(execution, true);
-    }
+    let object = execution.object(object);
+    execution.step(|it| it.record(op, object, effect, Some(site)));
+    set_aside::look(execution, true);
 }
 
 /// Records that the running step also touches `object`. This is no event of its own.
 pub fn touch(object: usize, effect: Effect) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).touch(object, effect));
-    }
+    let object = execution.object(object);
+    execution.step(|it| it.touch(object, effect));
 }
 
 /// Records that the running step touches state that the engine does not see. After that, no two
 /// schedules of the test are known to be equivalent.
 pub(crate) fn touch_unseen() {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe { (*execution).log.trace.is_irregular = true };
+    with(|execution| execution.log.trace.is_irregular = true);
 }
 
 /// Records that the running step is the last one of a task of `scope`. The scope waits for this
 /// step, so the step touches the scope.
 pub fn leave_scope(scope: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(scope);
-        (*execution).running().scope = object;
-        let task = (*execution).current;
-        (*execution).files.leave_scope(task, scope);
-    }
+    with(|execution| {
+        let object = execution.object(scope);
+        execution.running().scope = object;
+        let task = execution.current;
+        execution.files.leave_scope(task, scope);
+    });
     touch(scope, Effect::Release);
 }
 
@@ -134,51 +112,44 @@ pub fn leave_scope(scope: usize) {
 /// search that costs as much as a preemption. Call it after [`before`], only where the exchange
 /// would succeed.
 pub fn fails_spuriously() -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`.
-    unsafe {
-        let fails = !mark::is_inside() && (*execution).chooses_spurious();
+    with(|execution| {
+        let fails = !mark::is_inside() && execution.chooses_spurious();
         if fails {
-            (*execution).running().note = Note::FAILED_SPURIOUSLY;
+            execution.running().note = Note::FAILED_SPURIOUSLY;
         }
         fails
-    }
+    })
+    .unwrap_or(false)
 }
 
 /// For deadlock reports: records that other tasks wait at `object` for the running task (which runs
 /// an initialiser, for example), until [`disown`].
 pub fn own(object: usize, site: Site) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        let current = (*execution).current;
-        let owned = (*execution).objects.get_mut(id);
+    with(|execution| {
+        let id = execution.object(object);
+        let current = execution.current;
+        let owned = execution.objects.get_mut(id);
         owned.owner = Some(current);
         owned.held_at = Some(site);
-    }
+    });
 }
 
 /// Ends [`own`].
 pub fn disown(object: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        (*execution).objects.get_mut(id).owner = None;
-    }
+    with(|execution| {
+        let id = execution.object(object);
+        execution.objects.get_mut(id).owner = None;
+    });
 }
 
 /// Virtual time, in nanoseconds since 1970.
 pub fn now() -> u64 {
-    // SAFETY: see `running`.
-    running().map_or(0, |execution| unsafe {
-        (*execution).running().spin.sees_more();
-        (*execution).touch_clock(Effect::Read);
-        (*execution).clock
+    with(|execution| {
+        execution.running().spin.sees_more();
+        execution.touch_clock(Effect::Read);
+        execution.clock
     })
+    .unwrap_or(0)
 }
 
 /// Keeps the output of a task, up to a limit. Returns whether the caller is a task.
@@ -192,14 +163,13 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
     // Printing acquires and releases a lock of std.
     Hooks::acquired(OUTPUT, true);
     Hooks::released(OUTPUT, true, Op::DescriptorWrite, None);
-    // SAFETY: see `running`.
-    unsafe {
-        if (*execution).keeps_output {
-            let output = &mut (*execution).output;
+    execution.with(|it| {
+        if it.keeps_output {
+            let output = &mut it.output;
             let room = LIMIT.saturating_sub(output.len());
             output.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
-    }
+    });
     true
 }
 
@@ -222,14 +192,11 @@ pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
 
 /// Whether a task [`own`]s `object`, the calling one included.
 pub fn is_owned(object: usize) -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        (*execution).objects.get(id).owner.is_some()
-    }
+    with(|execution| {
+        let id = execution.object(object);
+        execution.objects.get(id).owner.is_some()
+    })
+    .unwrap_or(false)
 }
 
 /// The name of `task`: the name that `spawn` was given, or the test's name for task 0.
@@ -237,9 +204,7 @@ pub fn is_owned(object: usize) -> bool {
 /// # Safety
 /// The name must not be used after the end of the execution.
 pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
-    let execution = running()?;
-    // SAFETY: see `running`.
-    let name: *const [u8] = unsafe { (*execution).task_mut(task).name.as_slice() };
+    let name: *const [u8] = with(|execution| &raw const *execution.task(task).name)?;
     // SAFETY: the name is written before the task's number is available to any caller, and it stays
     // until the end of the execution. It lies apart from the task, which may move.
     let name = unsafe { &*name };
@@ -250,48 +215,46 @@ pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
 /// with this.
 #[inline]
 pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
-    // SAFETY: only tasks call, so there is an engine; its memory stays mapped.
-    if unsafe { (*execution()).log.values.is_wanted } {
+    let Some(execution) = running() else { return };
+    if execution.with(|it| it.log.values.is_wanted) {
         let (read, written) = values();
-        keep(read.map(Held::value), written.map(Held::value));
+        keep(execution, read.map(Held::value), written.map(Held::value));
     }
-    // SAFETY: as above; no reference lives across the check. The report of a failure has the values.
-    unsafe { invariant::check(execution()) };
+    // The report of a failure has the values.
+    invariant::check(execution);
 }
 
 #[cold]
-fn keep(read: Option<Value>, written: Option<Value>) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    let log = unsafe { &mut (*execution).log };
-    // Beyond the maximum number of kept events, the last kept event is not the newest.
-    if log.events.len() < log.most && !log.events.is_empty() {
-        log.values.seen.push(Seen {
-            event: log.events.len() as u32 - 1,
-            read,
-            written,
-        });
-    }
+fn keep(execution: Running, read: Option<Value>, written: Option<Value>) {
+    execution.with(|it| {
+        let log = &mut it.log;
+        // Beyond the maximum number of kept events, the last kept event is not the newest.
+        if log.events.len() < log.most && !log.events.is_empty() {
+            log.values.seen.push(Seen {
+                event: log.events.len() as u32 - 1,
+                read,
+                written,
+            });
+        }
+    });
 }
 
 /// The current task panics.
 #[cold]
 pub(crate) fn note_panic(panic: &Panic) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    let execution = unsafe { &*execution };
-    for listener in execution.listeners {
-        listener.panics(execution, panic);
-    }
+    with(|execution| {
+        for listener in execution.listeners {
+            listener.panics(execution, panic);
+        }
+    });
 }
 
 /// The program accessed memory that it may not.
 #[cold]
 pub(super) fn report_fault(address: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    let execution = unsafe { &*execution };
-    for listener in execution.listeners {
-        listener.faults(execution, address);
-    }
+    with(|execution| {
+        for listener in execution.listeners {
+            listener.faults(execution, address);
+        }
+    });
 }

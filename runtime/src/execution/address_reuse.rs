@@ -6,7 +6,7 @@
 //! another task has read from an atomic may be reused for an allocation of the same class, until
 //! that task has ended. Such an allocation costs as much as a preemption.
 
-use super::current::running;
+use super::running::with;
 use super::state::Execution;
 use super::task::State;
 use super::{Effect, Note, mark};
@@ -91,25 +91,19 @@ impl Execution {
 
 /// Records that the task has read a pointer from an atomic.
 pub fn read_pointer(pointer: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        if (*execution).observers.of_pointers {
-            (*execution).see(pointer);
+    with(|execution| {
+        if execution.observers.of_pointers {
+            execution.see(pointer);
         }
-    }
+    });
 }
 
 /// The start of the free block that the task's allocation gets, if the search chooses one.
 #[inline]
 pub(crate) fn reused(class: usize) -> Option<usize> {
-    let execution = running()?;
-    // SAFETY: see `running`.
-    unsafe {
-        if (*execution).observers.of_pointers {
-            (*execution).reuse(class)
-        } else {
-            None
-        }
-    }
+    with(|execution| {
+        let is_choice = execution.observers.of_pointers;
+        is_choice.then(|| execution.reuse(class)).flatten()
+    })
+    .flatten()
 }

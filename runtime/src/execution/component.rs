@@ -2,16 +2,38 @@
 
 use super::component_set::{Component, ComponentId};
 use super::crash::{crash_point, end, may_crash_here};
-use super::current::running;
 use super::descriptors::{Named, named};
 use super::mark;
+use super::running::running;
+use super::state::Execution;
 use super::task::{Wait, signals_object};
 use super::terms::Site;
 use super::thread;
-use super::transfer::perform;
 use super::{Effect, Op, TaskId, set_aside};
 use crate::base::fingerprint::mix;
 use crate::search::ObjectId;
+
+impl Execution {
+    /// A new component that the current task waits for; `None` if there are too many.
+    fn add_component(&mut self) -> Option<ComponentId> {
+        let number = self.components.all.len() as u32 + 1;
+        let component = ComponentId::new(number)?;
+        let caller = self.current;
+        let count = self.running().components;
+        self.running().components = count + 1;
+        let name = mix(caller.0.into(), count.into());
+        let life = self.object(named(Named::Component, name << 4));
+        self.components.may_crash = Some(may_crash_here);
+        self.components.all.push(Component {
+            life,
+            caller,
+            has_crashed: false,
+        });
+        // The order of the calls on files matters: each of them may be the last one of its task.
+        self.files.conflicts.found = true;
+        Some(component)
+    }
+}
 
 /// Runs `entry(data)` in a component of its own, until it has returned or has crashed. Returns whether
 /// it crashed; `None` outside an execution.
@@ -24,65 +46,50 @@ use crate::search::ObjectId;
 /// `entry` and the tasks that it spawned never continue, so that all that they borrow may go.
 pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site) -> Option<bool> {
     let execution = running()?;
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        assert!(
-            (*execution).own_component().is_none(),
-            "crash_and_recover is called in the body of another one"
-        );
-        let number = (*execution).components.all.len() as u32 + 1;
-        let component = ComponentId::new(number)?;
-        let caller = (*execution).current;
-        let count = (*execution).running().components;
-        (*execution).running().components = count + 1;
-        let name = mix(caller.0.into(), count.into());
-        let life = (*execution).object(named(Named::Component, name << 4));
-        (*execution).components.may_crash = Some(may_crash_here);
-        (*execution).components.all.push(Component {
-            life,
-            caller,
-            has_crashed: false,
-        });
-        // The order of the calls on files matters: each of them may be the last one of its task.
-        (*execution).files.conflicts.found = true;
-        let task = thread::spawn(entry, data, 0, None, site);
-        (*execution).task_mut(task).component = Some(component);
-        let op = Op::ComponentWait;
-        (*execution).announce(op, ObjectId::NONE, Some(site));
-        let token = (*execution).object(signals_object(caller));
-        perform((*execution).sleep_on(Wait::Object(token), None));
-        for task in (0..(*execution).live as u32).map(TaskId) {
-            if (*execution).task(task).component == Some(component) {
-                (*execution).follows(task);
+    assert!(
+        execution.with(|it| it.own_component().is_none()),
+        "crash_and_recover is called in the body of another one"
+    );
+    let component = execution.with(Execution::add_component)?;
+    // SAFETY: the caller's promise.
+    let task = unsafe { thread::spawn(entry, data, 0, None, site) };
+    let op = Op::ComponentWait;
+    let token = execution.step_and(|it| {
+        it.task_mut(task).component = Some(component);
+        it.announce(op, ObjectId::NONE, Some(site));
+        let token = it.object(signals_object(it.current));
+        (it.sleep_on(Wait::Object(token), None), token)
+    });
+    execution.with(|it| {
+        for task in (0..it.live as u32).map(TaskId) {
+            if it.task(task).component == Some(component) {
+                it.follows(task);
             }
         }
-        perform((*execution).record(op, ObjectId::NONE, op.effect(), Some(site)));
-        perform((*execution).touch(token, Effect::Acquire));
-        set_aside::look(execution, true);
-        Some((*execution).components.get(component).has_crashed)
-    }
+    });
+    execution.step(|it| it.record(op, ObjectId::NONE, op.effect(), Some(site)));
+    execution.step(|it| it.touch(token, Effect::Acquire));
+    set_aside::look(execution, true);
+    Some(execution.with(|it| it.components.get(component).has_crashed))
 }
 
 /// Ends the component of the calling task, whose body has returned. The search may let it crash first,
 /// unless the body `has_panicked`.
 pub fn end_component(has_panicked: bool, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        // The end is a step of its own.
-        mark::leave();
-        let Some(component) = (*execution).own_component() else {
-            return;
-        };
-        if !has_panicked {
-            crash_point(execution, Some(site));
-        }
-        let life = (*execution).components.get(component).life;
-        let op = Op::ComponentEnd;
-        perform((*execution).arrive(op, life, Some(site)));
-        perform((*execution).record(op, life, op.effect(), Some(site)));
-        (*execution).stop_others(component);
-        end(execution, component);
-        set_aside::look(execution, true);
+    // The end is a step of its own.
+    mark::leave();
+    let Some(component) = execution.with(Execution::own_component) else {
+        return;
+    };
+    if !has_panicked {
+        crash_point(execution, Some(site));
     }
+    let life = execution.with(|it| it.components.get(component).life);
+    let op = Op::ComponentEnd;
+    execution.step(|it| it.arrive(op, life, Some(site)));
+    execution.step(|it| it.record(op, life, op.effect(), Some(site)));
+    execution.with(|it| it.stop_others(component));
+    end(execution, component);
+    set_aside::look(execution, true);
 }

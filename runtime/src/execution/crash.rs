@@ -22,12 +22,11 @@
 use chess_vocabulary::Class;
 
 use super::component_set::{ComponentId, Stopped, Unsynced};
-use super::current::running;
 use super::mark::{self, marked_line};
+use super::running::{Running, running, with};
 use super::state::Execution;
 use super::task::{State, Wait, signals_object};
 use super::terms::{Mode, Site, Step};
-use super::transfer::perform;
 use super::{Effect, Note, Op, TaskId};
 use crate::search::{ObjectId, Outcomes};
 
@@ -151,120 +150,104 @@ impl Execution {
 
 /// A place at which the component of the running task, if it has one, may crash: before `op`, at the
 /// line `site` if it is known.
-///
-/// # Safety
-/// As [`perform`].
 #[inline]
-pub(super) unsafe fn may_crash(execution: *mut Execution, op: Op, site: Option<Site>) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if (*execution).components.are_any() && may_crash_before(op) {
-            crash_point(execution, site);
-        }
+pub(super) fn may_crash(execution: Running, op: Op, site: Option<Site>) {
+    if execution.with(|it| it.components.are_any()) && may_crash_before(op) {
+        crash_point(execution, site);
     }
 }
 
 /// As [`may_crash`], for interposed functions.
 pub(crate) fn may_crash_here(op: Op) {
     if let Some(execution) = running() {
-        // SAFETY: see `running`; no reference lives here.
-        unsafe { may_crash(execution, op, marked_line()) };
+        may_crash(execution, op, marked_line());
     }
 }
 
 /// The component of the calling task.
 pub(crate) fn own_component() -> Option<ComponentId> {
-    // SAFETY: see `running`.
-    running().and_then(|execution| unsafe { (*execution).own_component() })
+    with(Execution::own_component).flatten()
 }
 
 /// Whether there has been a component in the execution of the calling task.
 pub(crate) fn has_components() -> bool {
-    // SAFETY: see `running`.
-    running().is_some_and(|execution| unsafe { (*execution).components.are_any() })
+    with(|execution| execution.components.are_any()).unwrap_or(false)
 }
 
 /// The component of a task.
 pub(crate) fn component_of(task: TaskId) -> Option<ComponentId> {
-    // SAFETY: see `running`.
-    running().and_then(|execution| unsafe { (*execution).task(task).component })
+    with(|execution| execution.task(task).component).flatten()
 }
 
 /// As [`may_crash`], before any operation.
-///
-/// # Safety
-/// As [`perform`].
 #[cold]
-pub(super) unsafe fn crash_point(execution: *mut Execution, site: Option<Site>) {
-    // SAFETY: the caller's promise; no reference lives across `perform`.
-    unsafe {
-        let Some(component) = (*execution).own_component() else {
-            return;
-        };
-        perform((*execution).count_step());
-        if !(*execution).chooses_crash(site) {
-            return;
-        }
-        let life = (*execution).components.get(component).life;
-        perform((*execution).arrive_at_component_end(life, site));
-        perform((*execution).record(Op::ComponentEnd, life, Op::ComponentEnd.effect(), site));
-        (*execution).components.get(component).has_crashed = true;
-        (*execution).stop_others(component);
-        lose_writes(execution, component, site);
-        (*execution).disk.closes(component);
-        end(execution, component);
-        (*execution).block(Wait::Nothing, None);
-        perform((*execution).decide(false));
+pub(super) fn crash_point(execution: Running, site: Option<Site>) {
+    let Some(component) = execution.with(Execution::own_component) else {
+        return;
+    };
+    execution.step(Execution::count_step);
+    if !execution.with(|it| it.chooses_crash(site)) {
+        return;
     }
+    let life = execution.with(|it| it.components.get(component).life);
+    execution.step(|it| it.arrive_at_component_end(life, site));
+    execution.step(|it| it.record(Op::ComponentEnd, life, Op::ComponentEnd.effect(), site));
+    let disk = execution.with(|it| {
+        it.components.get(component).has_crashed = true;
+        it.stop_others(component);
+        it.disk
+    });
+    lose_writes(execution, component, site);
+    disk.closes(component);
+    end(execution, component);
+    execution.step(|it| {
+        it.block(Wait::Nothing, None);
+        it.decide(false)
+    });
     unreachable!("the task has been stopped");
 }
 
 /// Chooses the writes that the crash of a component loses, for each of its files.
-unsafe fn lose_writes(execution: *mut Execution, component: ComponentId, site: Option<Site>) {
-    // SAFETY: the caller's promise; no reference lives across `perform`.
-    unsafe {
-        let disk = (*execution).disk;
-        for file in 0..disk.count() {
-            let Unsynced {
-                writes,
-                contents,
-                site: written,
-            } = disk.unsynced(component, file);
-            if writes == 0 {
-                continue;
-            }
-            let lost = (*execution).choose_outcome(writes + 1, Outcomes::Data);
-            (*execution).note_loss(lost);
+fn lose_writes(execution: Running, component: ComponentId, site: Option<Site>) {
+    let disk = execution.with(|it| it.disk);
+    for file in 0..disk.count() {
+        let Unsynced {
+            writes,
+            contents,
+            site: written,
+        } = disk.unsynced(component, file);
+        if writes == 0 {
+            continue;
+        }
+        let lost = execution.step_and(|it| {
+            let lost = it.choose_outcome(writes + 1, Outcomes::Data);
+            it.note_loss(lost);
             let note = match lost {
                 0 => Note::NONE,
                 _ => Note::loses(lost),
             };
             if let Some(site) = written.or(site) {
-                (*execution).log_choice(Op::FileLoss, site, note);
+                it.log_choice(Op::FileLoss, site, note);
             }
-            let contents = (*execution).object(contents);
-            perform((*execution).touch(contents, Effect::Write));
-            if lost > 0 {
-                disk.lose(file, lost);
-            }
+            let contents = it.object(contents);
+            (it.touch(contents, Effect::Write), lost)
+        });
+        if lost > 0 {
+            disk.lose(file, lost);
         }
     }
 }
 
 /// Wakes the task that waits for the end of a component, which now is.
-///
-/// # Safety
-/// As [`perform`].
-pub(super) unsafe fn end(execution: *mut Execution, component: ComponentId) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let disk = (*execution).disk;
-        disk.ends(component);
-        let caller = (*execution).components.get(component).caller;
-        let token = (*execution).object(signals_object(caller));
-        perform((*execution).touch(token, Effect::Release));
-        (*execution).wake_waiters(token);
-    }
+pub(super) fn end(execution: Running, component: ComponentId) {
+    let disk = execution.with(|it| it.disk);
+    disk.ends(component);
+    let token = execution.step_and(|it| {
+        let caller = it.components.get(component).caller;
+        let token = it.object(signals_object(caller));
+        (it.touch(token, Effect::Release), token)
+    });
+    execution.with(|it| it.wake_waiters(token));
 }
 
 #[cfg(test)]

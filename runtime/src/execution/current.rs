@@ -1,9 +1,6 @@
-//! The task that the calling thread is, and the execution that it belongs to.
+//! The role of the calling thread: a task, or the condition of an invariant.
 
 use super::TaskId;
-use super::state::{Execution, execution};
-use super::task::{State, Task};
-use crate::base::memory::{EngineVec, engine_vec};
 
 use core::cell::Cell;
 
@@ -13,38 +10,26 @@ use core::cell::Cell;
 #[thread_local]
 pub(super) static TASK: Cell<u32> = Cell::new(0);
 
+/// Whether this thread runs a condition. It is no task meanwhile.
+#[thread_local]
+pub(super) static CHECKS: Cell<bool> = Cell::new(false);
+
 /// Whether the calling thread is a task of a running execution.
 #[inline]
 pub fn active() -> bool {
     TASK.get() != 0
 }
 
-/// The running execution, if the caller is one of its tasks.
-///
-/// The pointer may be used as a unique reference between two calls of [`perform`]: one task runs at
-/// a time, and no other code accesses the execution meanwhile.
+/// Whether the calling thread runs a condition.
 #[inline]
-pub(crate) fn running() -> Option<*mut Execution> {
-    active().then(execution)
+pub fn checks() -> bool {
+    CHECKS.get()
 }
 
 /// The calling task. Only inside an execution.
 #[inline]
 pub fn current() -> TaskId {
     TaskId(TASK.get().wrapping_sub(1))
-}
-
-/// The tasks that have not ended.
-pub(crate) fn unfinished_tasks() -> EngineVec<TaskId> {
-    let mut tasks = engine_vec();
-    if let Some(execution) = running() {
-        // SAFETY: see `running`.
-        let execution = unsafe { &*execution };
-        let unfinished =
-            |(id, task): (TaskId, &Task)| (task.state != State::Finished).then_some(id);
-        tasks.extend(execution.live_tasks().filter_map(unfinished));
-    }
-    tasks
 }
 
 /// Makes the calling thread an ordinary one.

@@ -1,12 +1,11 @@
 //! Requests of a test to the search: choices of data, rare events, assumptions, histories, and
 //! observed states.
 
-use super::current::running;
 use super::event::Event;
+use super::running::running;
 use super::state::Execution;
 use super::task::Wait;
 use super::terms::{Site, Step};
-use super::transfer::perform;
 use super::{Note, Op};
 use crate::base::fingerprint::{self, mix};
 use crate::search::{ObjectId, Outcomes};
@@ -80,22 +79,16 @@ impl Execution {
 /// an execution.
 pub fn choose(outcomes: u32, site: Site) -> Option<u32> {
     let execution = running()?;
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        perform((*execution).pass(Op::Choose, site));
-        Some((*execution).choose_data(Op::Choose, site, outcomes, Outcomes::Data))
-    }
+    execution.step(|it| it.pass(Op::Choose, site));
+    Some(execution.with(|it| it.choose_data(Op::Choose, site, outcomes, Outcomes::Data)))
 }
 
 /// Whether a rare event happens: a choice of the search that costs as much as a preemption. `None`
 /// outside an execution.
 pub fn happens_rarely(site: Site) -> Option<bool> {
     let execution = running()?;
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        perform((*execution).pass(Op::Rarely, site));
-        Some((*execution).choose_data(Op::Rarely, site, 2, Outcomes::Rare) == 1)
-    }
+    execution.step(|it| it.pass(Op::Rarely, site));
+    Some(execution.with(|it| it.choose_data(Op::Rarely, site, 2, Outcomes::Rare) == 1))
 }
 
 /// Records the hash of a state that the test has reached. The same state at another `site` is another
@@ -107,8 +100,7 @@ pub fn observe(state: u64, site: Site) {
         file,
         u64::from(site.line()) << 32 | u64::from(site.column()),
     );
-    // SAFETY: see `running`.
-    unsafe { (*execution).observed.add(state) };
+    execution.with(|it| it.observed.add(state));
 }
 
 /// A scheduling point at the start or at the end of an operation in the history `object`. Returns the
@@ -117,17 +109,13 @@ pub fn observe(state: u64, site: Site) {
 pub fn note_in_history(object: usize, ends: bool, site: Site) -> Option<u64> {
     let execution = running()?;
     super::access(if ends { Op::Return } else { Op::Call }, object, site);
-    // SAFETY: see `running`.
-    Some(unsafe { (*execution).steps })
+    Some(execution.with(|it| it.steps))
 }
 
 /// The running task has no continuation, because an assumption at `site` does not hold. Returns
 /// outside an execution only.
 pub fn assumption_fails(site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        perform((*execution).pass(Op::Assume, site));
-        perform((*execution).leave_for_good(site));
-    }
+    execution.step(|it| it.pass(Op::Assume, site));
+    execution.step(|it| it.leave_for_good(site));
 }

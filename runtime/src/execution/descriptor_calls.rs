@@ -9,13 +9,12 @@ use core::panic::Location;
 
 use super::access::now;
 use super::crash::may_crash_here;
-use super::current::running;
 use super::descriptors::KERNEL;
+use super::running::{running, with};
 use super::spin::Access;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Site, Step, Wake};
-use super::transfer::perform;
 use super::{Effect, Note, Op, TaskId};
 use crate::platform::descriptor;
 use crate::platform::descriptor::PollEntry;
@@ -26,7 +25,7 @@ const NO_LINE: Site = Location::caller();
 
 impl Execution {
     /// The descriptors for which a task waits, and whether only the outside makes them ready.
-    fn awaited(&self, task: TaskId) -> Option<(&'static mut [PollEntry], bool)> {
+    pub(super) fn awaited(&self, task: TaskId) -> Option<(&'static mut [PollEntry], bool)> {
         let (first, count, outside) = match self.task(task).state {
             State::Blocked(Wait::Descriptors(first, count)) => (first, count, false),
             State::Blocked(Wait::Outside(first, count)) => (first, count, true),
@@ -104,49 +103,40 @@ impl Execution {
 pub(crate) fn before_call(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     may_crash_here(op);
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).arrive_to_call(op, object));
-    }
+    let object = execution.object(object);
+    execution.step(|it| it.arrive_to_call(op, object));
 }
 
 /// Records the event of the call announced by [`before_call`], and enables the tasks that can
 /// continue now.
 pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        (*execution).record_call(op, object, effect);
+    with(|execution| {
+        let object = execution.object(object);
+        execution.record_call(op, object, effect);
         if effect == Effect::Write {
-            (*execution).wake_ready(false);
+            execution.wake_ready(false);
         }
-    }
+    });
 }
 
 /// Enables the tasks that can continue because of the current call's effects so far.
 pub(crate) fn descriptors_changed() {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe { (*execution).wake_ready(false) };
+    with(|execution| execution.wake_ready(false));
 }
 
 /// Enables all tasks that wait for descriptors, because the deadline of a timer descriptor has
 /// changed.
 pub(crate) fn wake_all_awaiting() {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        for task in (0..(*execution).live as u32).map(TaskId) {
+    with(|execution| {
+        for task in (0..execution.live as u32).map(TaskId) {
             if matches!(
-                (*execution).task(task).state,
+                execution.task(task).state,
                 State::Blocked(Wait::Descriptors(..))
             ) {
-                (*execution).wake(task, Wake::Notified);
+                execution.wake(task, Wake::Notified);
             }
         }
-    }
+    });
 }
 
 /// Blocks the calling task until one of `entries` may be ready, or time passes `deadline`, or time
@@ -162,30 +152,26 @@ pub(crate) fn await_descriptors(
     let Some(execution) = running() else { return };
     let (first, count) = (entries.as_mut_ptr() as usize, entries.len() as u32);
     let until = deadline.into_iter().chain(alarm).min();
-    // SAFETY: see `running`; no reference into the engine lives across `perform`,
-    // and `entries` stay where they are meanwhile.
-    unsafe {
-        let object = (*execution).object(object);
-        let current = (*execution).current;
-        if (*execution).descriptors.others_took(current, op, object) {
-            let kernel = (*execution).object(KERNEL);
-            (*execution).comes_in_vain(kernel);
+    // The entries stay at their place while the task waits.
+    execution.step(|it| {
+        let object = it.object(object);
+        if it.descriptors.others_took(it.current, op, object) {
+            let kernel = it.object(KERNEL);
+            it.comes_in_vain(kernel);
         }
-        let task = (*execution).running();
+        let task = it.running();
         task.op = op;
         task.object = object;
         task.site = None;
         if outside {
-            let wait = Wait::Outside(first, count);
-            perform((*execution).sleep_uncounted(wait, until));
+            it.sleep_uncounted(Wait::Outside(first, count), until)
         } else {
-            let wait = Wait::Descriptors(first, count);
-            perform((*execution).sleep_on(wait, until));
+            it.sleep_on(Wait::Descriptors(first, count), until)
         }
-        let task = (*execution).running();
-        if task.wake == Wake::TimedOut && deadline.is_none_or(|deadline| deadline > now()) {
-            // It continued because of a timer descriptor, which is no timeout.
-            task.note = Note::NONE;
-        }
+    });
+    let timed_out = execution.with(|it| it.running().wake == Wake::TimedOut);
+    if timed_out && deadline.is_none_or(|deadline| deadline > now()) {
+        // It continued because of a timer descriptor, which is no timeout.
+        execution.with(|it| it.running().note = Note::NONE);
     }
 }

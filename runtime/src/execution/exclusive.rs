@@ -14,11 +14,10 @@
 //! - The end is a scheduling point also within a call into `atomic` code. That call would otherwise be
 //!   one step, within which no other call begins.
 
-use super::current::running;
 use super::object_calls::ObjectCall;
+use super::running::running;
 use super::state::Execution;
 use super::terms::{Mode, Site, Step};
-use super::transfer::perform;
 use super::{Op, set_aside};
 use crate::search::ObjectId;
 
@@ -80,21 +79,17 @@ pub fn begin_call(
     let Some(execution) = running() else {
         return false;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        let current = (*execution).current;
-        if (*execution).object_calls.covers(current, object, mode) {
-            return false;
-        }
-        let op = match mode {
-            Mode::Exclusive => Op::ExclusiveBegin,
-            Mode::Shared => Op::SharedBegin,
-        };
-        perform((*execution).arrive(op, object, Some(site)));
-        perform((*execution).begin_call((object, mode), (of, method), site));
-        set_aside::look(execution, true);
+    let object = execution.object(object);
+    if execution.with(|it| it.object_calls.covers(it.current, object, mode)) {
+        return false;
     }
+    let op = match mode {
+        Mode::Exclusive => Op::ExclusiveBegin,
+        Mode::Shared => Op::SharedBegin,
+    };
+    execution.step(|it| it.arrive(op, object, Some(site)));
+    execution.step(|it| it.begin_call((object, mode), (of, method), site));
+    set_aside::look(execution, true);
     true
 }
 
@@ -105,13 +100,9 @@ pub fn end_call(object: usize, mode: Mode, site: Site) {
         Mode::Exclusive => Op::ExclusiveEnd,
         Mode::Shared => Op::SharedEnd,
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).arrive_at_end(op, object, site));
-        perform((*execution).log_call(op, object, site));
-        let current = (*execution).current;
-        (*execution).object_calls.remove(current, object, mode);
-        set_aside::look(execution, true);
-    }
+    let object = execution.object(object);
+    execution.step(|it| it.arrive_at_end(op, object, site));
+    execution.step(|it| it.log_call(op, object, site));
+    execution.with(|it| it.object_calls.remove(it.current, object, mode));
+    set_aside::look(execution, true);
 }

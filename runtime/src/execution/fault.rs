@@ -2,10 +2,10 @@
 
 use chess_vocabulary::Fault;
 
-use super::current::running;
 use super::mark::marked_line;
 use super::options::Faults;
-use super::transfer::perform;
+use super::running::running;
+use super::state::Execution;
 use super::{Note, Op};
 use crate::search::Outcomes;
 
@@ -22,30 +22,29 @@ use crate::search::Outcomes;
 /// on files or connections, so that it commutes with the operations of all other tasks.
 pub(crate) fn fault_of(faults: &[Fault]) -> Option<Fault> {
     let execution = running()?;
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let enabled = (*execution).faults;
-        if enabled == Faults::NONE {
-            return None;
-        }
-        let was_interrupted = faults.contains(&Fault::Interrupted)
-            && core::mem::take(&mut (*execution).running().was_interrupted);
-        let is_possible =
-            |it: &Fault| enabled.contain(*it) && !(was_interrupted && *it == Fault::Interrupted);
-        let possible = || faults.iter().copied().filter(is_possible);
-        let outcomes = possible().count() as u32 + 1;
-        let site = marked_line().filter(|_| outcomes > 1)?;
-        if !(*execution).policies.may_fail(site) {
-            return None;
-        }
-        perform((*execution).inside_step());
-        let outcome = (*execution).choose_outcome(outcomes, Outcomes::Rare);
-        let fault = possible().nth(outcome.checked_sub(1).unwrap_or(u32::MAX) as usize);
-        if fault == Some(Fault::Interrupted) {
-            (*execution).running().was_interrupted = true;
-        }
-        let note = fault.map_or(Note::NONE, Note::fails);
-        (*execution).log_choice(Op::Fault, site, note);
-        fault
+    let enabled = execution.with(|it| it.faults);
+    if enabled == Faults::NONE {
+        return None;
     }
+    let was_interrupted = faults.contains(&Fault::Interrupted)
+        && execution.with(|it| core::mem::take(&mut it.running().was_interrupted));
+    let is_possible =
+        |it: &Fault| enabled.contain(*it) && !(was_interrupted && *it == Fault::Interrupted);
+    let possible = || faults.iter().copied().filter(is_possible);
+    let outcomes = possible().count() as u32 + 1;
+    let site = marked_line().filter(|_| outcomes > 1)?;
+    if !execution.with(|it| it.policies.may_fail(site)) {
+        return None;
+    }
+    execution.step(Execution::inside_step);
+    let outcome = execution.with(|it| it.choose_outcome(outcomes, Outcomes::Rare));
+    let fault = possible().nth(outcome.checked_sub(1).unwrap_or(u32::MAX) as usize);
+    let note = fault.map_or(Note::NONE, Note::fails);
+    execution.with(|it| {
+        if fault == Some(Fault::Interrupted) {
+            it.running().was_interrupted = true;
+        }
+        it.log_choice(Op::Fault, site, note);
+    });
+    fault
 }

@@ -11,16 +11,15 @@
 
 use core::panic::Location;
 
-use super::current::running;
 use super::mark::marked_line;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
+use super::running::{running, with};
 use super::scheduling_point::Arrival;
 use super::spin::Access;
 use super::state::Execution;
 use super::task::Wait;
 use super::terms::{Site, Step};
-use super::transfer::perform;
 use super::{Effect, Op, TaskId};
 use crate::search::ObjectId;
 
@@ -132,41 +131,37 @@ impl Execution {
 
 /// Whether calls that use files may be scheduling points now.
 pub(crate) fn are_points() -> bool {
-    running().is_some_and(|execution| {
-        // SAFETY: see `running`.
-        unsafe { (*execution).files.are_points && !(*execution).is_only_task() }
-    })
+    with(|execution| execution.files.are_points && !execution.is_only_task()).unwrap_or(false)
 }
 
 /// Before a call that uses the object at `object`, and perhaps more: a scheduling point, if such
 /// calls are.
 pub(crate) fn arrive(op: Op, object: usize) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).named_object(object);
-        let step = if !(*execution).files.are_points {
-            (*execution).pass_file(op, object)
-        } else if (*execution).is_only_task() {
+    execution.step(|it| {
+        let object = it.named_object(object);
+        if !it.files.are_points {
+            it.pass_file(op, object)
+        } else if it.is_only_task() {
             Step::Continue
         } else {
-            (*execution).arrive_at_file(op, object)
-        };
-        perform(step);
-    }
+            it.arrive_at_file(op, object)
+        }
+    });
 }
 
 /// As [`arrive`], before a call that commutes with all operations that other tasks can perform
 /// before it: no scheduling point.
 pub(crate) fn pass(op: Op) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        (*execution).running().op = op;
-        if (*execution).files.are_points && !(*execution).is_only_task() {
-            perform((*execution).inside_step());
+    execution.step(|it| {
+        it.running().op = op;
+        if it.files.are_points && !it.is_only_task() {
+            it.inside_step()
+        } else {
+            Step::Continue
         }
-    }
+    });
 }
 
 /// Records the objects that the call announced by [`arrive`] used, with their effects, the main
@@ -186,75 +181,66 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
             Hooks::released(object, true, op, marked_line());
         }
     }
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        (*execution).files.count(op);
-        perform((*execution).use_files(op, touches));
-    }
+    execution.step(|it| {
+        it.files.count(op);
+        it.use_files(op, touches)
+    });
 }
 
 /// Records that the current task changes the permissions of its process for files. Calls on files
 /// become scheduling points, and none is known to commute with this change.
 pub(crate) fn permissions_change() {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        (*execution).log.trace.is_irregular = true;
-        (*execution).files.conflicts.found |= !(*execution).is_only_task();
-    }
+    with(|execution| {
+        execution.log.trace.is_irregular = true;
+        execution.files.conflicts.found |= !execution.is_only_task();
+    });
 }
 
 /// Waits until the file lock at `object`, which is not free now, may be free.
 pub(crate) fn wait_for_lock(op: Op, object: usize) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).named_object(object);
-        if !(*execution).files.are_points {
+    let site = marked_line();
+    execution.step(|it| {
+        let object = it.named_object(object);
+        if !it.files.are_points {
             // If a task waits, the order matters.
-            (*execution).files.conflicts.found = true;
+            it.files.conflicts.found = true;
         }
-        (*execution).comes_in_vain(object);
-        (*execution).log.trace.go_on();
-        let task = (*execution).running();
+        it.comes_in_vain(object);
+        it.log.trace.go_on();
+        let task = it.running();
         (task.op, task.object, task.retries) = (op, object, true);
-        if let Some(site) = marked_line() {
-            task.site = Some(site);
+        if site.is_some() {
+            task.site = site;
         }
-        perform((*execution).sleep_on(Wait::Object(object), None));
-        (*execution).running().retries = false;
-    }
+        it.sleep_on(Wait::Object(object), None)
+    });
+    execution.with(|it| it.running().retries = false);
 }
 
 /// Enables all tasks that wait for the file lock at `object`.
 pub(crate) fn wake_for_lock(object: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).named_object(object);
-        (*execution).wake_waiters(object);
-    }
+    with(|execution| {
+        let object = execution.named_object(object);
+        execution.wake_waiters(object);
+    });
 }
 
 /// For deadlock reports: records the holder of the file lock at `object`, and the line where it was
 /// acquired.
 pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).named_object(object);
-        let lock = (*execution).objects.get_mut(object);
+    with(|execution| {
+        let object = execution.named_object(object);
+        let lock = execution.objects.get_mut(object);
         lock.owner = holder.map(|(task, _)| task);
         lock.held_at = holder.and_then(|(_, site)| site);
-    }
+    });
 }
 
 /// Orders all operations of the tasks of `scope` before the next ones of the running task.
 pub fn end_scope(scope: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let task = (*execution).current;
-        (*execution).files.conflicts.end_scope(task, scope);
-    }
+    with(|execution| {
+        let task = execution.current;
+        execution.files.conflicts.end_scope(task, scope);
+    });
 }

@@ -1,10 +1,9 @@
 //! Futexes of code that is not redirected: waits, wakes and requeues.
 
-use super::current::running;
+use super::running::{running, with};
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::Wake;
-use super::transfer::perform;
 use super::{Effect, Op, TaskId};
 
 /// A futex wait, to be called after its word was found to hold the expected value. Returns whether
@@ -13,31 +12,30 @@ pub(crate) fn wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
     let Some(execution) = running() else {
         return false;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(address);
-        (*execution).record(Op::FutexWait, object, Effect::Write, None);
-        perform((*execution).sleep_on(Wait::Futex(address, bits), deadline));
-        let object = (*execution).object(address);
-        (*execution).record(Op::FutexWaitEnd, object, Effect::Write, None);
-        (*execution).running().wake == Wake::TimedOut
-    }
+    execution.step(|it| {
+        let object = it.object(address);
+        it.record(Op::FutexWait, object, Effect::Write, None);
+        it.sleep_on(Wait::Futex(address, bits), deadline)
+    });
+    execution.with(|it| {
+        let object = it.object(address);
+        it.record(Op::FutexWaitEnd, object, Effect::Write, None);
+        it.running().wake == Wake::TimedOut
+    })
 }
 
 /// Wakes up to `count` tasks from futex waits at `address`, the one that has waited longest first,
 /// as the kernel does. Returns the number of woken tasks.
 pub(crate) fn wake(address: usize, bits: u32, count: usize) -> usize {
     let mut woken = 0;
-    let Some(execution) = running() else { return 0 };
-    // SAFETY: see `running`.
-    unsafe {
+    with(|it| {
         while woken < count
-            && let Some(task) = (*execution).first_futex_waiter(address, bits)
+            && let Some(task) = it.first_futex_waiter(address, bits)
         {
-            (*execution).wake(task, Wake::Notified);
+            it.wake(task, Wake::Notified);
             woken += 1;
         }
-    }
+    });
     woken
 }
 
@@ -45,17 +43,15 @@ pub(crate) fn wake(address: usize, bits: u32, count: usize) -> usize {
 /// Returns the number of moved tasks.
 pub(crate) fn requeue(from: usize, to: usize, count: usize) -> usize {
     let mut moved = 0;
-    let Some(execution) = running() else { return 0 };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(to);
+    with(|it| {
+        let object = it.object(to);
         while from != to
             && moved < count
-            && let Some(task) = (*execution).first_futex_waiter(from, u32::MAX)
+            && let Some(task) = it.first_futex_waiter(from, u32::MAX)
         {
-            (*execution).waits += 1;
-            let place = (*execution).waits;
-            let task = (*execution).task_mut(task);
+            it.waits += 1;
+            let place = it.waits;
+            let task = it.task_mut(task);
             if let State::Blocked(Wait::Futex(address, _)) = &mut task.state {
                 *address = to;
             }
@@ -63,7 +59,7 @@ pub(crate) fn requeue(from: usize, to: usize, count: usize) -> usize {
             task.object = object;
             moved += 1;
         }
-    }
+    });
     moved
 }
 

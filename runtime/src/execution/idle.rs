@@ -4,14 +4,13 @@
 //! never return. All earlier steps of the execution come before the end of the wait, since each of
 //! them could have enabled another task. So the wait has no race with any of them.
 
-use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
+use super::running::running;
 use super::set_aside;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Site, Wake};
-use super::transfer::perform;
 use super::{Op, TaskId};
 use crate::search::{ObjectId, TraceStep};
 
@@ -59,12 +58,11 @@ pub fn until_idle(site: Site) -> bool {
     let Some(execution) = running() else {
         return false;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        (*execution).announce(Op::Idle, ObjectId::NONE, Some(site));
-        (*execution).record(Op::Idle, ObjectId::NONE, Op::Idle.effect(), Some(site));
-        perform((*execution).sleep_on(Wait::Idle, None));
-        set_aside::look(execution, true);
-    }
+    execution.step(|it| {
+        it.announce(Op::Idle, ObjectId::NONE, Some(site));
+        it.record(Op::Idle, ObjectId::NONE, Op::Idle.effect(), Some(site));
+        it.sleep_on(Wait::Idle, None)
+    });
+    set_aside::look(execution, true);
     true
 }

@@ -22,24 +22,19 @@
 //! a check may read fewer objects than that one. For the same reason, the first and the last step of
 //! an invariant read the objects of its check. They are scheduling points.
 
-use core::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::current::running;
+use super::current::{CHECKS, checks};
 use super::detached::Detached;
 use super::invariant_set::{Broken, Condition, Invariant, Read};
 use super::mark;
-use super::state::{Execution, execution};
+use super::running::{Running, checked, running};
+use super::state::Execution;
 use super::terms::{Mode, Site, Step};
-use super::transfer::perform;
 use super::{Effect, Op};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::panic_payload::payload_text;
 use crate::search::ObjectId;
-
-/// Whether this thread runs a condition.
-#[thread_local]
-static CHECKS: Cell<bool> = Cell::new(false);
 
 /// The payload with which a condition ends at a lock that a task holds.
 struct IsLocked;
@@ -129,65 +124,54 @@ enum Outcome {
 }
 
 /// Runs the condition of the invariant at `index`.
-///
-/// # Safety
-/// As [`perform`].
-unsafe fn run(execution: *mut Execution, index: usize) -> Outcome {
-    // SAFETY: see `running`; no reference lives while the condition runs. The condition lives until
-    // its invariant is removed.
-    unsafe {
-        let Some(condition) = (*execution).prepare(index) else {
-            return Outcome::Locked;
-        };
-        let marks = mark::put_aside();
-        let detached = Detached::step();
-        let outer = CHECKS.replace(true);
-        let outcome = match catch_unwind(AssertUnwindSafe(|| (*condition)())) {
-            Ok(true) => Outcome::Holds,
-            Ok(false) => Outcome::Fails,
-            Err(payload) if payload.is::<IsLocked>() => Outcome::Locked,
-            Err(payload) => {
-                let mut message = engine_vec();
-                message.extend_from_slice(payload_text(&*payload).as_bytes());
-                Outcome::Panics(message)
-            }
-        };
-        CHECKS.set(outer);
-        drop(detached);
-        mark::restore(&marks);
-        outcome
-    }
+fn run(execution: Running, index: usize) -> Outcome {
+    let Some(condition) = execution.with(|it| it.prepare(index)) else {
+        return Outcome::Locked;
+    };
+    let marks = mark::put_aside();
+    let detached = Detached::step();
+    let outer = CHECKS.replace(true);
+    // SAFETY: the condition lives until its invariant is removed. It runs in no other frame: it
+    // performs no operation that is checked.
+    let condition = AssertUnwindSafe(|| unsafe { (*condition)() });
+    let outcome = match catch_unwind(condition) {
+        Ok(true) => Outcome::Holds,
+        Ok(false) => Outcome::Fails,
+        Err(payload) if payload.is::<IsLocked>() => Outcome::Locked,
+        Err(payload) => {
+            let mut message = engine_vec();
+            message.extend_from_slice(payload_text(&*payload).as_bytes());
+            Outcome::Panics(message)
+        }
+    };
+    CHECKS.set(outer);
+    drop(detached);
+    mark::restore(&marks);
+    outcome
 }
 
 /// Checks the invariants that the running operation may have changed. Call it after the event of an
 /// operation that can change an object, before any other task runs.
-///
-/// # Safety
-/// As [`perform`].
 #[inline]
-pub(super) unsafe fn check(execution: *mut Execution) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if (*execution).observers.of_invariants && (*execution).invariants.are_due {
-            check_due(execution);
-        }
+pub(super) fn check(execution: Running) {
+    if execution.with(|it| it.observers.of_invariants && it.invariants.are_due) {
+        check_due(execution);
     }
 }
 
 #[cold]
-unsafe fn check_due(execution: *mut Execution) {
-    // SAFETY: the caller's promise; no reference lives across `perform`.
-    unsafe {
-        (*execution).invariants.are_due = false;
-        let site = (*execution).running().site;
-        let mut next = 0;
-        while let Some(index) = (*execution).take_due(next) {
-            let outcome = run(execution, index);
-            perform((*execution).checked(index, outcome, site));
-            next = index + 1;
-        }
-        (*execution).invariants.changed.clear();
+fn check_due(execution: Running) {
+    let site = execution.with(|it| {
+        it.invariants.are_due = false;
+        it.running().site
+    });
+    let mut next = 0;
+    while let Some(index) = execution.with(|it| it.take_due(next)) {
+        let outcome = run(execution, index);
+        execution.step(|it| it.checked(index, outcome, site));
+        next = index + 1;
     }
+    execution.with(|it| it.invariants.changed.clear());
 }
 
 /// Adds an invariant and checks it. Returns its number, or its condition outside an execution.
@@ -203,19 +187,18 @@ pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usi
     let mut text = engine_vec();
     text.extend_from_slice(name.as_bytes());
     super::access(Op::InvariantBegin, number, site);
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let invariants = &mut (*execution).invariants;
-        let index = invariants.all.len();
-        invariants.all.push(Invariant {
-            condition,
-            name: text,
-            reads: engine_vec(),
-            is_due: false,
-        });
-        let outcome = run(execution, index);
-        perform((*execution).checked(index, outcome, Some(site)));
-    }
+    let invariant = Invariant {
+        condition,
+        name: text,
+        reads: engine_vec(),
+        is_due: false,
+    };
+    let index = execution.with(|it| {
+        it.invariants.all.push(invariant);
+        it.invariants.all.len() - 1
+    });
+    let outcome = run(execution, index);
+    execution.step(|it| it.checked(index, outcome, Some(site)));
     Ok(number)
 }
 
@@ -224,31 +207,23 @@ pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usi
 pub fn remove_invariant(number: usize, is_checked: bool, site: Site) {
     let Some(execution) = running() else { return };
     super::access(Op::InvariantEnd, number, site);
-    // SAFETY: see `running`; no reference lives across `perform`, nor while the program's code runs.
-    unsafe {
-        let mut all = (*execution).invariants.all.iter();
-        let Some(index) = all.position(|it| it.condition.addr() == number) else {
-            return;
-        };
-        let outcome = if is_checked {
-            run(execution, index)
-        } else {
-            Outcome::Locked
-        };
-        if !is_checked {
-            (*execution).invariants.seen.clear();
-        }
-        perform((*execution).checked(index, outcome, Some(site)));
-        let invariant = (*execution).invariants.all.remove(index);
-        // SAFETY: `add_invariant` made it of a box, and it is in no list any more.
-        drop(Box::from_raw(invariant.condition));
+    let index = execution.with(|it| {
+        let mut all = it.invariants.all.iter();
+        all.position(|it| it.condition.addr() == number)
+    });
+    let Some(index) = index else { return };
+    let outcome = if is_checked {
+        run(execution, index)
+    } else {
+        Outcome::Locked
+    };
+    if !is_checked {
+        execution.with(|it| it.invariants.seen.clear());
     }
-}
-
-/// Whether the calling thread runs a condition.
-#[inline]
-pub fn checks() -> bool {
-    CHECKS.get()
+    execution.step(|it| it.checked(index, outcome, Some(site)));
+    let invariant = execution.with(|it| it.invariants.all.remove(index));
+    // SAFETY: `add_invariant` made it of a box, and it is in no list any more.
+    drop(unsafe { Box::from_raw(invariant.condition) });
 }
 
 /// Reports that the caller, if it is a condition, reads the object at `address`.
@@ -261,11 +236,13 @@ pub fn condition_reads(address: usize) {
 
 #[cold]
 fn observed(address: usize, locked: Option<Mode>) {
-    // SAFETY: conditions run only in an execution, and no reference to it lives meanwhile.
-    let seen = unsafe { &mut (*execution()).invariants.seen };
-    if !seen.contains(&(address, locked)) {
-        seen.push((address, locked));
-    }
+    let Some(execution) = checked() else { return };
+    execution.with(|it| {
+        let seen = &mut it.invariants.seen;
+        if !seen.contains(&(address, locked)) {
+            seen.push((address, locked));
+        }
+    });
 }
 
 /// As [`condition_reads`], for a lock that the caller acquires. Does not return if a task holds it.
@@ -281,10 +258,12 @@ pub fn condition_locks(address: usize, mode: Mode) {
 #[inline(never)]
 fn locked_by_condition(address: usize, mode: Mode) {
     observed(address, Some(mode));
-    // SAFETY: as in `observed`.
-    let execution = unsafe { &*execution() };
-    let object = execution.objects.find(address);
-    if object.is_some_and(|object| execution.is_locked(object, mode)) {
+    let Some(execution) = checked() else { return };
+    let is_locked = execution.with(|it| {
+        let object = it.objects.find(address);
+        object.is_some_and(|object| it.is_locked(object, mode))
+    });
+    if is_locked {
         resume_unwind(Box::new(IsLocked));
     }
 }

@@ -1,8 +1,8 @@
 //! Liveness properties of a test: hot while they require a later event, as Coyote's monitors.
 
 use super::Op;
-use super::current::running;
 use super::hot::Hot;
+use super::running::{running, with};
 use super::terms::Site;
 use crate::base::memory::engine_vec;
 
@@ -12,18 +12,19 @@ pub fn become_hot(object: usize, name: &str, site: Site) -> bool {
         return false;
     };
     super::access(Op::Hot, object, site);
-    // SAFETY: see `running`.
-    let hot = unsafe { &mut (*execution).liveness.hot };
-    if let Some(known) = hot.iter_mut().find(|it| it.object == object) {
-        known.since = site;
-        return true;
-    }
-    let mut text = engine_vec();
-    text.extend_from_slice(name.as_bytes());
-    hot.push(Hot {
-        object,
-        name: text,
-        since: site,
+    execution.with(|it| {
+        let hot = &mut it.liveness.hot;
+        if let Some(known) = hot.iter_mut().find(|it| it.object == object) {
+            known.since = site;
+            return;
+        }
+        let mut text = engine_vec();
+        text.extend_from_slice(name.as_bytes());
+        hot.push(Hot {
+            object,
+            name: text,
+            since: site,
+        });
     });
     true
 }
@@ -34,22 +35,18 @@ pub fn become_cold(object: usize, site: Site) -> bool {
         return false;
     };
     super::access(Op::Cold, object, site);
-    // SAFETY: see `running`.
-    let hot = unsafe { &mut (*execution).liveness.hot };
-    hot.retain(|it| it.object != object);
+    execution.with(|it| it.liveness.hot.retain(|it| it.object != object));
     true
 }
 
 /// The object of a property is dropped. If the property is hot, it stays hot. Returns whether the
 /// caller is a task.
 pub fn forget_hot(object: usize) -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`.
-    let hot = unsafe { &mut (*execution).liveness.hot };
-    for it in hot.iter_mut().filter(|it| it.object == object) {
-        it.object = 0;
-    }
-    true
+    with(|execution| {
+        let hot = execution.liveness.hot.iter_mut();
+        for it in hot.filter(|it| it.object == object) {
+            it.object = 0;
+        }
+    })
+    .is_some()
 }

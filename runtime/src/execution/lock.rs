@@ -8,11 +8,11 @@
 use super::crash::may_crash;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
+use super::running::{running, with};
 use super::scheduling_point::Arrival;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step};
-use super::transfer::perform;
 use super::{Effect, Op, TaskId, invariant, set_aside};
 use crate::search::ObjectId;
 
@@ -178,44 +178,39 @@ impl Execution {
 /// A scheduling point that the task passes only when the lock at `object` is free for `mode`. The
 /// task then holds the lock.
 pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
-    let Some(execution) = super::running() else {
-        return;
-    };
-    // SAFETY: see `super::running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        let object = (*execution).object(object);
-        perform((*execution).arrive_to_acquire(op, object, mode, site));
-        while !(*execution).is_free(object, mode) {
-            perform((*execution).enter_queue(object, mode));
-        }
-        perform((*execution).take(op, object, mode, site));
-        invariant::check(execution);
-        set_aside::look(execution, true);
+    let Some(execution) = running() else { return };
+    may_crash(execution, op, Some(site));
+    let object = execution.object(object);
+    execution.step(|it| it.arrive_to_acquire(op, object, mode, site));
+    while !execution.with(|it| it.is_free(object, mode)) {
+        execution.step(|it| it.enter_queue(object, mode));
     }
+    execution.step(|it| it.take(op, object, mode, site));
+    invariant::check(execution);
+    set_aside::look(execution, true);
 }
 
 /// A scheduling point, then an attempt to acquire the lock. Returns whether the task holds it now.
 pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
-    let Some(execution) = super::running() else {
+    let Some(execution) = running() else {
         return true;
     };
-    // SAFETY: see `super::running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, Some(site)));
-        (*execution).log.trace.tries_to_read |= mode == Mode::Shared;
-        let free = (*execution).is_free(object, mode);
-        if free {
-            perform((*execution).take(op, object, mode, site));
+    may_crash(execution, op, Some(site));
+    let object = execution.object(object);
+    execution.step(|it| it.arrive(op, object, Some(site)));
+    let free = execution.step_and(|it| {
+        it.log.trace.tries_to_read |= mode == Mode::Shared;
+        let free = it.is_free(object, mode);
+        let step = if free {
+            it.take(op, object, mode, site)
         } else {
-            perform((*execution).record(op, object, Effect::Fail, Some(site)));
-        }
-        invariant::check(execution);
-        set_aside::look(execution, true);
-        free
-    }
+            it.record(op, object, Effect::Fail, Some(site))
+        };
+        (step, free)
+    });
+    invariant::check(execution);
+    set_aside::look(execution, true);
+    free
 }
 
 /// A scheduling point, then the release of the lock: the shim releases the real lock in `unlock`,
@@ -232,28 +227,24 @@ pub fn release(op: Op, object: usize, mode: Mode, unlock: impl FnOnce()) {
 }
 
 fn release_point(op: Op, object: usize) -> Option<ObjectId> {
-    let execution = super::running()?;
-    // SAFETY: see `super::running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        let site = (*execution).held_at(object);
-        perform((*execution).arrive(op, object, site));
-        Some(object)
-    }
+    let execution = running()?;
+    let object = execution.object(object);
+    execution.step(|it| {
+        let site = it.held_at(object);
+        it.arrive(op, object, site)
+    });
+    Some(object)
 }
 
 fn released(op: Op, object: ObjectId, mode: Mode) {
-    let Some(execution) = super::running() else {
-        return;
-    };
-    // SAFETY: see `super::running`.
-    unsafe {
-        let site = (*execution).held_at(object);
-        perform((*execution).record(op, object, op.effect(), site));
-        (*execution).drop_lock(object, mode);
-        invariant::check(execution);
-        set_aside::look(execution, true);
-    }
+    let Some(execution) = running() else { return };
+    execution.step(|it| {
+        let site = it.held_at(object);
+        it.record(op, object, op.effect(), site)
+    });
+    execution.with(|it| it.drop_lock(object, mode));
+    invariant::check(execution);
+    set_aside::look(execution, true);
 }
 
 /// A scheduling point, then an exclusive holder becomes a shared one.
@@ -267,18 +258,15 @@ pub fn downgrade(op: Op, object: usize, change: impl FnOnce()) {
 }
 
 fn downgraded(op: Op, object: ObjectId) {
-    let Some(execution) = super::running() else {
-        return;
-    };
-    // SAFETY: see `super::running`.
-    unsafe {
-        (*execution).objects.get_mut(object).shared += 1;
-        let site = (*execution).held_at(object);
-        perform((*execution).record(op, object, op.effect(), site));
-        (*execution).drop_lock(object, Mode::Exclusive);
-        invariant::check(execution);
-        set_aside::look(execution, true);
-    }
+    let Some(execution) = running() else { return };
+    execution.step(|it| {
+        it.objects.get_mut(object).shared += 1;
+        let site = it.held_at(object);
+        it.record(op, object, op.effect(), site)
+    });
+    execution.with(|it| it.drop_lock(object, Mode::Exclusive));
+    invariant::check(execution);
+    set_aside::look(execution, true);
 }
 
 /// A scheduling point, then a call of `clear`, which clears the poison of the lock at `object` and
@@ -296,27 +284,22 @@ pub fn clear_poison(object: usize, site: Site, clear: impl FnOnce() -> bool) {
         };
         ((), effect)
     });
-    if let Some(execution) = super::running() {
-        // SAFETY: see `super::running`; no reference lives here.
-        unsafe { invariant::check(execution) };
+    if let Some(execution) = running() {
+        invariant::check(execution);
     }
 }
 
 fn effect_of_cleared_poison(object: usize) -> Effect {
-    let Some(execution) = super::running() else {
-        return Effect::Write;
-    };
-    // SAFETY: see `super::running`.
-    unsafe {
-        let object = (*execution).object(object);
-        let current = (*execution).current;
-        let lock = (*execution).objects.get(object);
-        if lock.owner == Some(current) {
+    with(|execution| {
+        let object = execution.object(object);
+        let lock = execution.objects.get(object);
+        if lock.owner == Some(execution.current) {
             return Effect::Release;
         }
         // The current task may be one of the shared holders. No effect states that the other shared
         // holders observe the change, but a writer only after all of them have left.
-        (*execution).log.trace.is_irregular |= lock.shared > 0;
-    }
-    Effect::Write
+        execution.log.trace.is_irregular |= lock.shared > 0;
+        Effect::Write
+    })
+    .unwrap_or(Effect::Write)
 }

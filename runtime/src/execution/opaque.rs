@@ -9,14 +9,13 @@
 //! every allocation of an allocator in C a choice.
 
 use super::crash::may_crash;
-use super::current::running;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
+use super::running::{Running, running, with};
 use super::spin::Access;
 use super::state::Execution;
 use super::task::{State, Wait, thread_object};
 use super::terms::{Site, Step, Wake};
-use super::transfer::perform;
 use super::{Effect, Note, Op, TaskId, mark, set_aside};
 use crate::search::ObjectId;
 
@@ -75,10 +74,9 @@ impl Execution {
 
 /// As [`may_crash`], but not within a call that is one step: it may hold locks of a library, which the
 /// recovery would find locked, and not that of another process.
-unsafe fn may_crash_outside(execution: *mut Execution, op: Op) {
+fn may_crash_outside(execution: Running, op: Op) {
     if !mark::is_inside() {
-        // SAFETY: the caller's promise.
-        unsafe { may_crash(execution, op, mark::marked_line()) };
+        may_crash(execution, op, mark::marked_line());
     }
 }
 
@@ -88,14 +86,9 @@ pub(crate) fn arrive(op: Op, object: usize) -> bool {
     let Some(execution) = running() else {
         return false;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash_outside(execution, op);
-        let object = (*execution).object(object);
-        let (step, outermost) = (*execution).arrive_opaque(op, object);
-        perform(step);
-        outermost
-    }
+    may_crash_outside(execution, op);
+    let object = execution.object(object);
+    execution.step_and(|it| it.arrive_opaque(op, object))
 }
 
 /// As [`arrive`], before an attempt that does not wait. If the task's earlier attempts failed and
@@ -103,33 +96,30 @@ pub(crate) fn arrive(op: Op, object: usize) -> bool {
 /// continue.
 pub(crate) fn arrive_to_try(op: Op, object: usize) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash_outside(execution, op);
-        (*execution).log.trace.tries_to_read |= op.effect() == Effect::TryEnter;
-        let object = (*execution).object(object);
-        let version = (*execution).objects.get(object).version;
+    may_crash_outside(execution, op);
+    execution.step(|it| {
+        it.log.trace.tries_to_read |= op.effect() == Effect::TryEnter;
+        let object = it.object(object);
+        let version = it.objects.get(object).version;
         let attempt = Access::new(op, nowhere(), object);
-        if (*execution).running().spin.spins(attempt, version) {
-            (*execution).announce_opaque(op, object);
-            perform((*execution).yield_step(0));
+        if it.running().spin.spins(attempt, version) {
+            it.announce_opaque(op, object);
+            it.yield_step(0)
         } else {
-            perform((*execution).arrive_opaque(op, object).0);
+            it.arrive_opaque(op, object).0
         }
-    }
+    });
 }
 
 /// Ends an attempt announced by [`arrive_to_try`] that failed.
 pub(crate) fn failed_to_take(op: Op, object: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        let version = (*execution).objects.get(object).version;
+    with(|execution| {
+        let object = execution.object(object);
+        let version = execution.objects.get(object).version;
         let attempt = Access::new(op, nowhere(), object);
-        (*execution).running().spin.read(attempt, version);
-        (*execution).log_event(op, object, Effect::Fail, None);
-    }
+        execution.running().spin.read(attempt, version);
+        execution.log_event(op, object, Effect::Fail, None);
+    });
 }
 
 /// Stands for the line that opaque code does not have, to detect spins.
@@ -140,12 +130,11 @@ fn nowhere() -> Site {
 /// The event of the operation announced by [`arrive`].
 pub(crate) fn record(op: Op, object: usize, effect: Effect) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        (*execution).record(op, object, effect, None);
-        set_aside::look(execution, false);
-    }
+    execution.with(|it| {
+        let object = it.object(object);
+        it.record(op, object, effect, None);
+    });
+    set_aside::look(execution, false);
 }
 
 /// Waits at `object` to be woken there, or for the deadline. This is no event.
@@ -153,23 +142,25 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
+    execution.step(|it| {
+        let object = it.object(object);
         // Races for locks are not hidden by their releases.
         if !matches!(op.effect(), Effect::Acquire | Effect::Enter) {
-            (*execution).comes_in_vain(object);
+            it.comes_in_vain(object);
         }
-        let task = (*execution).running();
+        let task = it.running();
         task.op = op;
         task.object = object;
         task.retries = true;
         // The behaviour of opaque code after a timeout is not known.
-        (*execution).log.trace.is_irregular |= deadline.is_some();
-        perform((*execution).sleep_on(Wait::Object(object), deadline));
-        (*execution).running().retries = false;
-        (*execution).running().wake
-    }
+        it.log.trace.is_irregular |= deadline.is_some();
+        it.sleep_on(Wait::Object(object), deadline)
+    });
+    execution.with(|it| {
+        let task = it.running();
+        task.retries = false;
+        task.wake
+    })
 }
 
 /// Waits at `object` as [`sleep`] does, or wakes spuriously. This is a choice of the search that
@@ -179,14 +170,13 @@ pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outerm
     let Some(execution) = running() else {
         return Wake::Spurious;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        if outermost && (*execution).chooses_spurious() {
-            (*execution).running().note = Note::WOKE_SPURIOUSLY;
+    if outermost && execution.with(Execution::chooses_spurious) {
+        execution.step(|it| {
+            it.running().note = Note::WOKE_SPURIOUSLY;
             // The task slept, so continuing with another task costs nothing more.
-            perform((*execution).decide(true));
-            return Wake::Spurious;
-        }
+            it.decide(true)
+        });
+        return Wake::Spurious;
     }
     sleep(op, object, deadline)
 }
@@ -195,108 +185,94 @@ pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outerm
 /// step.
 pub(crate) fn wake(object: usize, all: bool) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
+    execution.step(|it| {
+        let object = it.object(object);
         if all {
-            (*execution).wake_waiters(object);
+            it.wake_waiters(object);
         } else {
-            (*execution).wake_a_waiter(object);
+            it.wake_a_waiter(object);
         }
-        perform((*execution).touch(object, Effect::Write));
-    }
+        it.touch(object, Effect::Write)
+    });
 }
 
 /// A scheduling point, then one waiter (a choice of the search) or all waiters of `object` become
 /// enabled.
 pub(crate) fn notify(op: Op, object: usize, all: bool) {
     arrive(op, object);
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
+    with(|execution| {
+        let object = execution.object(object);
         if all {
-            (*execution).wake_waiters(object);
+            execution.wake_waiters(object);
         } else {
-            (*execution).wake_a_waiter(object);
+            execution.wake_a_waiter(object);
         }
-        (*execution).record(op, object, op.effect(), None);
-    }
+        execution.record(op, object, op.effect(), None);
+    });
 }
 
 /// For deadlock reports: records that the running task holds the lock at `object` exclusively,
 /// until [`super::disown`].
 pub(crate) fn own(object: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        let current = (*execution).current;
-        let owned = (*execution).objects.get_mut(id);
+    with(|execution| {
+        let id = execution.object(object);
+        let current = execution.current;
+        let owned = execution.objects.get_mut(id);
         owned.owner = Some(current);
         owned.held_at = None;
-    }
+    });
 }
 
 /// Records whether the running task waits to write the lock at `object`.
 pub(crate) fn queue_writer(object: usize, waits: bool) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let waited = core::mem::replace(&mut (*execution).running().queued, waits);
-        let id = (*execution).object(object);
-        let lock = (*execution).objects.get_mut(id);
+    with(|execution| {
+        let waited = core::mem::replace(&mut execution.running().queued, waits);
+        let id = execution.object(object);
+        let lock = execution.objects.get_mut(id);
         lock.queued_writers += u32::from(waits);
         lock.queued_writers -= u32::from(waited);
         let gave_up = waited && !waits && lock.owner.is_none();
         if waits != waited {
-            (*execution).touch(id, Effect::Write);
+            execution.touch(id, Effect::Write);
         }
         if gave_up {
-            (*execution).wake_waiters(id);
+            execution.wake_waiters(id);
         }
-    }
+    });
 }
 
 /// Whether a task waits to write the lock at `object`.
 pub(crate) fn has_queued_writers(object: usize) -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        (*execution).objects.get(id).queued_writers > 0
-    }
+    with(|execution| {
+        let id = execution.object(object);
+        execution.objects.get(id).queued_writers > 0
+    })
+    .unwrap_or(false)
 }
 
 /// Whether this execution has used the object at `object`.
 pub(crate) fn is_known(object: usize) -> bool {
-    // SAFETY: see `running`.
-    running().is_some_and(|execution| unsafe { (*execution).objects.find(object).is_some() })
+    with(|execution| execution.objects.find(object).is_some()).unwrap_or(false)
 }
 
 /// Adds a task to the barrier at `object`. Returns the number of tasks there.
 pub(crate) fn join_barrier(object: usize) -> u32 {
-    let Some(execution) = running() else { return 0 };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        let barrier = (*execution).objects.get_mut(id);
+    with(|execution| {
+        let id = execution.object(object);
+        let barrier = execution.objects.get_mut(id);
         barrier.shared += 1;
         barrier.shared
-    }
+    })
+    .unwrap_or(0)
 }
 
 /// Releases all tasks from the barrier at `object`.
 pub(crate) fn open_barrier(object: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        (*execution).objects.get_mut(id).shared = 0;
-        (*execution).wake_waiters(id);
-    }
+    with(|execution| {
+        let id = execution.object(object);
+        execution.objects.get_mut(id).shared = 0;
+        execution.wake_waiters(id);
+    });
 }
 
 /// Waits for the end of `task`, or for the deadline.
@@ -304,24 +280,25 @@ pub(crate) fn join(task: TaskId, deadline: Option<u64>) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash_outside(execution, Op::Join);
-        let object = (*execution).object(thread_object(task));
-        let mut wake = Wake::Notified;
-        if (*execution).task(task).state == State::Finished {
-            perform((*execution).arrive_opaque(Op::Join, object).0);
-        } else {
-            (*execution).announce_opaque(Op::Join, object);
-            perform((*execution).sleep_on(Wait::Task(task), deadline));
-            wake = (*execution).running().wake;
-        }
-        (*execution).record(Op::Join, object, Op::Join.effect(), None);
-        if (*execution).task(task).state == State::Finished {
-            (*execution).follows(task);
-        }
-        wake
+    may_crash_outside(execution, Op::Join);
+    let object = execution.object(thread_object(task));
+    let mut wake = Wake::Notified;
+    if execution.with(|it| it.task(task).state == State::Finished) {
+        execution.step(|it| it.arrive_opaque(Op::Join, object).0);
+    } else {
+        execution.step(|it| {
+            it.announce_opaque(Op::Join, object);
+            it.sleep_on(Wait::Task(task), deadline)
+        });
+        wake = execution.with(|it| it.running().wake);
     }
+    execution.with(|it| {
+        it.record(Op::Join, object, Op::Join.effect(), None);
+        if it.task(task).state == State::Finished {
+            it.follows(task);
+        }
+    });
+    wake
 }
 
 /// Whether `task` has ended. If an earlier check of the caller failed, the caller yields.
@@ -331,11 +308,9 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
     let Some(execution) = running() else {
         return true;
     };
-    // SAFETY: see `running`.
-    let ended = unsafe { (*execution).task(task).state == State::Finished };
+    let ended = execution.with(|it| it.task(task).state == State::Finished);
     if ended {
-        // SAFETY: see `running`.
-        unsafe { (*execution).follows(task) };
+        execution.with(|it| it.follows(task));
         record(Op::IsFinished, object, Effect::Read);
     } else {
         failed_to_take(Op::IsFinished, object);
@@ -369,29 +344,30 @@ pub(crate) fn enter_foreign() {
 fn enter_for(what: &'static str, keeps: bool) {
     let Some(execution) = running() else { return };
     let is_inside = mark::is_inside();
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        if is_inside {
-            // It is no step of its own, but it still orders.
-            Hooks::opaque_entered();
-            if (*execution).running().has_called_opaque {
-                return;
-            }
+    if is_inside {
+        // It is no step of its own, but it still orders.
+        Hooks::opaque_entered();
+        if execution.with(|it| it.running().has_called_opaque) {
+            return;
         }
-        super::note_outside(what);
+    }
+    let object = execution.with(|it| {
+        it.note_outside(what);
         // The engine does not see the reads and writes of this code.
-        (*execution).awaits = false;
-        let object = (*execution).object(UNSEEN);
-        if is_inside {
-            perform((*execution).touch(object, Effect::Write));
-        } else {
-            perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
-            (*execution).record(Op::OpaqueCall, object, Effect::Write, None);
-        }
-        if keeps {
-            (*execution).running().has_called_opaque = true;
-            let current = (*execution).current;
-            (*execution).log.trace.touches_unseen(current, object);
-        }
+        it.awaits = false;
+        it.object(UNSEEN)
+    });
+    if is_inside {
+        execution.step(|it| it.touch(object, Effect::Write));
+    } else {
+        execution.step(|it| it.arrive_opaque(Op::OpaqueCall, object).0);
+        execution.with(|it| it.record(Op::OpaqueCall, object, Effect::Write, None));
+    }
+    if keeps {
+        execution.with(|it| {
+            it.running().has_called_opaque = true;
+            let current = it.current;
+            it.log.trace.touches_unseen(current, object);
+        });
     }
 }

@@ -9,13 +9,13 @@ use core::ffi::c_int;
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
 
-use super::current::running;
+use super::TaskId;
 use super::descriptors::Descriptors;
+use super::running::{running, with};
 use super::source;
 use super::state::{Execution, execution};
 use super::task::Wait;
 use super::terms::{Site, Step};
-use super::transfer::perform;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::short_path;
 use crate::base::sys::{self, number, timespec};
@@ -41,6 +41,13 @@ impl Execution {
         self.pulse += 1;
         self.block(wait, deadline);
         self.choose_next(false)
+    }
+
+    /// Keeps a note about the outside for the user.
+    pub(super) fn note_outside(&mut self, sentence: &'static str) {
+        if !self.outside.contains(&sentence) {
+            self.outside.push(sentence);
+        }
     }
 
     /// The current task found nothing outside, and would only poll again.
@@ -139,15 +146,18 @@ impl Execution {
         });
         let handles = gathered.len();
         if handles > 0 {
-            note(CHILD);
+            self.note_outside(CHILD);
         }
-        for (_, entries, outside) in self.all_awaited() {
+        for task in (0..self.live as u32).map(TaskId) {
+            let Some((entries, outside)) = self.awaited(task) else {
+                continue;
+            };
             let mut asked = outside || handles > 0;
             // A wait that is known to be for the outside was noted when it was found.
             let unknown = if outside { &[][..] } else { &*entries };
             for entry in unknown {
                 if let Some(sentence) = source::of(entry.descriptor, entry.wanted) {
-                    note(sentence);
+                    self.note_outside(sentence);
                     asked = true;
                 }
             }
@@ -206,32 +216,27 @@ impl Descriptors {
 
 /// Records a new process for which the tasks may wait.
 pub(crate) fn add_child(child: c_int) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        (*execution).descriptors.watchful = true;
-        (*execution).descriptors.children.push(child);
-    }
+    with(|execution| {
+        execution.descriptors.watchful = true;
+        execution.descriptors.children.push(child);
+    });
 }
 
 /// Forgets `child`, for which a task has waited. Its number may now belong to another process.
 pub(crate) fn forget_child(child: c_int) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        (*execution)
+    with(|execution| {
+        execution
             .descriptors
             .children
             .retain(|&known| known != child);
-    };
+    });
 }
 
 /// The children for which no task has waited.
 pub(crate) fn children() -> &'static [c_int] {
-    running().map_or(&[], |execution| {
-        // SAFETY: see `running`; used before the next scheduling point.
-        unsafe { (*execution).descriptors.children.as_slice() }
-    })
+    with(|execution| &raw const *execution.descriptors.children)
+        // SAFETY: used before the next scheduling point.
+        .map_or(&[], |children| unsafe { &*children })
 }
 
 /// Records that a task waits for a child process.
@@ -245,8 +250,7 @@ pub(crate) fn note_connection(socket: c_int) {
     if let Some(execution) = running()
         && source::of_one(socket, POLLIN).is_some()
     {
-        // SAFETY: see `running`.
-        unsafe { (*execution).descriptors.watchful = true };
+        execution.with(|it| it.descriptors.watchful = true);
     }
 }
 
@@ -256,33 +260,32 @@ pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     let Some(execution) = running() else {
         return false;
     };
-    // SAFETY: see `running`.
-    unsafe {
-        if !(*execution).descriptors.watchful && descriptor >= first_descriptor() {
-            return false;
-        }
-        let Some(sentence) = source::of_one(descriptor, wanted) else {
-            return false;
-        };
-        (*execution).descriptors.watchful = true;
-        note(sentence);
+    if !execution.with(|it| it.descriptors.watchful) && descriptor >= first_descriptor() {
+        return false;
     }
+    let Some(sentence) = source::of_one(descriptor, wanted) else {
+        return false;
+    };
+    execution.with(|it| {
+        it.descriptors.watchful = true;
+        it.note_outside(sentence);
+    });
     true
 }
 
 /// A poll of the outside found nothing. This is a yield, if the task only polls again.
 pub(crate) fn yield_to_outside() {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe { perform((*execution).yield_uncounted()) };
+    if let Some(execution) = running() {
+        execution.step(Execution::yield_uncounted);
+    }
 }
 
-/// Keeps a note about the outside for the user.
+/// As [`Execution::note_outside`], from any thread that runs code of the program.
 pub(crate) fn note(sentence: &'static str) {
-    // SAFETY: one task runs at a time, and holds no reference to this.
-    let known = unsafe { &mut (*execution()).outside };
-    if !known.contains(&sentence) {
-        known.push(sentence);
+    if with(|execution| execution.note_outside(sentence)).is_none() {
+        // SAFETY: one thread at a time runs code of the program. It is no task, and so holds no
+        // borrow.
+        unsafe { (*execution()).note_outside(sentence) };
     }
 }
 
@@ -295,9 +298,8 @@ pub(crate) fn note_at(what: fmt::Arguments<'_>, site: Site) {
         short_path(site.file()),
         site.line()
     );
-    // SAFETY: as in `note`.
-    let known = unsafe { &(*execution()).outside };
-    let is_known = known.iter().any(|known| known.as_bytes() == &*sentence.0);
+    let is_same = |known: &&str| known.as_bytes() == &*sentence.0;
+    let is_known = with(|execution| execution.outside.iter().any(is_same)).unwrap_or(false);
     if !is_known && let Ok(sentence) = str::from_utf8(sentence.0.leak()) {
         note(sentence);
     }

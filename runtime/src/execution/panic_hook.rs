@@ -3,10 +3,9 @@
 //! The hook may lock and wait like any other code. The lock therefore takes part in deadlocks, and
 //! the hook that a panic runs depends on the order of the changes.
 
-use super::current::running;
+use super::running::running;
 use super::state::Execution;
 use super::terms::{Mode, Step};
-use super::transfer::perform;
 use super::{Effect, Op};
 
 use core::panic::Location;
@@ -48,12 +47,11 @@ pub fn change_hook<R>(op: Op, change: impl FnOnce() -> R) -> R {
     impl Drop for Held {
         fn drop(&mut self) {
             let Some(execution) = running() else { return };
-            // SAFETY: see `running`; no reference lives across `perform`.
-            unsafe {
-                let object = (*execution).object(HOOK);
-                (*execution).drop_lock(object, Mode::Exclusive);
-                perform((*execution).touch(object, Effect::Release));
-            }
+            execution.step(|it| {
+                let object = it.object(HOOK);
+                it.drop_lock(object, Mode::Exclusive);
+                it.touch(object, Effect::Release)
+            });
         }
     }
 
@@ -80,7 +78,7 @@ pub(crate) fn pass_hook() {
 }
 
 fn note_panic(effect: Effect) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe { perform((*execution).panics(effect)) };
+    if let Some(execution) = running() {
+        execution.step(|it| it.panics(effect));
+    }
 }

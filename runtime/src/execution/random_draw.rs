@@ -1,6 +1,6 @@
 //! Random draws of executors, as choices of the search.
 
-use super::current::running;
+use super::running::with;
 use super::state::Execution;
 use super::terms::Site;
 use super::{Note, Op};
@@ -24,15 +24,12 @@ impl Execution {
 /// A draw among `outcomes`, at least one. It is a choice of the search, in which all outcomes but
 /// the default one cost as much as a preemption. `None` outside an execution.
 pub fn draw(outcomes: u32, site: Site) -> Option<u32> {
-    // SAFETY: see `running`.
-    running().map(|execution| unsafe { (*execution).draw(outcomes, site) })
+    with(|execution| execution.draw(outcomes, site))
 }
 
 /// Records that a runtime of this library runs its tasks on the thread that waits for them.
 pub fn runs_on_one_thread(library: &'static str) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe { (*execution).one_thread_runtime = library };
+    with(|execution| execution.one_thread_runtime = library);
 }
 
 /// The outcome that costs nothing, at a task's `count`-th draw.

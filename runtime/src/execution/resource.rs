@@ -13,21 +13,40 @@
 
 use super::awaited::Awaited;
 use super::crash::may_crash;
-use super::current::running;
+use super::current::current;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
+use super::running::running;
 use super::state::Execution;
 use super::task::{Wait, signals_object};
 use super::terms::{Site, Wake};
-use super::transfer::perform;
 use super::{Effect, Note, Op, set_aside};
-use crate::base::memory::engine_vec;
-use crate::search::Outcomes;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::search::{ObjectId, Outcomes};
 
 /// The address that stands for all explicit scheduling points: no object of the program lies there.
 const POINTS: usize = 40;
 
 impl Execution {
+    /// The places of the waits that a signal of the resource reaches: all, or one, which the search
+    /// chooses.
+    fn choose_reached(&mut self, resource: ObjectId, to_all: bool) -> EngineVec<usize> {
+        let known = &self.resources;
+        let mut reached = engine_vec();
+        reached.extend((0..known.awaited.len()).filter(|&at| {
+            let wait = &known.awaited[at];
+            known.is_reached(wait, resource)
+        }));
+        if !to_all && !reached.is_empty() {
+            let chosen = self.choose_outcome(reached.len() as u32, Outcomes::Free);
+            let place = reached[chosen as usize];
+            reached.clear();
+            reached.push(place);
+            self.running().note = Note::wakes(self.resources.task_at(place));
+        }
+        reached
+    }
+
     /// Signals the resource to the wait at `place`.
     fn signal_wait(&mut self, place: usize, op: Op, site: Site) {
         let wait = &mut self.resources.awaited[place];
@@ -60,13 +79,10 @@ pub fn scheduling_point(site: Site) -> bool {
 /// The number of changes of the state of a resource. `None` outside an execution.
 pub fn signals(resource: usize) -> Option<u32> {
     let execution = running()?;
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(resource);
-        perform((*execution).touch(object, Effect::Read));
-        Hooks::acquired(resource, true);
-        Some((*execution).objects.get(object).version)
-    }
+    let object = execution.object(resource);
+    execution.step(|it| it.touch(object, Effect::Read));
+    Hooks::acquired(resource, true);
+    Some(execution.with(|it| it.objects.get(object).version))
 }
 
 /// Waits until one of the resources, or each of them, is signalled. There must be at least one, and
@@ -82,43 +98,40 @@ pub fn wait_for_signals(
 ) -> Option<usize> {
     let execution = running()?;
     let op = Op::ResourceWait;
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        perform((*execution).pass(op, site));
-        let first = (*execution).object(resources[0]);
-        if unless.is_some_and(|seen| seen != (*execution).objects.get(first).version) {
-            return Some(0);
-        }
-        (*execution).running().object = first;
-        perform((*execution).record(op, first, op.effect(), Some(site)));
-        let task = (*execution).current;
-        for (place, &resource) in resources.iter().enumerate() {
-            Hooks::acquired(resource, true);
-            let object = (*execution).object(resource);
-            if place > 0 {
-                perform((*execution).touch(object, op.effect()));
-            }
-            (*execution).resources.awaited.push(Awaited {
-                resource: object,
-                task,
-                is_any,
-                place,
-                is_signalled: false,
-            });
-        }
-        let token = (*execution).object(signals_object(task));
-        perform((*execution).sleep_on(Wait::Object(token), None));
-        perform((*execution).touch(token, Effect::Acquire));
-        Hooks::acquired(signals_object(task), true);
-        let awaited = &mut (*execution).resources.awaited;
-        let own = |it: &&Awaited| it.task == task;
-        let signalled = awaited.iter().filter(own).find(|it| it.is_signalled);
-        let place = signalled.map_or(0, |it| it.place);
-        awaited.retain(|it| it.task != task);
-        set_aside::look(execution, true);
-        Some(place)
+    may_crash(execution, op, Some(site));
+    execution.step(|it| it.pass(op, site));
+    let first = execution.object(resources[0]);
+    let version = execution.with(|it| it.objects.get(first).version);
+    if unless.is_some_and(|seen| seen != version) {
+        return Some(0);
     }
+    execution.step(|it| {
+        it.running().object = first;
+        it.record(op, first, op.effect(), Some(site))
+    });
+    let task = current();
+    for (place, &resource) in resources.iter().enumerate() {
+        Hooks::acquired(resource, true);
+        let object = execution.object(resource);
+        if place > 0 {
+            execution.step(|it| it.touch(object, op.effect()));
+        }
+        let awaited = Awaited {
+            resource: object,
+            task,
+            is_any,
+            place,
+            is_signalled: false,
+        };
+        execution.with(|it| it.resources.awaited.push(awaited));
+    }
+    let token = execution.object(signals_object(task));
+    execution.step(|it| it.sleep_on(Wait::Object(token), None));
+    execution.step(|it| it.touch(token, Effect::Acquire));
+    Hooks::acquired(signals_object(task), true);
+    let place = execution.with(|it| it.resources.end_wait(task));
+    set_aside::look(execution, true);
+    Some(place)
 }
 
 /// A scheduling point, then a signal of the resource: to all waiting tasks, or to one of them, which
@@ -132,30 +145,17 @@ pub fn signal(resource: usize, to_all: bool, site: Site) -> bool {
     } else {
         Op::ResourceSignal
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        let object = (*execution).object(resource);
-        perform((*execution).arrive(op, object, Some(site)));
-        let known = &(*execution).resources;
-        let mut reached = engine_vec();
-        reached.extend((0..known.awaited.len()).filter(|&at| {
-            let wait = &known.awaited[at];
-            known.is_reached(wait, object)
-        }));
-        if !to_all && !reached.is_empty() {
-            let chosen = (*execution).choose_outcome(reached.len() as u32, Outcomes::Free);
-            let place = reached[chosen as usize];
-            reached.clear();
-            reached.push(place);
-            (*execution).running().note = Note::wakes((*execution).resources.task_at(place));
-        }
-        Hooks::released(resource, true, op, Some(site));
-        perform((*execution).record(op, object, op.effect(), Some(site)));
+    may_crash(execution, op, Some(site));
+    let object = execution.object(resource);
+    execution.step(|it| it.arrive(op, object, Some(site)));
+    let reached = execution.with(|it| it.choose_reached(object, to_all));
+    Hooks::released(resource, true, op, Some(site));
+    execution.step(|it| it.record(op, object, op.effect(), Some(site)));
+    execution.with(|it| {
         for place in reached {
-            (*execution).signal_wait(place, op, site);
+            it.signal_wait(place, op, site);
         }
-        set_aside::look(execution, true);
-    }
+    });
+    set_aside::look(execution, true);
     true
 }

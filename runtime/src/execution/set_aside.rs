@@ -2,10 +2,10 @@
 
 use super::TaskId;
 use super::endless::{AFTER_BODY, Known, WITHIN_BODY};
+use super::running::Running;
 use super::state::{Ending, Execution};
 use super::task::{State, Wait};
 use super::terms::{Step, Wake};
-use super::transfer::perform;
 
 use core::time::Duration;
 
@@ -68,15 +68,9 @@ impl Execution {
 
 /// Sets the current task aside after its event was recorded, if it would only compute. `is_done`
 /// states whether its operation is complete.
-///
-/// # Safety
-/// As [`perform`].
 #[inline]
-pub(super) unsafe fn look(execution: *mut Execution, is_done: bool) {
-    // SAFETY: the caller's promise; no reference lives across `perform`.
-    unsafe {
-        if !(*execution).endless.known.is_empty() {
-            perform((*execution).meet_endless(is_done));
-        }
+pub(super) fn look(execution: Running, is_done: bool) {
+    if !execution.with(|it| it.endless.known.is_empty()) {
+        execution.step(|it| it.meet_endless(is_done));
     }
 }

@@ -8,13 +8,12 @@
 //! sound: as long as no task has kept one, the explored schedules are all that exist.
 
 use super::Op;
-use super::current::running;
 use super::mark::marked_line;
+use super::running::running;
 use super::scheduling_point::Arrival;
 use super::state::Execution;
 use super::streams::StreamUse;
 use super::terms::{Mode, Site, Step};
-use super::transfer::perform;
 use crate::platform::streams;
 use crate::search::ObjectId;
 
@@ -55,33 +54,29 @@ impl Execution {
 pub(crate) unsafe fn lock(word: usize) {
     let Some(execution) = running() else { return };
     let (op, mode, site) = (Op::StreamLock, Mode::Exclusive, marked_line());
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(word);
-        let is_point = (*execution).streams.are_points;
-        let is_free = (*execution).is_free(object, mode);
-        if is_point || !is_free {
-            (*execution).streams.was_kept |= !is_free;
-            perform((*execution).arrive_to_lock_stream(object, site));
-            while !(*execution).is_free(object, mode) {
-                perform((*execution).enter_queue(object, mode));
-            }
+    let object = execution.object(word);
+    let (is_point, is_free) =
+        execution.with(|it| (it.streams.are_points, it.is_free(object, mode)));
+    if is_point || !is_free {
+        execution.step(|it| {
+            it.streams.was_kept |= !is_free;
+            it.arrive_to_lock_stream(object, site)
+        });
+        while !execution.with(|it| it.is_free(object, mode)) {
+            execution.step(|it| it.enter_queue(object, mode));
         }
-        (*execution).hold(object, mode, site);
-        let now = (*execution).pulse;
-        let streams = &mut (*execution).streams;
-        // Another stream is held while this one is acquired, by this task or another one: in
-        // between, other tasks could have acquired the two locks in the opposite order.
-        streams.was_kept |= streams.held > 0;
-        if streams.held == 0 {
-            streams.since = now;
-        }
-        streams.held += 1;
-        if is_point {
-            perform((*execution).record(op, object, op.effect(), site));
-        }
-        streams::open(word);
     }
+    execution.step(|it| {
+        it.hold(object, mode, site);
+        it.streams.acquired(it.pulse);
+        if is_point {
+            it.record(op, object, op.effect(), site)
+        } else {
+            Step::Continue
+        }
+    });
+    // SAFETY: the caller's promise.
+    unsafe { streams::open(word) };
 }
 
 /// Records that the current task has released the lock of a stream, whose futex word lies at
@@ -95,22 +90,19 @@ pub(crate) unsafe fn lock(word: usize) {
 pub(crate) unsafe fn unlock(word: usize) {
     let Some(execution) = running() else { return };
     let op = Op::StreamUnlock;
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        streams::close(word);
-        let object = (*execution).object(word);
-        let now = (*execution).pulse;
-        let streams = &mut (*execution).streams;
-        streams.was_kept |= streams.since != now;
-        streams.held -= 1;
-        let task = (*execution).running();
+    // SAFETY: the caller's promise.
+    unsafe { streams::close(word) };
+    let object = execution.object(word);
+    let (is_point, site) = execution.with(|it| {
+        it.streams.released(it.pulse);
+        let task = it.running();
         task.op = op;
         task.object = object;
-        if (*execution).streams.are_points {
-            let site = (*execution).held_at(object);
-            perform((*execution).inside_step());
-            perform((*execution).record(op, object, op.effect(), site));
-        }
-        (*execution).drop_lock(object, Mode::Exclusive);
+        (it.streams.are_points, it.held_at(object))
+    });
+    if is_point {
+        execution.step(Execution::inside_step);
+        execution.step(|it| it.record(op, object, op.effect(), site));
     }
+    execution.with(|it| it.drop_lock(object, Mode::Exclusive));
 }

@@ -22,6 +22,23 @@ impl StreamUse {
         }
     }
 
+    /// A task has acquired the lock of a stream, at this pulse of the engine.
+    pub(super) fn acquired(&mut self, pulse: u64) {
+        // Another stream is held while this one is acquired, by this task or another one: in
+        // between, other tasks could have acquired the two locks in the opposite order.
+        self.was_kept |= self.held > 0;
+        if self.held == 0 {
+            self.since = pulse;
+        }
+        self.held += 1;
+    }
+
+    /// A task releases the lock of a stream, at this pulse of the engine.
+    pub(super) fn released(&mut self, pulse: u64) {
+        self.was_kept |= self.since != pulse;
+        self.held -= 1;
+    }
+
     /// Begins an execution, in which the acquisition of a stream's lock is a scheduling point or
     /// not.
     pub(crate) fn begin(&mut self, are_points: bool) {

@@ -4,14 +4,15 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::crash::may_crash;
-use super::current::{self, active, current, running};
+use super::current::{self, current};
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::{How, MonitorHooks as _};
+use super::running::{running, with};
 use super::state::{Ending, Execution, execution};
 use super::task::{Entry, State, Task, Wait, finish_object, thread_object};
 use super::tasks::search_on;
 use super::terms::{Site, Step, Wake};
-use super::transfer::{follow, perform};
+use super::transfer::follow;
 use super::{Op, TaskId, mark, opaque, set_aside};
 use crate::base::fingerprint::mix;
 use crate::base::sys::{self, ThreadStart};
@@ -21,65 +22,59 @@ use crate::search::{ObjectId, TraceStep};
 
 /// Detaches `task`, which no task will join, and names it `name`.
 pub(crate) fn leave_alone(task: TaskId, name: &str) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let task = (*execution).task_mut(task);
+    with(|execution| {
+        let task = execution.task_mut(task);
         task.detached = true;
         task.name.extend_from_slice(name.as_bytes());
-    }
+    });
 }
 
 /// Ensures that `task`, which sleeps or has not begun, never continues.
 pub(crate) fn strand(task: TaskId) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        if task != current() && (*execution).task(task).state != State::Finished {
-            (*execution).stop_task(task);
+    with(|execution| {
+        if task != current() && execution.task(task).state != State::Finished {
+            execution.stop_task(task);
         }
-    }
+    });
 }
 
 /// Whether a task other than the calling one can continue, and not only by a timeout.
 pub(crate) fn others_can_go_on() -> bool {
-    running().is_some_and(|execution| {
-        // SAFETY: see `running`.
-        unsafe {
-            let runs = |task| task != current() && !(*execution).late.contains(task);
-            (*execution).enabled.iter().any(runs)
-        }
+    with(|execution| {
+        let runs = |task| task != current() && !execution.late.contains(task);
+        execution.enabled.iter().any(runs)
     })
+    .unwrap_or(false)
 }
 
 /// Announces that the calling task is about to call the function `name`, which changes its process
 /// permanently. Ends the execution if it does not have a process of its own.
 pub(crate) fn needs_process(name: &'static str) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        if !(*execution).has_processes {
-            perform((*execution).end(Ending::NeedsProcess(name)));
-        }
+    if !execution.with(|it| it.has_processes) {
+        execution.step(|it| it.end(Ending::NeedsProcess(name)));
     }
 }
 
 /// The whole life of a task, on its donor's stack.
 pub(crate) unsafe extern "C" fn task_main() -> ! {
     // SAFETY: entered by the first switch to a task, which is then the current one.
+    current::enter(unsafe { (*execution()).current });
+    mark::leave();
+    Hooks::task_begins();
+    // SAFETY: the field does not change.
+    if unsafe { (*pool()).backend() } == Backend::Threads {
+        follow();
+    }
+    let execution = running().expect("the thread has just become a task");
+    execution.with(|it| {
+        let own = it.object_of_task(it.current);
+        it.record(Op::Start, own, Op::Start.effect(), None);
+    });
+    set_aside::look(execution, true);
+    // SAFETY: the entry is called once, and the task ends after it.
     unsafe {
-        let execution = execution();
-        let id = (*execution).current;
-        current::enter(id);
-        mark::leave();
-        Hooks::task_begins();
-        if (*pool()).backend() == Backend::Threads {
-            follow();
-        }
-        let own = (*execution).object_of_task(id);
-        (*execution).record(Op::Start, own, Op::Start.effect(), None);
-        set_aside::look(execution, true);
-        let result = match (*execution).running().entry {
+        let result = match execution.with(|it| it.running().entry) {
             Entry::Rust(entry, data) => {
                 entry(data);
                 core::ptr::null_mut()
@@ -98,38 +93,40 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
     // SAFETY: the field does not change while tasks run; no reference is kept.
     let work = unsafe { (*execution()).thread_work };
     work.ends();
-    // SAFETY: the caller's promise; no reference lives across `perform`.
-    unsafe {
-        let execution = execution();
-        if !active() {
-            // The child of a fork has nowhere to return to.
-            sys::exit_now(0);
-        }
-        // A task's end is a step of its own, also directly after `atomic` code.
-        mark::leave();
-        let id = current();
-        let own = (*execution).object_of_task(id);
-        if (*execution).is_end_observed() {
-            perform((*execution).arrive(Op::Exit, own, None));
-        }
-        current::leave();
-        let step = (*execution).finish(own, result);
-        let backend = (*pool()).backend();
+    let Some(execution) = running() else {
+        // The child of a fork has nowhere to return to.
+        sys::exit_now(0);
+    };
+    // A task's end is a step of its own, also directly after `atomic` code.
+    mark::leave();
+    let id = current();
+    let own = execution.with(|it| it.object_of_task(id));
+    if execution.with(|it| it.is_end_observed()) {
+        execution.step(|it| it.arrive(Op::Exit, own, None));
+    }
+    current::leave();
+    // SAFETY: the field does not change.
+    let backend = unsafe { (*pool()).backend() };
+    let (from, to) = execution.with(|it| {
+        let step = it.finish(own, result);
         if backend == Backend::Threads {
-            (*execution).report_task_end(step);
+            it.report_task_end(step);
         }
-        let from = (*execution).task(id).flow;
+        let from = it.task(id).flow;
         let to = match step {
             Step::Switch(next) => {
                 Hooks::switched(id, next);
-                (*execution).run(next);
-                (*execution).task(next).flow
+                it.run(next);
+                it.task(next).flow
             }
             Step::Continue | Step::Spin | Step::End => Flow::of_explorer(),
         };
-        Hooks::task_leaves();
-        handover::leave_to(backend, from, to)
-    }
+        (from, to)
+    });
+    Hooks::task_leaves();
+    // SAFETY: the caller's promise. The borrow has ended; `from` is the flow of this task, which is
+    // finished, and `to` that of the next one.
+    unsafe { handover::leave_to(backend, from, to) }
 }
 
 impl Execution {
@@ -293,22 +290,22 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
         return TaskId(0);
     };
     let stack = stack.max(DEFAULT_STACK);
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        match own {
-            // The existence of a task commutes with all operations of other tasks.
-            Some((site, _)) => perform((*execution).pass(Op::Spawn, site)),
-            None => {
-                opaque::arrive(Op::Spawn, 0);
-            }
+    match own {
+        // The existence of a task commutes with all operations of other tasks.
+        Some((site, _)) => execution.step(|it| it.pass(Op::Spawn, site)),
+        None => {
+            opaque::arrive(Op::Spawn, 0);
         }
-        let pool = &mut *pool();
-        let Some(task) = (*execution).add_task(pool, entry, stack) else {
-            perform((*execution).end(Ending::NoDonor(stack)));
-            unreachable!("the execution has ended");
-        };
-        let waker = (*execution).log.trace.step();
-        let child = (*execution).task_mut(task);
+    }
+    // SAFETY: one thread at a time runs code of the engine, and this borrow ends in the call.
+    let added = execution.with(|it| it.add_task(unsafe { &mut *pool() }, entry, stack));
+    let Some(task) = added else {
+        execution.step(|it| it.end(Ending::NoDonor(stack)));
+        unreachable!("the execution has ended");
+    };
+    execution.with(|it| {
+        let waker = it.log.trace.step();
+        let child = it.task_mut(task);
         child.waker = waker;
         if let Some((_, name)) = own {
             // The program does not have a pthread for this task.
@@ -317,26 +314,25 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
                 .name
                 .extend_from_slice(name.unwrap_or_default().as_bytes());
         }
-        let object = (*execution).object_of_task(task);
+        let object = it.object_of_task(task);
         let site = own.map(|(site, _)| site);
-        (*execution).record(Op::Spawn, object, Op::Spawn.effect(), site);
-        set_aside::look(execution, true);
-        task
-    }
+        it.record(Op::Spawn, object, Op::Spawn.effect(), site);
+    });
+    set_aside::look(execution, true);
+    task
 }
 
 /// Waits until `task` has ended, with a scheduling point before that.
 pub fn join(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, Op::Join, Some(site));
-        let object = (*execution).object_of_task(task);
-        perform((*execution).arrive_to_join(task, object, site));
-        (*execution).record(Op::Join, object, Op::Join.effect(), Some(site));
-        (*execution).follows(task);
-        set_aside::look(execution, true);
-    }
+    may_crash(execution, Op::Join, Some(site));
+    let object = execution.with(|it| it.object_of_task(task));
+    execution.step(|it| it.arrive_to_join(task, object, site));
+    execution.with(|it| {
+        it.record(Op::Join, object, Op::Join.effect(), Some(site));
+        it.follows(task);
+    });
+    set_aside::look(execution, true);
 }
 
 /// Records that the main function of the calling task has returned and that its result is stored,
@@ -344,21 +340,20 @@ pub fn join(task: TaskId, site: Site) {
 /// function. Thread-local destructors run after that.
 pub fn finish() {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        if !(*execution).observers.of_finishes {
-            return;
-        }
-        // This is a step of its own, also directly after `atomic` code.
-        mark::leave();
-        let object = finish_object(current());
-        let id = (*execution).object(object);
-        perform((*execution).arrive(Op::Finish, id, None));
-        // In std, the task drops its share of the result here.
-        Hooks::counted(object, (How::Exchange, Ordering::Release), Op::Finish);
-        (*execution).running().has_finished = true;
-        perform((*execution).record(Op::Finish, id, Op::Finish.effect(), None));
+    if !execution.with(|it| it.observers.of_finishes) {
+        return;
     }
+    // This is a step of its own, also directly after `atomic` code.
+    mark::leave();
+    let object = finish_object(current());
+    let id = execution.object(object);
+    execution.step(|it| it.arrive(Op::Finish, id, None));
+    // In std, the task drops its share of the result here.
+    Hooks::counted(object, (How::Exchange, Ordering::Release), Op::Finish);
+    execution.step(|it| {
+        it.running().has_finished = true;
+        it.record(Op::Finish, id, Op::Finish.effect(), None)
+    });
 }
 
 /// Whether the main function of `task` has returned, with a scheduling point before the check.
@@ -370,42 +365,35 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     super::access(Op::IsFinished, object, site);
     // In std, this reads the count of the result's shares, which alone orders nothing.
     Hooks::counted(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
-    // SAFETY: see `running`.
-    unsafe { (*execution).task(task).has_finished }
+    execution.with(|it| it.task(task).has_finished)
 }
 
 /// The pthread on whose stack `task` runs; the program may join it.
 pub fn pthread_of(task: TaskId) -> usize {
-    let Some(execution) = running() else {
-        return 0;
-    };
-    // SAFETY: see `running`.
-    unsafe {
-        let named = (*execution).task_mut(task);
+    with(|execution| {
+        let named = execution.task_mut(task);
         if named.donor == Task::NO_DONOR {
             // It ended, and its donor serves another task: it gets an identifier of its own.
             return thread_object(task);
         }
         named.released = false;
-        (*pool()).get(named.donor).pthread
-    }
+        // SAFETY: one thread at a time runs code of the engine, and no borrow is kept.
+        unsafe { (*pool()).get(named.donor).pthread }
+    })
+    .unwrap_or(0)
 }
 
 /// Records that the calling task's closure unwound. Unless [`panic_handled`] follows, the test
 /// fails with that panic.
 pub fn panicked() {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let task = (*execution).running();
+    with(|execution| {
+        let task = execution.running();
         task.panicked = true;
         task.unhandled_panic = true;
-    };
+    });
 }
 
 /// Records that the program received the panic of `task` from `join`.
 pub fn panic_handled(task: TaskId) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe { (*execution).task_mut(task).unhandled_panic = false };
+    with(|execution| execution.task_mut(task).unhandled_panic = false);
 }

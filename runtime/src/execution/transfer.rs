@@ -1,9 +1,9 @@
 //! The transfer of control between tasks.
 
-use super::current::running;
 use super::detached::calls_in_progress;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
+use super::running::{running, with};
 use super::state::{Execution, execution};
 use super::terms::Step;
 use super::{Op, State, TaskId, mark};
@@ -41,14 +41,13 @@ extern "C" fn spin() {
 /// [`spin`] by a task whose state lies at and above `stack_pointer`.
 extern "C" fn spin_above(stack_pointer: usize) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        if let Some(may_crash) = (*execution).components.may_crash {
-            may_crash(Op::SpinLoop);
-        }
-        let state = (*execution).state_above(stack_pointer);
-        perform((*execution).spin_step(state));
+    if let Some(may_crash) = execution.with(|it| it.components.may_crash) {
+        may_crash(Op::SpinLoop);
     }
+    execution.step(|it| {
+        let state = it.state_above(stack_pointer);
+        it.spin_step(state)
+    });
 }
 
 #[inline(never)]
@@ -79,9 +78,9 @@ unsafe fn switch_to(next: TaskId) {
 /// Does the work of libc for the current task, which continues on a kernel thread of its own.
 #[cold]
 pub(super) fn follow() {
-    // SAFETY: the field does not change while tasks run; no reference is kept.
-    let work = unsafe { (*execution()).thread_work };
-    work.continues();
+    if let Some(work) = with(|execution| execution.thread_work) {
+        work.continues();
+    }
 }
 
 /// Records the calls of the current task before it transfers control, if the execution is reported.

@@ -1,14 +1,14 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
 use super::crash::may_crash;
-use super::current::running;
+use super::current::current;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::options::Spurious;
+use super::running::{running, with};
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step, Wake};
-use super::transfer::perform;
 use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
 use crate::platform::context::call_above_registers;
 use crate::search::{ObjectId, Outcomes, TraceStep};
@@ -94,43 +94,42 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
     let Some(execution) = running() else {
         return Wake::Spurious;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let condvar = (*execution).object(condvar);
-        let mutex = (*execution).object(mutex);
-        let spurious = (*execution).wakes_spuriously();
-        (*execution).drop_lock(mutex, Mode::Exclusive);
-        (*execution).touch(mutex, Effect::Release);
-        invariant::check(execution);
-        // Also while it waits: then the mutex is free.
-        may_crash(execution, Op::CondvarWait, None);
-        if spurious {
-            // The task slept, so continuing with another task costs nothing more.
-            perform((*execution).decide(true));
-            return Wake::Spurious;
-        }
-        perform((*execution).sleep_on(Wait::Object(condvar), deadline));
-        (*execution).running().wake
+    let (condvar, spurious) = execution.with(|it| {
+        let condvar = it.object(condvar);
+        let mutex = it.object(mutex);
+        let spurious = it.wakes_spuriously();
+        it.drop_lock(mutex, Mode::Exclusive);
+        it.touch(mutex, Effect::Release);
+        (condvar, spurious)
+    });
+    invariant::check(execution);
+    // Also while it waits: then the mutex is free.
+    may_crash(execution, Op::CondvarWait, None);
+    if spurious {
+        // The task slept, so continuing with another task costs nothing more.
+        execution.step(|it| it.decide(true));
+        return Wake::Spurious;
     }
+    execution.step(|it| it.sleep_on(Wait::Object(condvar), deadline));
+    execution.with(|it| it.running().wake)
 }
 
 /// A scheduling point, then one waiter (a choice of the search) or all waiters
 /// of `object` become enabled.
 pub fn notify(op: Op, object: usize, all: bool, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, Some(site)));
+    may_crash(execution, op, Some(site));
+    let object = execution.object(object);
+    execution.step(|it| it.arrive(op, object, Some(site)));
+    execution.step(|it| {
         if all {
-            (*execution).wake_waiters(object);
+            it.wake_waiters(object);
         } else {
-            (*execution).wake_a_waiter(object);
+            it.wake_a_waiter(object);
         }
-        perform((*execution).record(op, object, op.effect(), Some(site)));
-        set_aside::look(execution, true);
-    }
+        it.record(op, object, op.effect(), Some(site))
+    });
+    set_aside::look(execution, true);
 }
 
 /// Blocks until [`wake_all`] is called for `object` or the deadline passes. There is no scheduling
@@ -147,88 +146,83 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
     let Some(execution) = running() else {
         return Wake::Notified;
     };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        let task = (*execution).running();
+    execution.step(|it| {
+        let object = it.object(object);
+        let task = it.running();
         task.op = op;
         task.object = object;
         task.site = Some(site);
         task.retries = true;
-        perform((*execution).sleep_on(Wait::Object(object), deadline));
-        (*execution).running().retries = false;
-        (*execution).running().wake
-    }
+        it.sleep_on(Wait::Object(object), deadline)
+    });
+    execution.with(|it| {
+        let task = it.running();
+        task.retries = false;
+        task.wake
+    })
 }
 
 /// As [`wait_quietly`], for objects that tasks take from each other: the task has observed that
 /// none was left.
 pub fn wait_in_vain(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
-    if let Some(execution) = running() {
-        // SAFETY: see `running`.
-        unsafe {
-            let object = (*execution).object(object);
-            (*execution).comes_in_vain(object);
-        }
-    }
+    with(|execution| {
+        let object = execution.object(object);
+        execution.comes_in_vain(object);
+    });
     wait_quietly(op, object, deadline, site)
 }
 
 /// Enables every task that waits on `object`; no scheduling point.
 pub fn wake_all(object: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        (*execution).wake_waiters(object);
-    }
+    with(|execution| {
+        let object = execution.object(object);
+        execution.wake_waiters(object);
+    });
 }
 
 /// `thread::park` and `park_timeout`: a scheduling point, then a wait for the task's token. A
 /// spurious return is a choice of the search.
 pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, Some(site));
-        let object = (*execution).object(super::token_object((*execution).current));
-        perform((*execution).arrive(op, object, Some(site)));
-        if (*execution).running().unparks == 0 {
-            if (*execution).wakes_spuriously() {
-                perform((*execution).decide(true));
-            } else {
-                perform((*execution).sleep_on(Wait::Token, deadline));
-            }
+    may_crash(execution, op, Some(site));
+    let token = super::token_object(current());
+    let object = execution.object(token);
+    execution.step(|it| it.arrive(op, object, Some(site)));
+    execution.step(|it| {
+        if it.running().unparks > 0 {
+            Step::Continue
+        } else if it.wakes_spuriously() {
+            it.decide(true)
+        } else {
+            it.sleep_on(Wait::Token, deadline)
         }
-        if core::mem::take(&mut (*execution).running().unparks) > 0 {
-            Hooks::acquired(super::token_object((*execution).current), true);
-        }
-        perform((*execution).record(op, object, op.effect(), Some(site)));
-        set_aside::look(execution, true);
+    });
+    if execution.with(|it| core::mem::take(&mut it.running().unparks)) > 0 {
+        Hooks::acquired(token, true);
     }
+    execution.step(|it| it.record(op, object, op.effect(), Some(site)));
+    set_aside::look(execution, true);
 }
 
 /// `Thread::unpark`: a scheduling point, then `task` gets its token.
 pub fn unpark(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, Op::Unpark, Some(site));
-        let object = (*execution).object(super::token_object(task));
-        perform((*execution).arrive(Op::Unpark, object, Some(site)));
-        Hooks::released(super::token_object(task), true, Op::Unpark, Some(site));
-        perform((*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site)));
-        let parked = (*execution).task_mut(task);
+    may_crash(execution, Op::Unpark, Some(site));
+    let object = execution.object(super::token_object(task));
+    execution.step(|it| it.arrive(Op::Unpark, object, Some(site)));
+    Hooks::released(super::token_object(task), true, Op::Unpark, Some(site));
+    execution.step(|it| it.record(Op::Unpark, object, Op::Unpark.effect(), Some(site)));
+    execution.with(|it| {
+        let parked = it.task_mut(task);
         parked.unparks += 1;
-        let more = parked.unparks > 1;
         if parked.state == State::Blocked(Wait::Token) {
-            (*execution).wake(task, Wake::Notified);
-        } else if more {
+            it.wake(task, Wake::Notified);
+        } else if parked.unparks > 1 {
             // The task would have continued without its earlier waker, too.
             parked.waker = TraceStep::NONE;
         }
-        set_aside::look(execution, true);
-    }
+    });
+    set_aside::look(execution, true);
 }
 
 /// `thread::sleep` until `deadline`: a yield that ends by choice of the search.
@@ -239,14 +233,13 @@ pub fn sleep(deadline: u64, site: Site) {
 /// As [`sleep`], for code whose line may be unknown.
 pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, Op::Sleep, site);
-        (*execution).announce(Op::Sleep, ObjectId::NONE, site);
-        (*execution).record(Op::Sleep, ObjectId::NONE, Op::Sleep.effect(), site);
-        perform((*execution).sleep_on(Wait::Time, Some(deadline)));
-        set_aside::look(execution, true);
-    }
+    may_crash(execution, Op::Sleep, site);
+    execution.step(|it| {
+        it.announce(Op::Sleep, ObjectId::NONE, site);
+        it.record(Op::Sleep, ObjectId::NONE, Op::Sleep.effect(), site);
+        it.sleep_on(Wait::Time, Some(deadline))
+    });
+    set_aside::look(execution, true);
 }
 
 /// A yield: a scheduling point at which switching away is free. It has no `site` if no line is
@@ -259,14 +252,13 @@ pub extern "C" fn yield_now(op: Op, site: Option<Site>) {
 /// [`yield_now`] by a task whose state lies at and above `stack_pointer`.
 extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
     let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        may_crash(execution, op, site);
-        (*execution).announce(op, ObjectId::NONE, site);
-        (*execution).record(op, ObjectId::NONE, op.effect(), site);
-        let state = (*execution).state_above(stack_pointer);
-        perform((*execution).yield_step(state));
-        (*execution).begin_iteration();
-        set_aside::look(execution, true);
-    }
+    may_crash(execution, op, site);
+    execution.step(|it| {
+        it.announce(op, ObjectId::NONE, site);
+        it.record(op, ObjectId::NONE, op.effect(), site);
+        let state = it.state_above(stack_pointer);
+        it.yield_step(state)
+    });
+    execution.with(Execution::begin_iteration);
+    set_aside::look(execution, true);
 }
