@@ -2,24 +2,42 @@
 
 use core::fmt::{self, Write};
 
-/// An object that is being written.
-pub(super) struct Object {
-    text: String,
+/// The reason why no write fails.
+const WRITTEN: &str = "writing to memory succeeds";
+
+/// An object that is being written, to memory.
+pub(super) struct Object<T = String> {
+    text: T,
+    is_empty: bool,
 }
 
 impl Object {
     pub(super) fn new() -> Self {
-        Self {
-            text: String::from("{"),
-        }
+        Self::within(String::new())
+    }
+}
+
+impl<T: Write> Object<T> {
+    /// An object after the end of `text`.
+    pub(super) fn within(text: T) -> Self {
+        let mut object = Self {
+            text,
+            is_empty: true,
+        };
+        object.push("{");
+        object
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.write_str(text).expect(WRITTEN);
     }
 
     fn key(&mut self, key: &str) {
-        if self.text.len() > 1 {
-            self.text.push(',');
+        if !core::mem::replace(&mut self.is_empty, false) {
+            self.push(",");
         }
         quote(&mut self.text, key);
-        self.text.push(':');
+        self.push(":");
     }
 
     /// Adds a string.
@@ -40,7 +58,7 @@ impl Object {
     /// Adds a number.
     pub(super) fn number(mut self, key: &str, value: u64) -> Self {
         self.key(key);
-        write!(self.text, "{value}").expect("writing to a string succeeds");
+        write!(self.text, "{value}").expect(WRITTEN);
         self
     }
 
@@ -60,27 +78,27 @@ impl Object {
     /// Adds a value that is already JSON.
     pub(super) fn raw(mut self, key: &str, value: &str) -> Self {
         self.key(key);
-        self.text.push_str(value);
+        self.push(value);
         self
     }
 
     /// Adds an array of JSON values.
     pub(super) fn array(mut self, key: &str, values: impl Iterator<Item = String>) -> Self {
         self.key(key);
-        self.text.push('[');
+        self.push("[");
         for (place, value) in values.enumerate() {
             if place > 0 {
-                self.text.push(',');
+                self.push(",");
             }
-            self.text.push_str(&value);
+            self.push(&value);
         }
-        self.text.push(']');
+        self.push("]");
         self
     }
 
     /// The text of the object.
-    pub(super) fn finish(mut self) -> String {
-        self.text.push('}');
+    pub(super) fn finish(mut self) -> T {
+        self.push("}");
         self.text
     }
 }
@@ -92,10 +110,10 @@ pub(super) fn quoted(value: &str) -> String {
     text
 }
 
-fn quote(out: &mut String, value: &str) {
-    out.push('"');
-    escape(out, value).expect("writing to a string succeeds");
-    out.push('"');
+fn quote(out: &mut impl Write, value: &str) {
+    out.write_char('"').expect(WRITTEN);
+    escape(out, value).expect(WRITTEN);
+    out.write_char('"').expect(WRITTEN);
 }
 
 /// Writes the characters between the quotes of a string.

@@ -122,7 +122,8 @@ impl Line<'_> {
     fn operation(&mut self, op: Op, object: Option<Object>, site: Option<Site>) {
         self.member("op", &op.token());
         if let Some(object) = object.filter(|_| shows_object(op)) {
-            self.raw(format_args!(",\"object\":{}", wire::object(object)));
+            self.raw(format_args!(",\"object\":"));
+            wire::write_object(&mut *self, object);
         }
         if let Some(site) = site {
             self.place(site.file(), site.line(), site.column());
@@ -170,8 +171,9 @@ impl Listener for LiveTrace {
         let mut line = trace.begin("event", execution, event.task);
         line.raw(format_args!(",\"number\":{number}"));
         line.operation(event.op, object, event.site);
-        if let Some(note) = wire::note(event.note) {
-            line.raw(format_args!(",\"note\":{note}"));
+        if event.note.kind().is_some() {
+            line.raw(format_args!(",\"note\":"));
+            wire::write_note(&mut line, event.note);
         }
         trace.tell();
     }

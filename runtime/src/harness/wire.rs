@@ -1,12 +1,19 @@
 //! How notes and objects are written for the supervisor: as data, which it puts in words.
 
+use core::fmt::Write;
+
 use chess_vocabulary::{Note, Object, Token as _};
 
 use super::json;
 
 /// An object.
 pub(super) fn object(object: Object) -> String {
-    json::Object::new()
+    write_object(String::new(), object)
+}
+
+/// Writes an object after the end of `text`.
+pub(super) fn write_object<T: Write>(text: T, object: Object) -> T {
+    json::Object::within(text)
         .string("kind", object.kind.token())
         .number("number", object.number.into())
         .finish()
@@ -14,7 +21,13 @@ pub(super) fn object(object: Object) -> String {
 
 /// A note, if it says anything.
 pub(super) fn note(note: Note) -> Option<String> {
-    let object = json::Object::new().string("kind", note.kind()?.token());
+    write_note(String::new(), note)
+}
+
+/// Writes a note after the end of `text`. `None` if it says nothing.
+pub(super) fn write_note<T: Write>(text: T, note: Note) -> Option<T> {
+    let kind = note.kind()?;
+    let object = json::Object::within(text).string("kind", kind.token());
     let object = match note.fault() {
         Some(fault) => object.string("fault", fault.token()),
         None => object,
