@@ -124,17 +124,17 @@ pub use parking::{park_at, unpark_at};
 pub(crate) use policy::{Policy, covers};
 pub use random_draw::{draw, runs_on_one_thread};
 pub use resource::{scheduling_point, signal, signals, wait_for_signals};
-pub(crate) use running::{raw as running, unfinished_tasks};
+pub(crate) use running::{Running, running, unfinished_tasks, with};
 pub(crate) use source::open_process;
 pub(crate) use spin::Access;
 pub(crate) use state::{Ending, Execution, PLACE, execution};
 pub(crate) use task::{Entry, State, Task, Wait, called, task_of_object, token_object};
+pub(crate) use terms::Step;
 pub use terms::{Mode, Site, Wake};
 pub(crate) use thread::{
     end_task, leave_alone, needs_process, others_can_go_on, spawn_pthread, strand, task_main,
 };
 pub use thread::{finish, is_finished, join, panic_handled, panicked, pthread_of, spawn};
-pub(crate) use transfer::perform;
 pub(crate) use values::Value;
 pub(crate) use waiting::sleep_until;
 pub use waiting::{

@@ -78,13 +78,6 @@ pub(crate) fn running() -> Option<Running> {
     active().then_some(Running { thread })
 }
 
-/// As [`running`], for the folders that do not use [`Running`] yet. The pointer may be used as a
-/// unique reference between two calls of [`perform`].
-#[inline]
-pub(crate) fn raw() -> Option<*mut Execution> {
-    active().then(execution)
-}
-
 /// The running execution, if the caller is the condition of an invariant. No borrow lives while a
 /// condition runs.
 #[inline]

@@ -16,15 +16,8 @@ use crate::monitor::{BodyOutcome, race};
 pub(super) unsafe fn run(data: *mut ()) {
     // SAFETY: the caller passes a live `Test`.
     let test = unsafe { &*data.cast::<Test>() };
-    if let Some(execution) = execution::running() {
-        // SAFETY: see `running`. As in libtest, the thread has the name of the test.
-        unsafe {
-            (*execution)
-                .task_mut(execution::current())
-                .name
-                .extend_from_slice(test.name.as_bytes());
-        };
-    }
+    // As in libtest, the thread has the name of the test.
+    execution::with(|it| it.running().name.extend_from_slice(test.name.as_bytes()));
     let result = catch_unwind(AssertUnwindSafe(test.run));
     let outcome = match result {
         Ok(Ok(())) => BodyOutcome::Passed,
@@ -44,17 +37,15 @@ pub(super) unsafe fn run(data: *mut ()) {
     let Some(execution) = execution::running() else {
         return;
     };
-    // SAFETY: see `running`.
-    unsafe {
-        if (*execution).keeps_output {
-            // A line without an end is still in the buffer of std. Only the harness flushes it, so
-            // the flush must not order anything.
-            let paused = race::pause();
-            let _ = std::io::stdout().flush();
-            race::go_on(&paused);
-        }
-        (*exploration()).body = outcome;
+    if execution.with(|it| it.keeps_output) {
+        // A line without an end is still in the buffer of std. Only the harness flushes it, so the
+        // flush must not order anything.
+        let paused = race::pause();
+        let _ = std::io::stdout().flush();
+        race::go_on(&paused);
     }
+    // SAFETY: one task runs at a time, and the exploring thread waits for it.
+    unsafe { (*exploration()).body = outcome };
 }
 
 /// A task that uses the parts of std that are initialised on first use, so that they are

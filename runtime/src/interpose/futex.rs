@@ -237,8 +237,12 @@ pub(super) fn task_thread_id() -> c_int {
     let Some(execution) = execution::running() else {
         return 0;
     };
-    // SAFETY: see `execution::running`.
-    unsafe { (*pool()).get((*execution).running().donor).kernel_thread }
+    // SAFETY: one thread at a time runs code of the engine.
+    unsafe {
+        (*pool())
+            .get(execution.with(|it| it.running().donor))
+            .kernel_thread
+    }
 }
 
 /// libc's `gettid`.

@@ -13,7 +13,7 @@ use core::ffi::{c_int, c_void};
 use crate::base::memory::EngineVec;
 use crate::base::real;
 use crate::base::sys::{self, Destructor, pthread_key_t};
-use crate::execution;
+use crate::execution::{self, Running};
 use crate::platform::heap;
 
 /// POSIX's limit on Linux.
@@ -51,10 +51,9 @@ fn slot(key: pthread_key_t) -> Option<*mut Key> {
     (at < KEYS).then(|| unsafe { TABLE.0.get().cast::<Key>().add(at) })
 }
 
-/// The running task's values.
-fn task_values() -> Option<*mut EngineVec<*mut c_void>> {
-    // SAFETY: see `execution::running`.
-    execution::running().map(|execution| unsafe { &raw mut (*execution).running().key_values })
+/// Calls `act` with the running task's values. `None` if the caller is not a task.
+fn with_task_values<R>(act: impl FnOnce(&mut EngineVec<*mut c_void>) -> R) -> Option<R> {
+    execution::with(|it| act(&mut it.running().key_values))
 }
 
 /// libc's `pthread_key_create`.
@@ -94,21 +93,20 @@ pub(super) unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int 
     let Some(slot) = slot(key) else {
         return sys::EINVAL;
     };
-    // SAFETY: one thread at a time; see `execution::running`.
+    // SAFETY: one thread at a time.
     unsafe {
         (*slot) = Key {
             used: false,
             destructor: None,
         };
-        if let Some(execution) = execution::running() {
-            let live = (*execution).live;
-            for task in &mut (&mut (*execution).tasks)[..live] {
-                if let Some(value) = task.key_values.get_mut(key as usize) {
-                    *value = core::ptr::null_mut();
-                }
+    }
+    execution::with(|it| {
+        for task in &mut it.tasks[..it.live] {
+            if let Some(value) = task.key_values.get_mut(key as usize) {
+                *value = core::ptr::null_mut();
             }
         }
-    }
+    });
     0
 }
 
@@ -120,11 +118,9 @@ pub(super) unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut 
         if !heap::is_arena() {
             return real::pthread_getspecific(key);
         }
-        if let Some(values) = task_values() {
-            return (&(*values))
-                .get(key as usize)
-                .copied()
-                .unwrap_or(core::ptr::null_mut());
+        let value = with_task_values(|values| values.get(key as usize).copied());
+        if let Some(value) = value {
+            return value.unwrap_or(core::ptr::null_mut());
         }
         let values = VALUES.get();
         if values.is_null() || key as usize >= KEYS {
@@ -149,12 +145,13 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
         if at >= KEYS {
             return sys::EINVAL;
         }
-        if let Some(values) = task_values() {
-            let values = &mut *values;
+        let set = with_task_values(|values| {
             if values.len() <= at {
                 values.resize(at + 1, core::ptr::null_mut());
             }
             values[at] = value.cast_mut();
+        });
+        if set.is_some() {
             return 0;
         }
         if VALUES.get().is_null() {
@@ -183,10 +180,7 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
         let Some(execution) = execution::running() else {
             return real::__cxa_thread_atexit_impl(destructor, object, library);
         };
-        (*execution)
-            .running()
-            .destructors
-            .push((destructor, object));
+        execution.with(|it| it.running().destructors.push((destructor, object)));
     }
     0
 }
@@ -194,40 +188,41 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
 /// Runs the destructors of the ending task on its own stack: they may reach scheduling
 /// points.
 pub(crate) fn run_thread_destructors() {
-    // SAFETY: see `execution::running`; no reference lives while a destructor runs.
-    unsafe {
-        let Some(execution) = execution::running() else {
-            return;
-        };
-        let task = (*execution).running();
-        if task.destructors.is_empty() && task.key_values.is_empty() {
-            return;
-        }
-        while let Some((destructor, object)) = (*execution).running().destructors.pop() {
-            destructor(object);
-        }
-        for _ in 0..ROUNDS {
-            let mut ran = false;
-            let mut key = 0;
-            while key < (*execution).running().key_values.len() {
-                let values = &mut (*execution).running().key_values;
-                let value = core::mem::replace(&mut values[key], core::ptr::null_mut());
-                let destructor = slot(key as pthread_key_t).and_then(|slot| (*slot).destructor);
-                if let Some(destructor) = destructor
-                    && !value.is_null()
-                {
-                    destructor(value);
-                    ran = true;
-                }
-                key += 1;
+    let Some(execution) = execution::running() else {
+        return;
+    };
+    run_registered(execution);
+    for _ in 0..ROUNDS {
+        let mut ran = false;
+        let mut key = 0;
+        while let Some(value) = execution.with(|it| {
+            let value = it.running().key_values.get_mut(key)?;
+            Some(core::mem::replace(value, core::ptr::null_mut()))
+        }) {
+            // SAFETY: one thread at a time runs code of the program.
+            let destructor =
+                slot(key as pthread_key_t).and_then(|slot| unsafe { (*slot).destructor });
+            if let Some(destructor) = destructor
+                && !value.is_null()
+            {
+                // SAFETY: the program registered it for the values of this key.
+                unsafe { destructor(value) };
+                ran = true;
             }
-            if !ran {
-                break;
-            }
+            key += 1;
         }
-        // Destructors of keys may have registered more destructors.
-        while let Some((destructor, object)) = (*execution).running().destructors.pop() {
-            destructor(object);
+        if !ran {
+            break;
         }
+    }
+    // Destructors of keys may have registered more destructors.
+    run_registered(execution);
+}
+
+/// Runs the destructors of the thread-locals of the running task, the newest first.
+fn run_registered(execution: Running) {
+    while let Some((destructor, object)) = execution.with(|it| it.running().destructors.pop()) {
+        // SAFETY: the program registered it for this object.
+        unsafe { destructor(object) };
     }
 }

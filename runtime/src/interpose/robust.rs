@@ -25,10 +25,10 @@ pub(crate) fn give_up() {
     let Some(execution) = execution::running() else {
         return;
     };
-    // SAFETY: see `execution::running`; the entries lie in mutexes that the program
+    // SAFETY: donors live as long as the process; the entries lie in mutexes that the program
     // must keep alive while they are locked.
     unsafe {
-        let list = (*(*execution).running().flow.donor).robust_list;
+        let list = (*execution.with(|it| it.running().flow.donor)).robust_list;
         if list.is_null() || (*list).is_empty() {
             return;
         }

@@ -10,16 +10,15 @@ use crate::platform::stack_pool::pool;
 
 /// Returns the task of a pthread handle that the program holds.
 fn task_of(thread: pthread_t) -> Option<TaskId> {
-    let execution = execution::running()?;
-    // SAFETY: see `execution::running`.
-    unsafe {
-        let pool = &(*pool());
-        (*execution)
-            .live_tasks()
+    execution::with(|it| {
+        // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
+        let pool = unsafe { &*pool() };
+        it.live_tasks()
             .filter(|(_, task)| !task.released && task.donor != execution::Task::NO_DONOR)
             .find(|(_, task)| pool.get(task.donor).pthread == thread)
             .map(|(id, _)| id)
-    }
+    })
+    .flatten()
 }
 
 /// libc's `pthread_create`.
@@ -42,9 +41,12 @@ pub(super) unsafe extern "C" fn pthread_create(
             sys::pthread_attr_getdetachstate(attributes, &raw mut detached);
         }
         let task = execution::spawn_pthread(start, argument, stack);
-        let task = (*execution).task_mut(task);
-        task.detached = detached == DETACHED;
-        *thread = (*pool()).get(task.donor).pthread;
+        let donor = execution.with(|it| {
+            let task = it.task_mut(task);
+            task.detached = detached == DETACHED;
+            task.donor
+        });
+        *thread = (*pool()).get(donor).pthread;
     }
     0
 }
@@ -55,9 +57,7 @@ fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
     if task == execution::current() {
         return Err(sys::EDEADLK);
     }
-    // SAFETY: see `execution::running`.
-    let detached =
-        execution::running().is_some_and(|execution| unsafe { (*execution).task(task).detached });
+    let detached = execution::with(|it| it.task(task).detached).unwrap_or(false);
     if detached { Err(sys::EINVAL) } else { Ok(task) }
 }
 
@@ -77,16 +77,16 @@ unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64
 
 /// Stores the result of an ended task for the caller, and releases the task's handle.
 unsafe fn joined(task: TaskId, result: *mut *mut c_void) {
-    let Some(execution) = execution::running() else {
-        return;
-    };
-    // SAFETY: see `execution::running`; `result` is null or writable.
-    unsafe {
-        let task = (*execution).task_mut(task);
+    let value = execution::with(|it| {
+        let task = it.task_mut(task);
         task.released = true;
-        if !result.is_null() {
-            *result = task.result;
-        }
+        task.result
+    });
+    if let Some(value) = value
+        && !result.is_null()
+    {
+        // SAFETY: `result` is writable.
+        unsafe { *result = value };
     }
 }
 
@@ -171,15 +171,17 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
         let Some(task) = task_of(thread) else {
             return sys::ESRCH;
         };
-        let task = (*execution).task_mut(task);
-        if task.detached {
-            return sys::EINVAL;
-        }
-        // A task that still runs keeps its handle until it ends.
-        task.detached = true;
-        task.released = task.state == State::Finished;
+        execution.with(|it| {
+            let task = it.task_mut(task);
+            if task.detached {
+                return sys::EINVAL;
+            }
+            // A task that still runs keeps its handle until it ends.
+            task.detached = true;
+            task.released = task.state == State::Finished;
+            0
+        })
     }
-    0
 }
 
 /// libc's `pthread_cancel`. It fails, because glibc would end a donor: the caller gets
@@ -203,9 +205,12 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
             return real::pthread_setname_np(thread, name);
         };
         if let Some(task) = task_of(thread) {
-            let task = (*execution).task_mut(task);
-            task.name.clear();
-            task.name.extend_from_slice(CStr::from_ptr(name).to_bytes());
+            let bytes = CStr::from_ptr(name).to_bytes();
+            execution.with(|it| {
+                let task = it.task_mut(task);
+                task.name.clear();
+                task.name.extend_from_slice(bytes);
+            });
         }
     }
     0
@@ -222,7 +227,7 @@ unsafe extern "C" fn pthread_getattr_np(
         let Some(execution) = execution::running() else {
             return real::pthread_getattr_np(thread, attributes);
         };
-        let donor = (*pool()).get((*execution).running().donor);
+        let donor = (*pool()).get(execution.with(|it| it.running().donor));
         sys::pthread_attr_init(attributes);
         sys::pthread_attr_setstack(attributes, donor.stack_low as *mut c_void, donor.stack_size);
         sys::pthread_attr_setguardsize(attributes, donor.guard_size);

@@ -15,15 +15,12 @@ const TIMER_ABSTIME: c_int = 1;
 
 /// Reads the virtual clock.
 fn read_clock() -> u64 {
-    let Some(execution) = execution::running() else {
-        return 0;
-    };
-    // SAFETY: see `execution::running`.
-    unsafe {
-        (*execution).clock += READ;
-        (*execution).touch_clock(Effect::Read);
-        (*execution).clock
-    }
+    execution::with(|it| {
+        it.clock += READ;
+        it.touch_clock(Effect::Read);
+        it.clock
+    })
+    .unwrap_or(0)
 }
 
 /// libc's `clock_gettime`.

@@ -27,14 +27,12 @@ pub(super) fn pending() {
 
 /// Whether a task waits until a handler has run.
 pub(super) fn is_awaited() -> bool {
-    execution::running().is_some_and(|execution| {
-        // SAFETY: see `execution::running`.
-        unsafe {
-            let waits = |op| matches!(op, Op::Pause | Op::SignalSuspend);
-            let mut tasks = (*execution).live_tasks();
-            tasks.any(|(_, task)| matches!(task.state, State::Blocked(_)) && waits(task.op))
-        }
+    execution::with(|it| {
+        let waits = |op| matches!(op, Op::Pause | Op::SignalSuspend);
+        let mut tasks = it.live_tasks();
+        tasks.any(|(_, task)| matches!(task.state, State::Blocked(_)) && waits(task.op))
     })
+    .unwrap_or(false)
 }
 
 /// Waits until a handler has run.

@@ -61,8 +61,7 @@ fn remember(info: &PanicHookInfo<'_>) {
         task: execution::current(),
         message,
         place,
-        // SAFETY: see `running`.
-        event: execution::running().map_or(0, |it| unsafe { (*it).log.events.len() as u32 }),
+        event: execution::with(|it| it.log.events.len() as u32).unwrap_or(0),
     };
     // SAFETY: the hook runs in a task, and not within a monitor.
     unsafe { (*monitors()).panicked(&panic) };

@@ -4,7 +4,7 @@ use super::Races;
 use super::lines::mark_of;
 use super::order::Code;
 use super::race_points::Point;
-use crate::execution::{DataAccess, Site, perform, plain_access, running};
+use crate::execution::{DataAccess, Site, Step, plain_access, running};
 use crate::monitor::{Monitor, monitors};
 
 impl Races {
@@ -44,29 +44,29 @@ pub(super) fn data_access(
 ) {
     let Some(execution) = running() else { return };
     let monitors = monitors();
-    // SAFETY: see `running`; monitors do not call the engine, and no reference lives
-    // across `perform`.
-    unsafe {
-        let task = (*execution).current;
-        let is_preempted = || (*execution).is_preempted_at(site);
-        let is_event = match (*monitors).races.point_of(site, code, is_preempted) {
-            None => return,
-            Some(Point::None) => false,
-            Some(point) => {
-                let access = DataAccess::new((address, length), kind, site);
-                plain_access(access, point == Point::Scheduling);
-                true
-            }
-        };
-        let races = &mut (*monitors).races;
+    let access = DataAccess::new((address, length), kind, site);
+    let is_preempted = || execution.with(|it| it.is_preempted_at(site));
+    // SAFETY: monitors do not call the engine, and this borrow ends in the call.
+    let is_event = match unsafe { (*monitors).races.point_of(site, code, is_preempted) } {
+        None => return,
+        Some(Point::None) => false,
+        Some(point) => {
+            plain_access(access, point == Point::Scheduling);
+            true
+        }
+    };
+    execution.step(|it| {
+        let task = it.current;
+        // SAFETY: as above.
+        let monitors = unsafe { &mut *monitors };
+        let races = &mut monitors.races;
         let is_done = !races.is_on_other_stack(address)
             && (code == Code::Library && races.is_repeated(task, address, length, kind.0)
                 || !is_event && races.notes(task, (address, length), kind, mark_of(Some(site))));
-        if !is_done {
-            let access = DataAccess::new((address, length), kind, site);
-            if (*monitors).data_access(&*execution, access).is_break() {
-                perform((*execution).stop());
-            }
+        if !is_done && monitors.data_access(it, access).is_break() {
+            it.stop()
+        } else {
+            Step::Continue
         }
-    }
+    });
 }
