@@ -132,10 +132,19 @@ pub(super) fn ensure(
     Err(unusable.expect("there is a candidate"))
 }
 
+/// In a tool with debug assertions, which is one for tests, the runtime checks that no code borrows
+/// the execution twice.
+const CHECKS: Option<[&str; 2]> = if cfg!(debug_assertions) {
+    Some(["--cfg", "chess_checks_borrows"])
+} else {
+    None
+};
+
 fn key(toolchain: &Toolchain) -> String {
     let mut digest = digest::Streamed::default();
     digest.update(sources::DIGEST.as_bytes());
     digest.update(toolchain.key().as_bytes());
+    digest.update(&[CHECKS.is_some().into()]);
     digest.short(16)
 }
 
@@ -329,6 +338,7 @@ impl Compiler<'_> {
             ))
             .args(["--out-dir", self.libraries.as_str()])
             .args(["-L", &format!("dependency={}", self.libraries)])
+            .args(CHECKS.into_iter().flatten())
             .env("RUSTC_BOOTSTRAP", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
