@@ -71,6 +71,13 @@ impl Execution {
 #[inline]
 pub(super) fn look(execution: Running, is_done: bool) {
     if !execution.with(|it| it.endless.known.is_empty()) {
-        execution.step(|it| it.meet_endless(is_done));
+        meet(execution, is_done);
     }
+}
+
+// Not inlined: each operation ends with this, and hardly any execution needs it.
+#[cold]
+#[inline(never)]
+fn meet(execution: Running, is_done: bool) {
+    execution.step(|it| it.meet_endless(is_done));
 }
