@@ -57,14 +57,14 @@ impl Execution {
         self.late.remove(task);
         if !self.enabled.contains(task) {
             self.enabled.insert(task);
-            self.fairness.enabled(task, self.steps);
+            self.fairness.enabled(task, self.budget.steps);
         }
     }
 
     /// Records a yield of the current task for the fair scheduler.
     pub(super) fn yield_fairly(&mut self) {
         let progressed = self.running().spin.take_progress();
-        let (task, step) = (self.current, self.steps);
+        let (task, step) = (self.current, self.budget.steps);
         self.fairness
             .yielded(task, progressed, step, &self.enabled, &self.late);
     }
@@ -91,7 +91,7 @@ impl Execution {
             self.late.insert(current);
             // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
             // park_timeout, recv_timeout and sleep).
-            self.last_wait = self.steps;
+            self.budget.last_wait = self.budget.steps;
             if self.body_done {
                 self.running().idle_yields += 1;
             }

@@ -17,7 +17,7 @@ impl Execution {
         let count = self.running().draws;
         self.running().draws = count.wrapping_add(1);
         // Past the step limit, choices vary: a loop may end only with one of them.
-        let outcome = if self.past_limit && op == Op::Choose {
+        let outcome = if self.budget.past_limit && op == Op::Choose {
             count % outcomes
         } else {
             self.choose_outcome(outcomes, kind)
@@ -109,7 +109,7 @@ pub fn observe(state: u64, site: Site) {
 pub fn note_in_history(object: usize, ends: bool, site: Site) -> Option<u64> {
     let execution = running()?;
     super::access(if ends { Op::Return } else { Op::Call }, object, site);
-    Some(execution.with(|it| it.steps))
+    Some(execution.with(|it| it.budget.steps))
 }
 
 /// The running task has no continuation, because an assumption at `site` does not hold. Returns

@@ -22,7 +22,7 @@ use crate::search::Outcomes;
 /// on files or connections, so that it commutes with the operations of all other tasks.
 pub(crate) fn fault_of(faults: &[Fault]) -> Option<Fault> {
     let execution = running()?;
-    let enabled = execution.with(|it| it.faults);
+    let enabled = execution.with(|it| it.options.faults);
     if enabled == Faults::NONE {
         return None;
     }

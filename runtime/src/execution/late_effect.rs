@@ -17,7 +17,7 @@ pub(crate) fn view<'a>(op: Op, object: usize, site: Site) -> (u32, Option<u32>, 
         let spin = &execution.running().spin;
         let last = spin.version_at(Access::new(op, site, object));
         let trace = &execution.log.trace;
-        let is_explored = !execution.past_limit && trace.is_kept();
+        let is_explored = !execution.budget.past_limit && trace.is_kept();
         let trace = &raw const *trace;
         // SAFETY: the caller uses the trace before any other code of the engine runs.
         (version, last, is_explored.then(|| unsafe { &*trace }))

@@ -108,7 +108,8 @@ impl Execution {
     /// nothing is explored, and there may be a very large number of waiting iterations: there the
     /// state is computed only for some of them.
     pub(super) fn looks_at_state(&self) -> bool {
-        let is_time = !self.past_limit || (self.steps / self.max_steps).is_power_of_two();
+        let is_time = !self.budget.past_limit
+            || (self.budget.steps / self.options.max_steps).is_power_of_two();
         self.awaits && is_time && self.tasks.running().spin.may_repeat()
     }
 

@@ -10,6 +10,7 @@ mod address_reuse;
 mod awaited;
 mod blocking;
 mod borrow;
+mod budget;
 pub(crate) mod calls;
 mod component;
 mod component_set;

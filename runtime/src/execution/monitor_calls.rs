@@ -94,7 +94,7 @@ impl Execution {
     /// step does.
     #[cold]
     pub(crate) fn stop(&mut self) -> Step {
-        self.horizon = 0;
+        self.budget.horizon = 0;
         self.end(Ending::Stopped)
     }
 

@@ -2,6 +2,38 @@
 
 use chess_vocabulary::Fault;
 
+/// The options of the executions of a test. They hold from one execution to the next.
+pub(crate) struct Options {
+    /// The step limit. Past it, the search chooses no more.
+    pub(crate) max_steps: u64,
+    /// When timeouts fire.
+    pub(crate) timers: Timers,
+    /// The spurious events that may happen.
+    pub(crate) spurious: Spurious,
+    /// The kinds of failing calls that the search may choose.
+    pub(crate) faults: Faults,
+    /// The limit of an execution that is neither explored nor replayed: the test only runs once.
+    pub(crate) only_runs: Option<Limit>,
+    /// The output of the tasks is kept, for a report.
+    pub(crate) keeps_output: bool,
+    /// Each execution has its own process.
+    pub(crate) has_processes: bool,
+}
+
+impl Options {
+    pub(super) const fn new() -> Self {
+        Self {
+            max_steps: 20_000,
+            timers: Timers::Any,
+            spurious: Spurious::Any,
+            faults: Faults::NONE,
+            only_runs: None,
+            keeps_output: false,
+            has_processes: false,
+        }
+    }
+}
+
 /// The rule for when the deadline of a task may pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timers {

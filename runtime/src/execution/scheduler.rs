@@ -19,14 +19,14 @@ impl Execution {
     /// the current task gives way.
     pub(crate) fn decide(&mut self, yielded: bool) -> Step {
         self.pulse += 1;
-        self.steps += 1;
+        self.budget.steps += 1;
         // An operation whose check would come too late is none of a known equivalence.
         self.log.trace.is_irregular |= self.observers.of_invariants && self.invariants.are_due;
         if yielded {
             self.log.trace.yields();
         }
         let mut yielded = yielded;
-        if self.steps >= self.horizon {
+        if self.budget.steps >= self.budget.horizon {
             if self.passes_limit() {
                 return Step::End;
             }
@@ -36,7 +36,7 @@ impl Execution {
         if !is_alone || self.body_done || yielded && self.awaits_outside() {
             return self.choose_next(yielded);
         }
-        self.fairness.ran(self.current, self.steps);
+        self.fairness.ran(self.current, self.budget.steps);
         self.log
             .trace
             .begin(self.current, TraceStep::NONE, TraceStep::NONE, false);
@@ -116,7 +116,7 @@ impl Execution {
     #[cold]
     fn pass_over(&mut self) -> TaskId {
         self.list_many(false);
-        if self.options.len() > 1 && !self.past_limit {
+        if self.candidates.len() > 1 && !self.budget.past_limit {
             let place = self.decisions.len() as u32;
             self.passed_over.push((place, self.current));
         }
@@ -153,11 +153,11 @@ impl Execution {
         if let Some(object) = timed {
             self.trace_timed(task, object);
         }
-        self.fairness.ran(task, self.steps);
+        self.fairness.ran(task, self.budget.steps);
         if task == self.current {
             Step::Continue
         } else {
-            self.last_switch = self.steps;
+            self.budget.last_switch = self.budget.steps;
             Step::Switch(task)
         }
     }
@@ -199,7 +199,7 @@ impl Execution {
     #[cold]
     fn choose_of_many(&mut self, yielded: bool) -> TaskId {
         let preempts = self.list_many(yielded);
-        let options = core::mem::replace(&mut self.options, engine_vec());
+        let options = core::mem::replace(&mut self.candidates, engine_vec());
         let runnable = options
             .iter()
             .take_while(|&&task| !self.late.contains(task));
@@ -207,7 +207,7 @@ impl Execution {
         // program that sleeps to let others finish is nearly always right.
         let free = if preempts { 1 } else { runnable.count().max(1) };
         let next = self.choose(&options, free, preempts);
-        self.options = options;
+        self.candidates = options;
         next
     }
 
@@ -223,7 +223,7 @@ impl Execution {
         if options.len() == 1 {
             return options[0];
         }
-        if self.past_limit {
+        if self.budget.past_limit {
             return self.longest_waiting(options, free);
         }
         let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
@@ -258,43 +258,44 @@ impl Execution {
         next
     }
 
-    /// Fills `options`. The first one is the task that runs next in an execution without
+    /// Fills `candidates`. The first one is the task that runs next in an execution without
     /// preemptions. Tasks that could only time out come last, the earliest deadline first. Returns
     /// whether every other option is a preemption.
     fn list_many(&mut self, yielded: bool) -> bool {
         let Self {
-            options,
+            candidates,
             enabled,
             late,
             fairness,
             tasks,
             current,
-            timers,
-            past_limit,
+            options,
+            budget,
             ..
         } = self;
         let current = *current;
-        options.clear();
+        candidates.clear();
         let restrained = fairness.restrains();
         let allowed = |task| !restrained || fairness.allows(task, enabled);
         let runnable = |task| allowed(task) && !late.contains(task);
         let runs_on = enabled.contains(current) && runnable(current);
         if runs_on && !yielded {
-            options.push(current);
+            candidates.push(current);
         }
         let others = || enabled.iter().filter(|&task| task != current);
-        options.extend(others().filter(|&task| runnable(task)));
+        candidates.extend(others().filter(|&task| runnable(task)));
         if runs_on && yielded {
-            options.push(current);
+            candidates.push(current);
         }
-        let first_late = options.len();
-        options.extend(late.iter().filter(|&task| allowed(task)));
+        let first_late = candidates.len();
+        candidates.extend(late.iter().filter(|&task| allowed(task)));
         // In the order of virtual time: the earliest deadline first.
-        options[first_late..].sort_unstable_by_key(|&task| (tasks[task.0 as usize].deadline, task));
-        debug_assert!(!options.is_empty(), "the fair relation is acyclic");
+        candidates[first_late..]
+            .sort_unstable_by_key(|&task| (tasks[task.0 as usize].deadline, task));
+        debug_assert!(!candidates.is_empty(), "the fair relation is acyclic");
         // Past the limit each step takes time: a sleep ends, however long the other tasks poll.
-        if *timers == Timers::Last && !*past_limit {
-            options.truncate(first_late.max(1));
+        if options.timers == Timers::Last && !budget.past_limit {
+            candidates.truncate(first_late.max(1));
         }
         runs_on && !yielded
     }
@@ -309,7 +310,7 @@ impl Execution {
 
     /// Chooses an outcome of the current task's operation, of `outcomes` possible ones.
     pub(crate) fn choose_outcome(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
-        if outcomes >= 2 && !self.past_limit {
+        if outcomes >= 2 && !self.budget.past_limit {
             self.running().spin.sees_more();
         }
         self.choose_unseen(outcomes, kind)
@@ -318,7 +319,7 @@ impl Execution {
     /// As [`Self::choose_outcome`], if the task learns nothing by the outcome 0: a loop that waits may
     /// repeat an iteration with such a choice.
     pub(super) fn choose_unseen(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
-        if outcomes < 2 || self.past_limit {
+        if outcomes < 2 || self.budget.past_limit {
             return 0;
         }
         self.prefix = mix(self.prefix, 0xc401_ce00 | u64::from(outcomes));

@@ -117,8 +117,8 @@ impl Execution {
     #[inline]
     pub(super) fn count_step(&mut self) -> Step {
         self.pulse += 1;
-        self.steps += 1;
-        if self.steps >= self.horizon && self.passes_limit() {
+        self.budget.steps += 1;
+        if self.budget.steps >= self.budget.horizon && self.passes_limit() {
             Step::End
         } else {
             Step::Continue
@@ -128,7 +128,7 @@ impl Execution {
     /// The current task yields: switching away is free. `state` is the task's state, 0 if it is not
     /// known.
     pub(crate) fn yield_step(&mut self, state: u64) -> Step {
-        self.last_wait = self.steps;
+        self.budget.last_wait = self.budget.steps;
         self.give_way(state, false)
     }
 
@@ -143,7 +143,7 @@ impl Execution {
             return Step::Spin;
         }
         if self.enabled.is_only(self.current) {
-            self.last_wait = self.steps;
+            self.budget.last_wait = self.budget.steps;
         }
         self.go_round()
     }
@@ -153,7 +153,7 @@ impl Execution {
     pub(super) fn spin_step(&mut self, state: u64) -> Step {
         let is_unknown = !self.awaits || state == 0 && self.looks_at_state();
         if is_unknown || self.enabled.is_only(self.current) {
-            self.last_wait = self.steps;
+            self.budget.last_wait = self.budget.steps;
         }
         self.give_way(state, true)
     }
@@ -164,7 +164,7 @@ impl Execution {
             return self.end(Ending::Unclean);
         }
         if self.repeats_its_iteration(state) {
-            self.last_wait = self.steps;
+            self.budget.last_wait = self.budget.steps;
             if spins && self.report_spin().is_break() {
                 return self.stop();
             }

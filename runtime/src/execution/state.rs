@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::TaskId;
 use super::awaited::Resources;
+use super::budget::Budget;
 use super::component_set::{Components, Disk, NoDisk};
 use super::descriptors::Descriptors;
 use super::endless::Endless;
@@ -17,7 +18,7 @@ use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
 use super::object_calls::ObjectCalls;
 use super::observed::Observed;
-use super::options::{Faults, Limit, Spurious, Timers};
+use super::options::Options;
 use super::policy::Policies;
 use super::streams::StreamUse;
 use super::task::Task;
@@ -66,6 +67,8 @@ pub(crate) enum Ending {
     reason = "independent facts, not a state machine"
 )]
 pub(crate) struct Execution {
+    pub(crate) options: Options,
+    pub(crate) budget: Budget,
     pub(crate) tasks: Tasks,
     /// The number of `tasks` that belong to this execution.
     pub(crate) live: usize,
@@ -100,20 +103,10 @@ pub(crate) struct Execution {
     /// The points where a confined search has no choice and another search has one: the number of
     /// decisions before the point, and the task that continues there.
     pub(super) passed_over: EngineVec<(u32, TaskId)>,
-    pub(super) options: EngineVec<TaskId>,
+    /// The tasks among which the scheduler chooses.
+    pub(super) candidates: EngineVec<TaskId>,
     /// Hash of all decisions and states that led here.
     pub(super) prefix: u64,
-    pub(crate) steps: u64,
-    pub(crate) max_steps: u64,
-    /// The next step with a check: the step limit, or 0 after a monitor has ended the execution.
-    pub(super) horizon: u64,
-    /// The number of steps of the longest execution that ended by itself.
-    pub(crate) longest: u64,
-    /// An execution that passes the step limit is given up soon, because it repeats one that did not
-    /// end, or is like such a one.
-    pub(crate) is_supposed_endless: bool,
-    /// When timeouts fire.
-    pub(crate) timers: Timers,
     /// In some execution, a task began to wait with a deadline while there were other tasks: time
     /// could have passed early.
     pub(crate) could_be_early: bool,
@@ -121,16 +114,8 @@ pub(crate) struct Execution {
     pub(crate) early: u32,
     /// The waits that these timeouts ended; kept only for executions that are reported.
     pub(crate) early_waits: EngineVec<Early>,
-    /// The spurious events that may happen.
-    pub(crate) spurious: Spurious,
-    /// The kinds of failing calls that the search may choose.
-    pub(crate) faults: Faults,
     /// Whether iterations that changed nothing are not repeated: see [`super::loop_iteration`].
     pub(crate) awaits: bool,
-    /// The limit of an execution that is neither explored nor replayed: the test only runs once.
-    pub(crate) only_runs: Option<Limit>,
-    /// The step limit was passed: the search chooses no more.
-    pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
     /// The number of late effects, which count as preemptions.
     pub(crate) late_effects: u32,
@@ -140,17 +125,6 @@ pub(crate) struct Execution {
     pub(crate) unmet_assumption: Option<Site>,
     /// The states that the test has observed.
     pub(crate) observed: Observed,
-    /// The step of the newest switch between tasks.
-    pub(crate) last_switch: u64,
-    /// The step at which a task last waited, as its yields indicate.
-    pub(crate) last_wait: u64,
-    /// The step at which the newest task was created.
-    pub(super) last_spawn: u64,
-    /// Past the limit: no task's slice ends before this step.
-    pub(super) slice_end: u64,
-    /// Past the limit, if the tasks repeated a cycle of events there: their newest switch at that
-    /// moment.
-    pub(super) circle: Option<u64>,
     /// The number of waits that have begun, futex requeues included.
     pub(super) waits: u64,
     pub(crate) clock: u64,
@@ -159,13 +133,10 @@ pub(crate) struct Execution {
     pub(crate) body_done: bool,
     /// The output of the tasks, if it is kept.
     pub(crate) output: EngineVec<u8>,
-    pub(crate) keeps_output: bool,
     /// The number of scheduling points of all executions, which the watchdog observes.
     pub(crate) pulse: u64,
     /// Set by the zygote when the time budget is used up.
     pub(crate) out_of_time: AtomicBool,
-    /// Each execution has its own process.
-    pub(crate) has_processes: bool,
     /// The address of the access that killed the program.
     pub(crate) fault: Option<usize>,
     /// Events outside control, in words, each once.
@@ -186,7 +157,10 @@ pub(crate) fn execution() -> *mut Execution {
 
 impl Execution {
     pub(crate) const fn new() -> Self {
+        let options = Options::new();
         Self {
+            budget: Budget::new(options.max_steps),
+            options,
             tasks: Tasks::new(),
             live: 0,
             retired: 0,
@@ -214,42 +188,25 @@ impl Execution {
             strategy: None,
             decisions: engine_vec(),
             passed_over: engine_vec(),
-            options: engine_vec(),
+            candidates: engine_vec(),
             prefix: 0,
-            steps: 0,
-            max_steps: 20_000,
-            horizon: 20_000,
-            longest: 0,
-            is_supposed_endless: false,
-            timers: Timers::Any,
             could_be_early: false,
             early: 0,
             early_waits: engine_vec(),
-            spurious: Spurious::Any,
-            faults: Faults::NONE,
             awaits: true,
-            only_runs: None,
-            past_limit: false,
             preemptions: 0,
             late_effects: 0,
             chosen_data: 0,
             unmet_assumption: None,
             observed: Observed::new(),
-            last_switch: 0,
-            last_wait: 0,
-            last_spawn: 0,
-            slice_end: 0,
-            circle: None,
             waits: 0,
             clock: START_OF_TIME,
             entropy: Rng::new(0),
             ending: Ending::Finished,
             body_done: false,
             output: engine_vec(),
-            keeps_output: false,
             pulse: 0,
             out_of_time: AtomicBool::new(false),
-            has_processes: false,
             fault: None,
             outside: engine_vec(),
             one_thread_runtime: "",
@@ -258,6 +215,7 @@ impl Execution {
 
     /// Makes the structure serve a new execution.
     pub(crate) fn reset(&mut self) {
+        self.budget.begin(self.options.max_steps);
         self.fairness.clear(self.live);
         self.live = 0;
         self.retired = 0;
@@ -271,9 +229,6 @@ impl Execution {
         self.decisions.clear();
         self.passed_over.clear();
         self.prefix = 0;
-        self.steps = 0;
-        self.horizon = self.max_steps;
-        self.past_limit = false;
         self.awaits = true;
         self.preemptions = 0;
         self.late_effects = 0;
@@ -282,11 +237,6 @@ impl Execution {
         self.observed.clear();
         self.early = 0;
         self.early_waits.clear();
-        self.last_switch = 0;
-        self.last_wait = 0;
-        self.last_spawn = 0;
-        self.slice_end = 0;
-        self.circle = None;
         self.waits = 0;
         self.clock = START_OF_TIME;
         self.entropy = Rng::new(0);

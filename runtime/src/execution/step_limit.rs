@@ -51,7 +51,7 @@ impl Execution {
         }
         if self.unmet_assumption.is_some() {
             // The other tasks may wait for the task that does not continue.
-            self.past_limit = true;
+            self.budget.past_limit = true;
             self.ending = Ending::Assumption;
             return true;
         }
@@ -60,13 +60,13 @@ impl Execution {
             return true;
         }
         self.clock += STEP;
-        let is_first = !self.past_limit;
+        let is_first = !self.budget.past_limit;
         if is_first {
-            self.past_limit = true;
+            self.budget.past_limit = true;
             self.log.trace.end();
-            self.slice_end = self.steps + self.max_steps / 2;
+            self.budget.slice_end = self.budget.steps + self.options.max_steps / 2;
             // A replay is shown as it happens.
-            if !self.keeps_output && Self::must_repeat() {
+            if !self.options.keeps_output && Self::must_repeat() {
                 self.ending = Ending::TooLong;
                 return true;
             }
@@ -74,38 +74,48 @@ impl Execution {
         // A confirmation or a replay of a failure has no time limit. Neither has an execution of a
         // search before a first one has ended by itself, because the test has no verdict until
         // then.
-        let may_end = !self.keeps_output && (self.longest > 0 || self.only_runs.is_some());
+        let may_end = !self.options.keeps_output
+            && (self.budget.longest > 0 || self.options.only_runs.is_some());
         if may_end && self.is_out_of_time() {
             self.ending = Ending::TooLong;
             return true;
         }
-        if !is_first && self.steps == self.max_steps + self.max_steps / 2 {
-            let circles = self.log.ends_in_a_circle(self.max_steps as usize / 2);
+        if !is_first && self.budget.steps == self.options.max_steps + self.options.max_steps / 2 {
+            let circles = self
+                .log
+                .ends_in_a_circle(self.options.max_steps as usize / 2);
             // Tasks that only read and do not wait are computing, independently of each other.
-            let is_alone = self.last_switch < self.max_steps;
-            let waits = self.last_wait >= self.max_steps;
-            self.circle = (circles && (is_alone || waits)).then_some(self.last_switch);
+            let is_alone = self.budget.last_switch < self.options.max_steps;
+            let waits = self.budget.last_wait >= self.options.max_steps;
+            self.budget.circle =
+                (circles && (is_alone || waits)).then_some(self.budget.last_switch);
         }
-        if self.only_runs == Some(Limit::Time) {
+        if self.options.only_runs == Some(Limit::Time) {
             return false;
         }
-        let patience = match (self.longest, self.circle) {
-            _ if self.is_supposed_endless => REPEATED_PATIENCE,
-            _ if self.only_runs.is_some() => FIRST_PATIENCE,
+        let patience = match (self.budget.longest, self.budget.circle) {
+            _ if self.budget.is_supposed_endless => REPEATED_PATIENCE,
+            _ if self.options.only_runs.is_some() => FIRST_PATIENCE,
             (0, None) => FIRST_PATIENCE,
-            (0, Some(switch)) if switch < self.max_steps => {
+            (0, Some(switch)) if switch < self.options.max_steps => {
                 FIRST_PATIENCE.min(CIRCLE_PATIENCE * self.live as u64)
             }
             (0, Some(_)) => ROUND_PATIENCE,
             _ => PATIENCE,
         };
-        let longer = if self.is_supposed_endless {
+        let longer = if self.budget.is_supposed_endless {
             LONGER
         } else {
             FAR_LONGER
         };
-        let ordinary = self.longest.saturating_mul(longer);
-        if self.steps < self.max_steps.saturating_mul(patience).max(ordinary) {
+        let ordinary = self.budget.longest.saturating_mul(longer);
+        if self.budget.steps
+            < self
+                .options
+                .max_steps
+                .saturating_mul(patience)
+                .max(ordinary)
+        {
             return false;
         }
         self.ending = self.given_up();
@@ -115,11 +125,11 @@ impl Execution {
     /// Whether an execution that is given up may only be long: in its second half a task was
     /// created, or a task has waited throughout for a deadline that has not passed yet.
     pub(crate) fn may_be_long(&self) -> bool {
-        let half = self.steps / 2;
+        let half = self.budget.steps / 2;
         let middle = self.clock.saturating_sub(half * STEP);
         let is_waited_for =
             |task: TaskId| self.late.contains(task) && self.task(task).waits_since <= middle;
-        self.last_spawn >= half || (0..self.live as u32).map(TaskId).any(is_waited_for)
+        self.budget.last_spawn >= half || (0..self.live as u32).map(TaskId).any(is_waited_for)
     }
 
     /// The next task past the limit. The candidates are the tasks that can run at no cost, which
@@ -144,14 +154,14 @@ impl Execution {
     /// unless the test is only run, as under `cargo test`, and not explored.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
-        let is_strict = self.only_runs.is_none() && self.denies_spins();
-        let slice = self.max_steps / if is_strict { 1 } else { SLICES };
-        let spins = is_strict && self.circle == Some(self.last_switch);
-        let end = self.slice_end.max(self.last_switch + slice);
-        if spins || self.steps < end || self.enabled.is_only(self.current) {
+        let is_strict = self.options.only_runs.is_none() && self.denies_spins();
+        let slice = self.options.max_steps / if is_strict { 1 } else { SLICES };
+        let spins = is_strict && self.budget.circle == Some(self.budget.last_switch);
+        let end = self.budget.slice_end.max(self.budget.last_switch + slice);
+        if spins || self.budget.steps < end || self.enabled.is_only(self.current) {
             return false;
         }
-        self.slice_end = self.steps + slice;
+        self.budget.slice_end = self.budget.steps + slice;
         self.yield_fairly();
         true
     }

@@ -51,7 +51,7 @@ pub(crate) fn others_can_go_on() -> bool {
 /// permanently. Ends the execution if it does not have a process of its own.
 pub(crate) fn needs_process(name: &'static str) {
     let Some(execution) = running() else { return };
-    if !execution.with(|it| it.has_processes) {
+    if !execution.with(|it| it.options.has_processes) {
         execution.step(|it| it.end(Ending::NeedsProcess(name)));
     }
 }
@@ -173,8 +173,8 @@ impl Execution {
         }
         self.live += 1;
         self.enabled.insert(id);
-        self.fairness.add(id, self.steps);
-        self.last_spawn = self.steps;
+        self.fairness.add(id, self.budget.steps);
+        self.budget.last_spawn = self.budget.steps;
         Some(id)
     }
 

@@ -76,7 +76,7 @@ impl Execution {
         if object != ObjectId::NONE {
             self.log.trace.access(object, Effect::Write, Effect::Write);
         }
-        if self.timers == Timers::Last {
+        if self.options.timers == Timers::Last {
             self.log.trace.comes_last();
         }
         let step = self.log.trace.step();
@@ -109,7 +109,7 @@ impl Execution {
         let object = self.timed_object(task);
         let waits = self.task(task);
         // The first of the options is the task that would run if time passed last.
-        let other = self.options.first().copied().unwrap_or(task);
+        let other = self.candidates.first().copied().unwrap_or(task);
         let pending = self.task(other);
         let early = Early {
             task,

@@ -23,7 +23,7 @@ impl Execution {
 
     /// Whether a spurious event that may happen does: a choice of the search.
     pub(super) fn chooses_spurious(&mut self) -> bool {
-        self.spurious == Spurious::Any && self.choose_outcome(2, Outcomes::Spurious) == 1
+        self.options.spurious == Spurious::Any && self.choose_outcome(2, Outcomes::Spurious) == 1
     }
 
     /// Whether this wait ends at once and spuriously: a choice of the search that costs as much as

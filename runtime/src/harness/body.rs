@@ -37,7 +37,7 @@ pub(super) unsafe fn run(data: *mut ()) {
     let Some(execution) = execution::running() else {
         return;
     };
-    if execution.with(|it| it.keeps_output) {
+    if execution.with(|it| it.options.keeps_output) {
         // A line without an end is still in the buffer of std. Only the harness flushes it, so the
         // flush must not order anything.
         let paused = race::pause();

@@ -61,7 +61,7 @@ is_kept!(
     exploration.strategy as strategy,
     exploration.share as share,
     exploration.share_last as share_last,
-    execution.longest as longest,
+    execution.budget.longest as longest,
     execution.endless.known as known_endless,
     monitors.outcome.intended as intended,
     monitors.races.points as points,

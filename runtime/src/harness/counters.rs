@@ -112,8 +112,8 @@ impl Counters {
     pub(super) fn with_crash(mut self, execution: &Execution) -> Self {
         self.schedules += 1;
         self.executions += 1;
-        self.steps += execution.steps;
-        self.max_steps = self.max_steps.max(execution.steps);
+        self.steps += execution.budget.steps;
+        self.max_steps = self.max_steps.max(execution.budget.steps);
         self.threads = self.threads.max(execution.live);
         self
     }

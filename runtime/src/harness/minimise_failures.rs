@@ -42,7 +42,7 @@ impl Explorer<'_> {
             return;
         };
         let decisions = engine.exploration.decisions.clone();
-        engine.execution.timers = engine.exploration.phases.timers;
+        engine.execution.options.timers = engine.exploration.phases.timers;
         let mut work = Work::new(self, engine, first, EXECUTIONS);
         if let Some((minimised, smallest)) = work.make_smaller(decisions, true) {
             let exploration = &mut engine.exploration;
@@ -83,7 +83,7 @@ impl Explorer<'_> {
         let learnt = core::mem::replace(&mut exploration.learnt, found.learnt);
         exploration.failure = Some(known.failure);
         exploration.minimised = None;
-        engine.execution.timers = timers;
+        engine.execution.options.timers = timers;
         engine.monitors.races.recall(learnt);
         let failure = match self.repeat(engine, &decisions, &first, true) {
             Some(failure) => {
@@ -110,8 +110,8 @@ impl Explorer<'_> {
             return;
         };
         let decisions = found.decisions.clone();
-        let timers = engine.execution.timers;
-        engine.execution.timers = found.timers;
+        let timers = engine.execution.options.timers;
+        engine.execution.options.timers = found.timers;
         let mut work = Work::new(self, engine, known, EXECUTIONS_OF_OTHERS / MOST as u64);
         if let Some((minimised, smallest)) = work.make_smaller(decisions, false)
             && minimised.to < minimised.from
@@ -126,7 +126,7 @@ impl Explorer<'_> {
             found.timers = smallest.timers;
             found.early = minimised.to.early;
         }
-        engine.execution.timers = timers;
+        engine.execution.options.timers = timers;
     }
 }
 
@@ -204,7 +204,7 @@ impl<'a, 'b> Work<'a, 'b> {
     ) -> Option<(Minimised, Smallest)> {
         let execution = &self.engine.execution;
         let is_enough = self.is_enough(self.engine.exploration.cost.preemptions);
-        if execution.only_runs.is_some() || execution.is_out_of_time() || is_enough {
+        if execution.options.only_runs.is_some() || execution.is_out_of_time() || is_enough {
             return None;
         }
         let is_endless = self.known.failure.kind.is_without_end();
@@ -225,9 +225,9 @@ impl<'a, 'b> Work<'a, 'b> {
     ) -> Option<(Minimised, Smallest)> {
         self.smallest = None;
         self.start = progress_of(self.engine);
-        self.engine.execution.is_supposed_endless = is_cut_short;
+        self.engine.execution.budget.is_supposed_endless = is_cut_short;
         let found = self.find_smaller(decisions, searches);
-        self.engine.execution.is_supposed_endless = false;
+        self.engine.execution.budget.is_supposed_endless = false;
         let Found {
             from,
             fewest,
@@ -236,7 +236,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let mut smallest = self.smallest.clone()?;
         if smallest.measure < from {
             let (decisions, failure) = (&smallest.decisions, &smallest.failure);
-            self.engine.execution.timers = smallest.timers;
+            self.engine.execution.options.timers = smallest.timers;
             let explorer = &mut *self.explorer;
             smallest.failure = explorer.repeat(self.engine, decisions, failure, false)?;
         }
@@ -291,10 +291,10 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Follows the `first` execution with timeouts only when no task can run. If it fails in the
     /// same way, this rule holds for all that follow.
     fn follow_without_early(&mut self, first: Failing) -> Failing {
-        self.engine.execution.timers = Timers::Last;
+        self.engine.execution.options.timers = Timers::Last;
         let last = self.follow(Source::Plan(first.plan.clone()));
         last.unwrap_or_else(|| {
-            self.engine.execution.timers = Timers::Any;
+            self.engine.execution.options.timers = Timers::Any;
             first
         })
     }
@@ -349,7 +349,7 @@ impl<'a, 'b> Work<'a, 'b> {
             }
             let failure = self.explorer.run_once(engine);
             let diverged = strategy(engine).diverged();
-            is_whole &= !diverged && !engine.execution.past_limit;
+            is_whole &= !diverged && !engine.execution.budget.past_limit;
             if self.is_same(failure.as_ref()) {
                 let preemptions = engine.execution.preemptions;
                 let below = preemptions.checked_sub(1);
@@ -397,7 +397,7 @@ impl<'a, 'b> Work<'a, 'b> {
             cost: engine.execution.cost(),
             data: engine.execution.chosen_data,
             switches: replay.borrow().switches(),
-            steps: engine.execution.steps,
+            steps: engine.execution.budget.steps,
         };
         let smallest = self.smallest.as_ref();
         if smallest.is_none_or(|smallest| measure < smallest.measure) {
@@ -405,7 +405,7 @@ impl<'a, 'b> Work<'a, 'b> {
                 measure,
                 failure,
                 decisions: engine.execution.decisions.clone(),
-                timers: engine.execution.timers,
+                timers: engine.execution.options.timers,
             });
         }
         let plan = replay.borrow().plan().clone();

@@ -63,7 +63,7 @@ fn thread_of_running_task(engine: &Engine) -> i32 {
     let current = execution.live_tasks().nth(execution.current.0 as usize);
     match (engine.pool.backend(), current) {
         (Backend::Threads, Some((_, task))) => engine.pool.get(task.donor).kernel_thread,
-        _ if engine.execution.has_processes => only_child_of(thread).unwrap_or(0),
+        _ if engine.execution.options.has_processes => only_child_of(thread).unwrap_or(0),
         _ => thread,
     }
 }

@@ -22,12 +22,12 @@ impl Monitor for Livelock {
     /// is a livelock, unless it may only be long. If one task runs without yielding while other
     /// tasks are enabled, it is a spin (the good-samaritan rule).
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
-        let lately = |step: u64| step != 0 && step >= execution.steps / 2;
+        let lately = |step: u64| step != 0 && step >= execution.budget.steps / 2;
         let current = execution.current;
         let others = execution.enabled.iter().any(|task| task != current);
-        if lately(execution.last_wait) {
+        if lately(execution.budget.last_wait) {
             (!execution.may_be_long()).then_some(Ending::Livelock)
-        } else if others && !lately(execution.last_switch) {
+        } else if others && !lately(execution.budget.last_switch) {
             Some(Ending::Spin(current))
         } else {
             None

@@ -27,7 +27,7 @@ impl Explorer<'_> {
         let begun = engine.exploration.phases;
         engine.exploration.phases = phases;
         if phases.phase == Phase::Early {
-            engine.execution.timers = Timers::Any;
+            engine.execution.options.timers = Timers::Any;
         }
         if self.set_next_strategies(engine, request)
             && strategy(engine).load(&mut input)
@@ -41,7 +41,7 @@ impl Explorer<'_> {
         }
         self.current.start = 0;
         engine.exploration.phases = begun;
-        engine.execution.timers = request.timers;
+        engine.execution.options.timers = request.timers;
         false
     }
 

@@ -19,11 +19,11 @@ impl Explorer<'_> {
         if engine.execution.decisions.is_empty() || engine.execution.is_out_of_time() {
             return;
         }
-        let first = (engine.execution.log.graph(), engine.execution.steps);
+        let first = (engine.execution.log.graph(), engine.execution.budget.steps);
         let events = events_of(&engine.execution);
         strategy(engine).retry();
         let failure = self.run_once(engine);
-        let second = (engine.execution.log.graph(), engine.execution.steps);
+        let second = (engine.execution.log.graph(), engine.execution.budget.steps);
         let is_whole = !engine.execution.is_out_of_time();
         engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
         if engine.exploration.unstable {
@@ -46,7 +46,7 @@ impl Explorer<'_> {
             engine.exploration.failure = Some(failure);
             engine.exploration.strategy = strategy(engine).name();
             engine.exploration.cost = engine.execution.cost();
-            engine.exploration.phases.timers = engine.execution.timers;
+            engine.exploration.phases.timers = engine.execution.options.timers;
             engine.exploration.phases.early = engine.execution.early;
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
@@ -55,7 +55,10 @@ impl Explorer<'_> {
             return;
         }
         let cost = engine.execution.cost();
-        let Execution { timers, early, .. } = engine.execution;
+        let Execution {
+            ref options, early, ..
+        } = engine.execution;
+        let timers = options.timers;
         let decisions = engine.execution.decisions.clone();
         let search = engine.execution.strategy.take();
         let failure = match self.repeat(engine, &decisions, &failure, true) {
@@ -89,7 +92,7 @@ impl Explorer<'_> {
         let decisions = engine.exploration.decisions.clone();
         let learnt = engine.exploration.learnt;
         engine.monitors.races.recall(learnt);
-        engine.execution.timers = engine.exploration.phases.timers;
+        engine.execution.options.timers = engine.exploration.phases.timers;
         if failure.kind == Kind::Race && self.repeat(engine, &decisions, &failure, true).is_some() {
             engine.monitors.races.show();
         }
@@ -114,11 +117,11 @@ impl Explorer<'_> {
         is_known: bool,
     ) -> Option<Failure> {
         let is_known_endless = is_known && failure.kind.is_without_end();
-        engine.execution.keeps_output = true;
+        engine.execution.options.keeps_output = true;
         let mut events: Option<EngineVec<Event>> = None;
         let mut apart = engine_vec();
         let repeated = (0..TRIES).find_map(|attempt| {
-            engine.execution.is_supposed_endless = is_known_endless && attempt == 0;
+            engine.execution.budget.is_supposed_endless = is_known_endless && attempt == 0;
             set_strategy(engine, Replay::new(decisions.clone()));
             strategy(engine).begin();
             let again = self.run_once(engine);
@@ -135,8 +138,8 @@ impl Explorer<'_> {
         if repeated.is_none() {
             engine.exploration.difference = apart;
         }
-        engine.execution.keeps_output = false;
-        engine.execution.is_supposed_endless = false;
+        engine.execution.options.keeps_output = false;
+        engine.execution.budget.is_supposed_endless = false;
         repeated
     }
 
@@ -147,11 +150,11 @@ impl Explorer<'_> {
         decisions: &EngineVec<Decision>,
     ) {
         if engine.monitors.wants_another_look() {
-            engine.execution.keeps_output = true;
+            engine.execution.options.keeps_output = true;
             set_strategy(engine, Replay::new(decisions.clone()));
             strategy(engine).begin();
             self.run_once(engine);
-            engine.execution.keeps_output = false;
+            engine.execution.options.keeps_output = false;
         }
     }
 
@@ -161,7 +164,7 @@ impl Explorer<'_> {
         };
         engine.exploration.strategy = "replay";
         engine.execution.log.values.is_wanted = true;
-        engine.execution.keeps_output = true;
+        engine.execution.options.keeps_output = true;
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
         engine.exploration.learnt = engine.monitors.races.learnt();

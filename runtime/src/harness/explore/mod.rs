@@ -38,11 +38,11 @@ const TRIES: u32 = 3;
 /// process, on the only thread that neither is a donor nor waits.
 pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
-    engine.execution.max_steps = request.max_steps;
+    engine.execution.options.max_steps = request.max_steps;
     phases::begin(engine, request);
-    engine.execution.spurious = request.spurious;
-    engine.execution.faults = request.faults;
-    engine.execution.only_runs = match request {
+    engine.execution.options.spurious = request.spurious;
+    engine.execution.options.faults = request.faults;
+    engine.execution.options.only_runs = match request {
         Request {
             schedules: 1,
             time_ms,
@@ -54,7 +54,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         }),
         _ => None,
     };
-    if request.replay.is_some() || engine.execution.only_runs.is_some() {
+    if request.replay.is_some() || engine.execution.options.only_runs.is_some() {
         // It is not restarted, as other explorations are to find clean memory, because it is
         // watched.
         engine.pool.clean_all();
@@ -193,7 +193,7 @@ impl Explorer<'_> {
             engine.exploration.foreign_heap = true;
             self.isolation = Isolation::Fork;
         }
-        engine.execution.has_processes = self.isolation == Isolation::Fork;
+        engine.execution.options.has_processes = self.isolation == Isolation::Fork;
     }
 
     fn search(&mut self, engine: Root, request: &Request) {
@@ -357,11 +357,14 @@ impl Explorer<'_> {
                 engine.exploration.unclear_loads |= misses && only_notes;
                 let is_limited = misses && !only_notes;
                 engine.exploration.few_stores += u64::from(is_limited);
-                if engine.execution.past_limit || engine.execution.endless.is_missed || is_limited {
+                if engine.execution.budget.past_limit
+                    || engine.execution.endless.is_missed
+                    || is_limited
+                {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);
                 }
-                if engine.execution.past_limit {
+                if engine.execution.budget.past_limit {
                     engine.exploration.long += 1;
                     engine.exploration.too_long += u64::from(is_given_up);
                 }
@@ -423,10 +426,10 @@ impl Explorer<'_> {
             } = &mut *engine;
             exploration.executions += 1;
             if execution.ending == Ending::Finished && crash.is_none() {
-                execution.longest = execution.longest.max(execution.steps);
+                execution.budget.longest = execution.budget.longest.max(execution.budget.steps);
             }
-            exploration.steps += execution.steps;
-            exploration.max_steps = exploration.max_steps.max(execution.steps);
+            exploration.steps += execution.budget.steps;
+            exploration.max_steps = exploration.max_steps.max(execution.budget.steps);
             exploration.threads = exploration.threads.max(execution.live);
             let end = End {
                 execution,
@@ -492,7 +495,7 @@ impl Explorer<'_> {
         engine.image.restore(engine.pool.cleans());
         engine.image.discard();
         self.isolation = Isolation::Fork;
-        engine.execution.has_processes = true;
+        engine.execution.options.has_processes = true;
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }
@@ -550,7 +553,7 @@ pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
             name: &|object| execution.objects.get(object).address,
         },
         is_new,
-        is_cut: execution.past_limit,
+        is_cut: execution.budget.past_limit,
         diverged,
     });
 }
@@ -559,11 +562,11 @@ pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
 fn work_of(engine: &Engine) -> u64 {
     let execution = &engine.execution;
     work::of(Counted {
-        steps: execution.steps,
+        steps: execution.budget.steps,
         tasks: execution.live as u64,
         file_calls: execution.files.calls.into(),
         directory_changes: execution.files.directory_changes.into(),
-        has_process: engine.execution.has_processes,
+        has_process: engine.execution.options.has_processes,
     })
 }
 

@@ -52,7 +52,7 @@ impl Explorer<'_> {
             return false;
         }
         let last = Reach::of(exploration);
-        engine.execution.timers = Timers::Any;
+        engine.execution.options.timers = Timers::Any;
         engine.exploration.share_last = engine.exploration.share.take();
         begin_anew(engine);
         let work = engine.exploration.work;
@@ -76,7 +76,7 @@ impl Explorer<'_> {
 
 /// Sets the first phase of the search that `request` asks for.
 pub(super) fn begin(mut engine: Root, request: &Request) {
-    engine.execution.timers = request.timers;
+    engine.execution.options.timers = request.timers;
     let goes_on = request.early_after && request.replay.is_none();
     let phases = &mut engine.exploration.phases;
     phases.phase = if goes_on { Phase::Last } else { Phase::Only };

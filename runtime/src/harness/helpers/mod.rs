@@ -256,7 +256,7 @@ impl Explorer<'_> {
         }
         let execution = &engine.execution;
         let is_usual = failure.is_none()
-            && !execution.past_limit
+            && !execution.budget.past_limit
             && !execution.endless.is_met
             && execution.unmet_assumption.is_none()
             && execution.observed.states().len() <= STATES
@@ -313,7 +313,7 @@ impl Explorer<'_> {
                 helper: state.helper,
                 states: states.len() as u8,
                 tasks: execution.live,
-                steps: execution.steps,
+                steps: execution.budget.steps,
                 file_calls: execution.files.calls,
                 directory_changes: execution.files.directory_changes,
                 graph: execution.log.graph(),
@@ -342,8 +342,8 @@ fn known(engine: Root) -> [usize; 5] {
 /// Counts a schedule that a helper has run.
 fn count(mut engine: Root, found: &HelperResult) {
     if found.has_finished {
-        let longest = engine.execution.longest;
-        engine.execution.longest = longest.max(found.steps);
+        let longest = engine.execution.budget.longest;
+        engine.execution.budget.longest = longest.max(found.steps);
     }
     engine.execution.pulse += 1;
     let exploration = &mut engine.exploration;

@@ -27,7 +27,7 @@ pub(in crate::harness) fn given_up(execution: &Execution) -> String {
     format!(
         "no execution ended within {} steps, and none repeated a cycle: use fewer iterations in the \
          test, or a larger --max-steps",
-        execution.steps
+        execution.budget.steps
     )
 }
 
@@ -48,7 +48,7 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
     );
     // Not the number of steps: a search that knows the length of the test stops earlier than a
     // replay.
-    let limit = execution.max_steps;
+    let limit = execution.options.max_steps;
     let words = match (failure.kind, execution.ending) {
         (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => {
             describe_deadlock(execution)

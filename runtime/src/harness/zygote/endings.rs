@@ -228,7 +228,7 @@ fn last_execution(engine: &Engine, failure: Failure) -> FoundFailure {
         failure,
         cost: engine.execution.cost(),
         decisions: engine.execution.whole_decisions(),
-        timers: engine.execution.timers,
+        timers: engine.execution.options.timers,
         early: engine.execution.early,
         learnt: engine.monitors.races.learnt(),
     }

@@ -1,0 +1,54 @@
+//! The steps of one execution, and where they end: the counts of its step limit.
+
+/// The steps of one execution so far, and its limit.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) steps: u64,
+    /// The next step with a check: the step limit, or 0 after a monitor has ended the execution.
+    pub(super) horizon: u64,
+    /// The step limit was passed: the search chooses no more.
+    pub(crate) past_limit: bool,
+    /// The step of the newest switch between tasks.
+    pub(crate) last_switch: u64,
+    /// The step at which a task last waited, as its yields indicate.
+    pub(crate) last_wait: u64,
+    /// The step at which the newest task was created.
+    pub(super) last_spawn: u64,
+    /// Past the limit: no task's slice ends before this step.
+    pub(super) slice_end: u64,
+    /// Past the limit, if the tasks repeated a cycle of events there: their newest switch at that
+    /// moment.
+    pub(super) circle: Option<u64>,
+    /// The number of steps of the longest execution that ended by itself.
+    pub(crate) longest: u64,
+    /// An execution that passes the step limit is given up soon, because it repeats one that did not
+    /// end, or is like such a one.
+    pub(crate) is_supposed_endless: bool,
+}
+
+impl Budget {
+    /// The budget of an execution with this step limit.
+    pub(super) const fn new(max_steps: u64) -> Self {
+        Self {
+            steps: 0,
+            horizon: max_steps,
+            past_limit: false,
+            last_switch: 0,
+            last_wait: 0,
+            last_spawn: 0,
+            slice_end: 0,
+            circle: None,
+            longest: 0,
+            is_supposed_endless: false,
+        }
+    }
+
+    /// Begins an execution with this step limit.
+    pub(super) fn begin(&mut self, max_steps: u64) {
+        *self = Self {
+            longest: self.longest,
+            is_supposed_endless: self.is_supposed_endless,
+            ..Self::new(max_steps)
+        };
+    }
+}
