@@ -165,7 +165,7 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
     Hooks::released(OUTPUT, true, Op::DescriptorWrite, None);
     execution.with(|it| {
         if it.options.keeps_output {
-            let output = &mut it.output;
+            let output = &mut it.recording.output;
             let room = LIMIT.saturating_sub(output.len());
             output.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }

@@ -26,7 +26,7 @@ impl Execution {
             (Op::Rarely, 0) => Note::NONE,
             (Op::Rarely, _) => Note::HAPPENS,
             _ => {
-                self.chosen_data += u64::from(outcome);
+                self.recording.chosen_data += u64::from(outcome);
                 Note::drew(outcome)
             }
         };
@@ -59,7 +59,7 @@ impl Execution {
 
     /// Counts a choice of the writes that a crash loses.
     pub(super) fn note_loss(&mut self, writes: u32) {
-        self.chosen_data += u64::from(writes);
+        self.recording.chosen_data += u64::from(writes);
     }
 
     /// Ends the running task where an assumption does not hold.
@@ -100,7 +100,7 @@ pub fn observe(state: u64, site: Site) {
         file,
         u64::from(site.line()) << 32 | u64::from(site.column()),
     );
-    execution.with(|it| it.observed.add(state));
+    execution.with(|it| it.recording.observed.add(state));
 }
 
 /// A scheduling point at the start or at the end of an operation in the history `object`. Returns the

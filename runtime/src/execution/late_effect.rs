@@ -54,7 +54,7 @@ pub(crate) fn choose_store(
         let choice = execution.choose_outcome(offered, Outcomes::Late(name));
         if choice != 0 {
             let overtaken = overtaken(choice);
-            execution.late_effects += 1;
+            execution.recording.late_effects += 1;
             execution.running().note = Note::late(overtaken);
             execution.report_late_effect(overtaken);
         }

@@ -54,6 +54,7 @@ mod panic_hook;
 mod parking;
 mod policy;
 mod random_draw;
+mod recording;
 mod resource;
 mod running;
 mod scheduler;

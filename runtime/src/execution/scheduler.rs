@@ -52,7 +52,7 @@ impl Execution {
             && self.live <= FEW;
         match self.enabled.small() {
             Some(enabled) if is_plain && enabled != 0 => {
-                let decided = self.decisions.len();
+                let decided = self.recording.decisions.len();
                 let next = self.choose_of_few(enabled, yielded);
                 self.begin_step(next, decided)
             }
@@ -84,8 +84,8 @@ impl Execution {
         }
         self.log.trace.has_timers |= !self.late.is_empty();
         self.log.trace.is_irregular |= self.fairness.restrains();
-        let decided = self.decisions.len();
-        let preemptions = self.preemptions;
+        let decided = self.recording.decisions.len();
+        let preemptions = self.recording.preemptions;
         let next = if !yielded && self.policies.confines() && self.holds_on() {
             self.pass_over()
         } else {
@@ -96,7 +96,7 @@ impl Execution {
             self.trace_idle(next);
         }
         if self.late.contains(next) {
-            let is_early = self.preemptions > preemptions;
+            let is_early = self.recording.preemptions > preemptions;
             self.fire_timers(next, is_early);
         }
         step
@@ -117,8 +117,8 @@ impl Execution {
     fn pass_over(&mut self) -> TaskId {
         self.list_many(false);
         if self.candidates.len() > 1 && !self.budget.past_limit {
-            let place = self.decisions.len() as u32;
-            self.passed_over.push((place, self.current));
+            let place = self.recording.decisions.len() as u32;
+            self.recording.passed_over.push((place, self.current));
         }
         self.current
     }
@@ -127,12 +127,12 @@ impl Execution {
     pub(crate) fn whole_decisions(&self) -> EngineVec<Decision> {
         let mut whole = engine_vec();
         let mut next = 0;
-        for &(place, task) in &self.passed_over {
-            whole.extend_from_slice(&self.decisions[next..place as usize]);
+        for &(place, task) in &self.recording.passed_over {
+            whole.extend_from_slice(&self.recording.decisions[next..place as usize]);
             whole.push(Decision::Task(task));
             next = place as usize;
         }
-        whole.extend_from_slice(&self.decisions[next..]);
+        whole.extend_from_slice(&self.recording.decisions[next..]);
         whole
     }
 
@@ -141,7 +141,7 @@ impl Execution {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `choose`")]
     fn begin_step(&mut self, task: TaskId, decided: usize) -> Step {
-        let decision = if self.decisions.len() == decided {
+        let decision = if self.recording.decisions.len() == decided {
             TraceStep::NONE
         } else {
             decided as u32
@@ -227,13 +227,13 @@ impl Execution {
             return self.longest_waiting(options, free);
         }
         let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
-        self.prefix = mix(self.prefix ^ self.enabled.fingerprint(), place);
+        self.recording.prefix = mix(self.recording.prefix ^ self.enabled.fingerprint(), place);
         let (tasks, objects) = (&self.tasks, &self.objects);
         let point = SchedulingPoint {
-            index: self.decisions.len() as u32,
+            index: self.recording.decisions.len() as u32,
             options,
             free: free as u32,
-            prefix: self.prefix,
+            prefix: self.recording.prefix,
             step: self.log.trace.steps.len() as u32,
             event: self.log.events.len() as u32,
             pending: &|task| tasks[task.0 as usize].pending(objects),
@@ -245,10 +245,10 @@ impl Execution {
         let strategy = self.strategy.as_mut().expect("an execution has a strategy");
         let chosen = strategy.choose_task(&point);
         let next = options[chosen];
-        self.decisions.push(Decision::Task(next));
-        self.prefix ^= u64::from(next.0) << 48;
+        self.recording.decisions.push(Decision::Task(next));
+        self.recording.prefix ^= u64::from(next.0) << 48;
         if chosen >= free {
-            self.preemptions += 1;
+            self.recording.preemptions += 1;
             // Otherwise, a timeout fired early.
             self.running().preempted = preempts;
             if preempts && self.log.is_reported {
@@ -303,8 +303,8 @@ impl Execution {
     /// The cost of the execution so far.
     pub(crate) fn cost(&self) -> Cost {
         Cost {
-            preemptions: self.preemptions,
-            late_effects: self.late_effects,
+            preemptions: self.recording.preemptions,
+            late_effects: self.recording.late_effects,
         }
     }
 
@@ -322,14 +322,14 @@ impl Execution {
         if outcomes < 2 || self.budget.past_limit {
             return 0;
         }
-        self.prefix = mix(self.prefix, 0xc401_ce00 | u64::from(outcomes));
+        self.recording.prefix = mix(self.recording.prefix, 0xc401_ce00 | u64::from(outcomes));
         let objects = &self.objects;
         let point = ChoicePoint {
-            index: self.decisions.len() as u32,
+            index: self.recording.decisions.len() as u32,
             outcomes,
             kind,
             event: self.log.events.len() as u32,
-            prefix: self.prefix,
+            prefix: self.recording.prefix,
             past: Past {
                 trace: &self.log.trace,
                 name: &|object| objects.get(object).address,
@@ -338,10 +338,10 @@ impl Execution {
         let strategy = self.strategy.as_mut().expect("an execution has a strategy");
         let outcome = strategy.choose_outcome(&point);
         let (costs, name) = (point.costs(), point.name(outcome));
-        self.decisions.push(Decision::Outcome(outcome));
-        self.prefix = mix(self.prefix, outcome.into());
+        self.recording.decisions.push(Decision::Outcome(outcome));
+        self.recording.prefix = mix(self.recording.prefix, outcome.into());
         if costs && outcome != 0 {
-            self.preemptions += 1;
+            self.recording.preemptions += 1;
         }
         if outcome != 0 {
             // The behaviour of the task after the operation depends on the outcome.

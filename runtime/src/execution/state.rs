@@ -8,7 +8,7 @@ use super::budget::Budget;
 use super::component_set::{Components, Disk, NoDisk};
 use super::descriptors::Descriptors;
 use super::endless::Endless;
-use super::event::{Early, EventLog};
+use super::event::EventLog;
 use super::fairness::Fairness;
 use super::file_use::FileUse;
 use super::free_blocks::AddressReuse;
@@ -17,9 +17,9 @@ use super::invariant_set::Invariants;
 use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
 use super::object_calls::ObjectCalls;
-use super::observed::Observed;
 use super::options::Options;
 use super::policy::Policies;
+use super::recording::Recording;
 use super::streams::StreamUse;
 use super::task::Task;
 use super::task_set::TaskSet;
@@ -29,7 +29,7 @@ use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::rng::Rng;
 use crate::platform::leftovers;
 use crate::platform::observers::Observers;
-use crate::search::{Decision, Strategy};
+use crate::search::Strategy;
 
 /// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
 const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;
@@ -69,6 +69,7 @@ pub(crate) enum Ending {
 pub(crate) struct Execution {
     pub(crate) options: Options,
     pub(crate) budget: Budget,
+    pub(crate) recording: Recording,
     pub(crate) tasks: Tasks,
     /// The number of `tasks` that belong to this execution.
     pub(crate) live: usize,
@@ -99,40 +100,21 @@ pub(crate) struct Execution {
     pub(super) resources: Resources,
     pub(super) components: Components,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
-    pub(crate) decisions: EngineVec<Decision>,
-    /// The points where a confined search has no choice and another search has one: the number of
-    /// decisions before the point, and the task that continues there.
-    pub(super) passed_over: EngineVec<(u32, TaskId)>,
     /// The tasks among which the scheduler chooses.
     pub(super) candidates: EngineVec<TaskId>,
-    /// Hash of all decisions and states that led here.
-    pub(super) prefix: u64,
     /// In some execution, a task began to wait with a deadline while there were other tasks: time
     /// could have passed early.
     pub(crate) could_be_early: bool,
-    /// The number of timeouts that fired while another task could run.
-    pub(crate) early: u32,
-    /// The waits that these timeouts ended; kept only for executions that are reported.
-    pub(crate) early_waits: EngineVec<Early>,
     /// Whether iterations that changed nothing are not repeated: see [`super::loop_iteration`].
     pub(crate) awaits: bool,
-    pub(crate) preemptions: u32,
-    /// The number of late effects, which count as preemptions.
-    pub(crate) late_effects: u32,
-    /// The sum of the choices of data.
-    pub(crate) chosen_data: u64,
     /// The place of an assumption that did not hold.
     pub(crate) unmet_assumption: Option<Site>,
-    /// The states that the test has observed.
-    pub(crate) observed: Observed,
     /// The number of waits that have begun, futex requeues included.
     pub(super) waits: u64,
     pub(crate) clock: u64,
     pub(crate) entropy: Rng,
     pub(crate) ending: Ending,
     pub(crate) body_done: bool,
-    /// The output of the tasks, if it is kept.
-    pub(crate) output: EngineVec<u8>,
     /// The number of scheduling points of all executions, which the watchdog observes.
     pub(crate) pulse: u64,
     /// Set by the zygote when the time budget is used up.
@@ -161,6 +143,7 @@ impl Execution {
         Self {
             budget: Budget::new(options.max_steps),
             options,
+            recording: Recording::new(),
             tasks: Tasks::new(),
             live: 0,
             retired: 0,
@@ -186,25 +169,15 @@ impl Execution {
             resources: Resources::new(),
             components: Components::new(),
             strategy: None,
-            decisions: engine_vec(),
-            passed_over: engine_vec(),
             candidates: engine_vec(),
-            prefix: 0,
             could_be_early: false,
-            early: 0,
-            early_waits: engine_vec(),
             awaits: true,
-            preemptions: 0,
-            late_effects: 0,
-            chosen_data: 0,
             unmet_assumption: None,
-            observed: Observed::new(),
             waits: 0,
             clock: START_OF_TIME,
             entropy: Rng::new(0),
             ending: Ending::Finished,
             body_done: false,
-            output: engine_vec(),
             pulse: 0,
             out_of_time: AtomicBool::new(false),
             fault: None,
@@ -216,6 +189,7 @@ impl Execution {
     /// Makes the structure serve a new execution.
     pub(crate) fn reset(&mut self) {
         self.budget.begin(self.options.max_steps);
+        self.recording.clear();
         self.fairness.clear(self.live);
         self.live = 0;
         self.retired = 0;
@@ -226,17 +200,8 @@ impl Execution {
         self.log.clear();
         self.descriptors.clear();
         self.reuse.clear();
-        self.decisions.clear();
-        self.passed_over.clear();
-        self.prefix = 0;
         self.awaits = true;
-        self.preemptions = 0;
-        self.late_effects = 0;
-        self.chosen_data = 0;
         self.unmet_assumption = None;
-        self.observed.clear();
-        self.early = 0;
-        self.early_waits.clear();
         self.waits = 0;
         self.clock = START_OF_TIME;
         self.entropy = Rng::new(0);
@@ -248,7 +213,6 @@ impl Execution {
         self.resources.clear();
         self.components.clear();
         self.body_done = false;
-        self.output.clear();
     }
 
     /// Whether the time budget is used up.

@@ -80,7 +80,7 @@ impl Execution {
             self.log.trace.comes_last();
         }
         let step = self.log.trace.step();
-        self.early += u32::from(is_early);
+        self.recording.early += u32::from(is_early);
         if !is_early && Hooks::is_ordered() {
             Hooks::time_passes();
         }
@@ -124,7 +124,7 @@ impl Execution {
             other: (other, pending.op, pending.site),
             other_waits: self.late.contains(other),
         };
-        self.early_waits.push(early);
+        self.recording.early_waits.push(early);
     }
 
     /// Notes that `task`, which timed out, could have waited longer.

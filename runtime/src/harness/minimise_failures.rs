@@ -351,10 +351,10 @@ impl<'a, 'b> Work<'a, 'b> {
             let diverged = strategy(engine).diverged();
             is_whole &= !diverged && !engine.execution.budget.past_limit;
             if self.is_same(failure.as_ref()) {
-                let preemptions = engine.execution.preemptions;
+                let preemptions = engine.execution.recording.preemptions;
                 let below = preemptions.checked_sub(1);
                 is_whole &= strategy(engine).progress().bound_completed >= below;
-                let decisions = engine.execution.decisions.clone();
+                let decisions = engine.execution.recording.decisions.clone();
                 if let Some(found) = self.follow(Source::Schedule(decisions)) {
                     self.edit(found, self.most);
                 }
@@ -393,9 +393,9 @@ impl<'a, 'b> Work<'a, 'b> {
         let failure = failure.filter(|failure| self.is_same(Some(failure)))?;
         end_schedule(engine, true, false);
         let measure = Measure {
-            early: engine.execution.early,
+            early: engine.execution.recording.early,
             cost: engine.execution.cost(),
-            data: engine.execution.chosen_data,
+            data: engine.execution.recording.chosen_data,
             switches: replay.borrow().switches(),
             steps: engine.execution.budget.steps,
         };
@@ -404,7 +404,7 @@ impl<'a, 'b> Work<'a, 'b> {
             self.smallest = Some(Smallest {
                 measure,
                 failure,
-                decisions: engine.execution.decisions.clone(),
+                decisions: engine.execution.recording.decisions.clone(),
                 timers: engine.execution.options.timers,
             });
         }

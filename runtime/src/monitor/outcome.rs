@@ -155,7 +155,7 @@ impl Outcome {
             if self.is_intended(&panic.place) {
                 continue;
             }
-            if !self.is_first || end.execution.preemptions > 0 {
+            if !self.is_first || end.execution.recording.preemptions > 0 {
                 return Some(Failure::from_panic(panic));
             }
             let place = panic.place.clone();

@@ -219,7 +219,7 @@ impl Listener for LiveDebugger {
         }
         let debugger = debugger();
         let is_passed = debugger.is_passed();
-        let preemptions = execution.preemptions - execution.late_effects;
+        let preemptions = execution.recording.preemptions - execution.recording.late_effects;
         let costs = preemptions > debugger.preemptions;
         debugger.preemptions = preemptions;
         let wanted = debugger.board.stops.load(Ordering::Relaxed);

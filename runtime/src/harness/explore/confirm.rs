@@ -2,7 +2,7 @@
 
 use super::{Explorer, TRIES};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::{Event, Execution};
+use crate::execution::Event;
 use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
 use crate::harness::request::Request;
@@ -16,7 +16,7 @@ impl Explorer<'_> {
     /// schedule is detected before a search relies on it.
     pub(super) fn check_determinism(&mut self, mut engine: Root) {
         // An execution that the end of the time budget cut short proves nothing.
-        if engine.execution.decisions.is_empty() || engine.execution.is_out_of_time() {
+        if engine.execution.recording.decisions.is_empty() || engine.execution.is_out_of_time() {
             return;
         }
         let first = (engine.execution.log.graph(), engine.execution.budget.steps);
@@ -47,7 +47,7 @@ impl Explorer<'_> {
             engine.exploration.strategy = strategy(engine).name();
             engine.exploration.cost = engine.execution.cost();
             engine.exploration.phases.timers = engine.execution.options.timers;
-            engine.exploration.phases.early = engine.execution.early;
+            engine.exploration.phases.early = engine.execution.recording.early;
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
             // It is minimised, reported and stored like a failure of any search.
@@ -55,11 +55,9 @@ impl Explorer<'_> {
             return;
         }
         let cost = engine.execution.cost();
-        let Execution {
-            ref options, early, ..
-        } = engine.execution;
-        let timers = options.timers;
-        let decisions = engine.execution.decisions.clone();
+        let timers = engine.execution.options.timers;
+        let early = engine.execution.recording.early;
+        let decisions = engine.execution.recording.decisions.clone();
         let search = engine.execution.strategy.take();
         let failure = match self.repeat(engine, &decisions, &failure, true) {
             Some(failure) => {
@@ -199,7 +197,7 @@ impl Explorer<'_> {
         let divergence = strategy(engine).divergence();
         self.look_again(engine, &schedule);
         engine.exploration.schedules = 1;
-        let taken = engine.execution.decisions.len();
+        let taken = engine.execution.recording.decisions.len();
         // A program that ends early leaves decisions unused.
         let left_over = schedule.get(taken).map(|&expected| Divergence {
             index: u32::try_from(taken).unwrap_or(u32::MAX),

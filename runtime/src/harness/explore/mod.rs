@@ -237,7 +237,7 @@ impl Explorer<'_> {
                 continue;
             }
             let failure = self.run_schedule(engine);
-            let one_schedule = engine.execution.decisions.is_empty();
+            let one_schedule = engine.execution.recording.decisions.is_empty();
             if let Some(failure) = failure {
                 self.collect(engine, failure);
                 if !self.keep_going {
@@ -538,7 +538,7 @@ fn cover(mut engine: Root) {
     if execution.log.wants_labels {
         exploration.covered.pairs.add(execution);
     }
-    let states = execution.observed.states();
+    let states = execution.recording.observed.states();
     if let Some(is_new) = exploration.covered.add_states(states) {
         strategy(engine).observe(is_new);
     }

@@ -37,7 +37,7 @@ impl Explorer<'_> {
         phases.kept = Some(kept);
         phases.kept_work = phases.work_left(work).map_or(0, |left| left / SHARE);
         phases.work_limit = phases.work_limit.map(|limit| limit - phases.kept_work);
-        is_first && self.budget > 0 && !engine.execution.decisions.is_empty()
+        is_first && self.budget > 0 && !engine.execution.recording.decisions.is_empty()
     }
 
     /// Begins the phase with early timeouts. Returns whether there is one.

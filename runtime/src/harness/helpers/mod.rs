@@ -259,7 +259,7 @@ impl Explorer<'_> {
             && !execution.budget.past_limit
             && !execution.endless.is_met
             && execution.unmet_assumption.is_none()
-            && execution.observed.states().len() <= STATES
+            && execution.recording.observed.states().len() <= STATES
             && before == known(engine)
             && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.misses_late_effects()
@@ -294,7 +294,7 @@ impl Explorer<'_> {
             return false;
         }
         *used += length;
-        let states = execution.observed.states();
+        let states = execution.recording.observed.states();
         // SAFETY: only this helper writes to this part of the shared memory.
         unsafe {
             let backtrack_points =

@@ -88,7 +88,7 @@ pub(super) fn events(
 /// The waits that ended while another task could run, each with an operation that had not happened
 /// by then.
 pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String> {
-    execution.early_waits.iter().map(|early| {
+    execution.recording.early_waits.iter().map(|early| {
         let missed = missed(execution, early);
         let missed = missed.map_or_else(
             || {

@@ -81,7 +81,7 @@ fn still_hot(execution: &Execution) -> String {
 /// useful.
 fn with_error(message: String, execution: &Execution) -> String {
     const INTRO: &str = "the test returned an error: ";
-    let output = String::from_utf8_lossy(&execution.output);
+    let output = String::from_utf8_lossy(&execution.recording.output);
     let error = output
         .lines()
         .rev()

@@ -148,7 +148,10 @@ pub(super) fn finished(
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
         .array("hot", hot(&engine.execution).filter(|_| shown))
         .array("panics", panics_of(engine).filter(|_| shown))
-        .string("output", &String::from_utf8_lossy(&engine.execution.output))
+        .string(
+            "output",
+            &String::from_utf8_lossy(&engine.execution.recording.output),
+        )
         .array(
             "others",
             exploration.others.iter().map(|found| other(engine, found)),

@@ -229,7 +229,7 @@ fn last_execution(engine: &Engine, failure: Failure) -> FoundFailure {
         cost: engine.execution.cost(),
         decisions: engine.execution.whole_decisions(),
         timers: engine.execution.options.timers,
-        early: engine.execution.early,
+        early: engine.execution.recording.early,
         learnt: engine.monitors.races.learnt(),
     }
 }
