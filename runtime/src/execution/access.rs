@@ -102,7 +102,7 @@ pub fn leave_scope(scope: usize) {
     with(|execution| {
         let object = execution.object(scope);
         execution.running().scope = object;
-        let task = execution.current;
+        let task = execution.schedule.current;
         execution.files.leave_scope(task, scope);
     });
     touch(scope, Effect::Release);
@@ -127,7 +127,7 @@ pub fn fails_spuriously() -> bool {
 pub fn own(object: usize, site: Site) {
     with(|execution| {
         let id = execution.object(object);
-        let current = execution.current;
+        let current = execution.schedule.current;
         let owned = execution.objects.get_mut(id);
         owned.owner = Some(current);
         owned.held_at = Some(site);

@@ -29,7 +29,7 @@ impl Execution {
     /// Records that the current task has read `pointer` from an atomic.
     fn see(&mut self, pointer: usize) {
         if let Some((block, true)) = heap::block_around(pointer) {
-            let seen = (block.start, self.current);
+            let seen = (block.start, self.schedule.current);
             if self.reuse.seen.len() < SEEN && !self.reuse.seen.contains(&seen) {
                 self.reuse.seen.push(seen);
             }
@@ -40,7 +40,9 @@ impl Execution {
     /// to the block at `start`.
     fn is_held(&self, start: usize) -> bool {
         self.reuse.seen.iter().any(|&(block, task)| {
-            block == start && task != self.current && self.task(task).state != State::Finished
+            block == start
+                && task != self.schedule.current
+                && self.task(task).state != State::Finished
         })
     }
 

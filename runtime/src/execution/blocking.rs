@@ -10,8 +10,8 @@ impl Execution {
     #[cold]
     pub(super) fn stop_task(&mut self, task: TaskId) {
         self.leave_wait(task);
-        self.enabled.remove(task);
-        self.late.remove(task);
+        self.schedule.enabled.remove(task);
+        self.schedule.late.remove(task);
         self.resources.awaited.retain(|it| it.task != task);
         let stopped = self.task_mut(task);
         stopped.state = State::Blocked(Wait::Nothing);
@@ -54,41 +54,46 @@ impl Execution {
         woken.timed = timed;
         woken.wake = wake;
         woken.idle_yields = 0;
-        self.late.remove(task);
-        if !self.enabled.contains(task) {
-            self.enabled.insert(task);
-            self.fairness.enabled(task, self.budget.steps);
+        self.schedule.late.remove(task);
+        if !self.schedule.enabled.contains(task) {
+            self.schedule.enabled.insert(task);
+            self.schedule.fairness.enabled(task, self.budget.steps);
         }
     }
 
     /// Records a yield of the current task for the fair scheduler.
     pub(super) fn yield_fairly(&mut self) {
         let progressed = self.running().spin.take_progress();
-        let (task, step) = (self.current, self.budget.steps);
-        self.fairness
-            .yielded(task, progressed, step, &self.enabled, &self.late);
+        let (task, step) = (self.schedule.current, self.budget.steps);
+        self.schedule.fairness.yielded(
+            task,
+            progressed,
+            step,
+            &self.schedule.enabled,
+            &self.schedule.late,
+        );
     }
 
     /// Blocks the current task. With a deadline it stays enabled, because it can time out.
     pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
-        let current = self.current;
+        let current = self.schedule.current;
         match wait {
             Wait::Object(object) => self.objects.get_mut(object).waiters += 1,
             Wait::Descriptors(..) | Wait::Outside(..) => self.descriptors.waiting += 1,
             Wait::Task(task) => self.task_mut(task).is_awaited = true,
             _ => {}
         }
-        self.waits += 1;
-        let place = self.waits;
+        self.schedule.waits += 1;
+        let place = self.schedule.waits;
         let task = self.running();
         task.state = State::Blocked(wait);
         task.queue = place;
         task.deadline = deadline;
         if deadline.is_some() {
             self.running().waits_since = self.clock;
-            self.could_be_early |= self.live > 1;
+            self.could_be_early |= self.schedule.live > 1;
             self.begin_timed(wait);
-            self.late.insert(current);
+            self.schedule.late.insert(current);
             // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
             // park_timeout, recv_timeout and sleep).
             self.budget.last_wait = self.budget.steps;
@@ -97,7 +102,7 @@ impl Execution {
             }
             self.yield_fairly();
         } else {
-            self.enabled.remove(current);
+            self.schedule.enabled.remove(current);
         }
     }
 }

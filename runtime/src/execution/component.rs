@@ -18,7 +18,7 @@ impl Execution {
     fn add_component(&mut self) -> Option<ComponentId> {
         let number = self.components.all.len() as u32 + 1;
         let component = ComponentId::new(number)?;
-        let caller = self.current;
+        let caller = self.schedule.current;
         let count = self.running().components;
         self.running().components = count + 1;
         let name = mix(caller.0.into(), count.into());
@@ -57,11 +57,11 @@ pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site
     let token = execution.step_and(|it| {
         it.task_mut(task).component = Some(component);
         it.announce(op, ObjectId::NONE, Some(site));
-        let token = it.object(signals_object(it.current));
+        let token = it.object(signals_object(it.schedule.current));
         (it.sleep_on(Wait::Object(token), None), token)
     });
     execution.with(|it| {
-        for task in (0..it.live as u32).map(TaskId) {
+        for task in (0..it.schedule.live as u32).map(TaskId) {
             if it.task(task).component == Some(component) {
                 it.follows(task);
             }

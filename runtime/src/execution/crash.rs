@@ -66,7 +66,7 @@ impl Execution {
             return;
         };
         let life = self.components.get(component).life;
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         let last = &mut task.last_event;
         _ = self.log.depend(life, Effect::Read, &mut self.objects, last);
     }
@@ -110,10 +110,10 @@ impl Execution {
     /// Stops the other tasks of a component for good.
     pub(super) fn stop_others(&mut self, component: ComponentId) {
         let life = self.components.get(component).life;
-        for task in (0..self.live as u32).map(TaskId) {
+        for task in (0..self.schedule.live as u32).map(TaskId) {
             let state = self.task(task).state;
             let is_own = self.task(task).component == Some(component);
-            if !is_own || task == self.current || state == State::Finished {
+            if !is_own || task == self.schedule.current || state == State::Finished {
                 continue;
             }
             let blocked = self.blocked_access(task);

@@ -37,10 +37,10 @@ impl Execution {
     /// Records a choice of the running task. This is not [`Self::record`]: a task that spins makes no
     /// progress by a choice in each iteration.
     pub(super) fn log_choice(&mut self, op: Op, site: Site, note: Note) {
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         let event = Event {
             site: Some(site),
-            task: self.current,
+            task: self.schedule.current,
             object: ObjectId::NONE,
             op,
             effect: op.effect(),

@@ -30,10 +30,10 @@ impl Execution {
             Task::NO_DONOR => 0..0,
             donor => pool.get(donor).stack_low..pool.get(donor).stack_top,
         };
-        if bounds(self.tasks.running()).contains(&address) {
+        if bounds(self.schedule.tasks.running()).contains(&address) {
             return None;
         }
-        let tasks = (0..self.live as u32).map(TaskId);
+        let tasks = (0..self.schedule.live as u32).map(TaskId);
         let owner = { tasks }.find(|&task| bounds(self.task(task)).contains(&address))?;
         let task = self.task(owner);
         let has_ended = task.state == State::Finished;

@@ -42,10 +42,12 @@ impl Execution {
     pub(super) fn all_awaited(
         &self,
     ) -> impl Iterator<Item = (TaskId, &'static mut [PollEntry], bool)> {
-        (0..self.live as u32).map(TaskId).filter_map(|task| {
-            let (entries, outside) = self.awaited(task)?;
-            Some((task, entries, outside))
-        })
+        (0..self.schedule.live as u32)
+            .map(TaskId)
+            .filter_map(|task| {
+                let (entries, outside) = self.awaited(task)?;
+                Some((task, entries, outside))
+            })
     }
 
     /// Enables the tasks whose descriptors are ready, with or without those that wait for the
@@ -55,7 +57,7 @@ impl Execution {
             return false;
         }
         let mut any = false;
-        for task in (0..self.live as u32).map(TaskId) {
+        for task in (0..self.schedule.live as u32).map(TaskId) {
             if let Some((entries, outside)) = self.awaited(task)
                 && (!outside || outside_too)
                 && descriptor::poll_now(entries) != 0
@@ -79,7 +81,8 @@ impl Execution {
             self.running().spin.progress();
         }
         if effect == Effect::Write {
-            self.descriptors.note_call(self.current, op, object);
+            self.descriptors
+                .note_call(self.schedule.current, op, object);
         }
         self.log_event(op, object, effect, None);
         self.touch(kernel, effect);
@@ -128,7 +131,7 @@ pub(crate) fn descriptors_changed() {
 /// changed.
 pub(crate) fn wake_all_awaiting() {
     with(|execution| {
-        for task in (0..execution.live as u32).map(TaskId) {
+        for task in (0..execution.schedule.live as u32).map(TaskId) {
             if matches!(
                 execution.task(task).state,
                 State::Blocked(Wait::Descriptors(..))
@@ -155,7 +158,7 @@ pub(crate) fn await_descriptors(
     // The entries stay at their place while the task waits.
     execution.step(|it| {
         let object = it.object(object);
-        if it.descriptors.others_took(it.current, op, object) {
+        if it.descriptors.others_took(it.schedule.current, op, object) {
             let kernel = it.object(KERNEL);
             it.comes_in_vain(kernel);
         }

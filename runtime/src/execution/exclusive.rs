@@ -35,7 +35,7 @@ impl Execution {
         self.object_calls.begun += 1;
         let step = self.log_call(op, object, site);
         let call = ObjectCall {
-            task: self.current,
+            task: self.schedule.current,
             object,
             mode,
             number: self.object_calls.begun,
@@ -80,7 +80,7 @@ pub fn begin_call(
         return false;
     };
     let object = execution.object(object);
-    if execution.with(|it| it.object_calls.covers(it.current, object, mode)) {
+    if execution.with(|it| it.object_calls.covers(it.schedule.current, object, mode)) {
         return false;
     }
     let op = match mode {
@@ -103,6 +103,6 @@ pub fn end_call(object: usize, mode: Mode, site: Site) {
     let object = execution.object(object);
     execution.step(|it| it.arrive_at_end(op, object, site));
     execution.step(|it| it.log_call(op, object, site));
-    execution.with(|it| it.object_calls.remove(it.current, object, mode));
+    execution.with(|it| it.object_calls.remove(it.schedule.current, object, mode));
     set_aside::look(execution, true);
 }

@@ -45,7 +45,7 @@ impl Execution {
 
     /// Whether only one task has ever run: all its operations come before those of others.
     fn is_only_task(&self) -> bool {
-        self.live == 1
+        self.schedule.live == 1
     }
 
     /// The current task arrives before a call that uses `object`.
@@ -100,7 +100,7 @@ impl Execution {
             return Step::Continue;
         }
         if !self.files.are_points {
-            let task = self.current;
+            let task = self.schedule.current;
             for &(address, effect) in touches {
                 let object = self.named_object(address);
                 self.files.conflicts.add(task, object, effect);
@@ -240,7 +240,7 @@ pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
 /// Orders all operations of the tasks of `scope` before the next ones of the running task.
 pub fn end_scope(scope: usize) {
     with(|execution| {
-        let task = execution.current;
+        let task = execution.schedule.current;
         execution.files.conflicts.end_scope(task, scope);
     });
 }

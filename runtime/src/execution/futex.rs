@@ -49,8 +49,8 @@ pub(crate) fn requeue(from: usize, to: usize, count: usize) -> usize {
             && moved < count
             && let Some(task) = it.first_futex_waiter(from, u32::MAX)
         {
-            it.waits += 1;
-            let place = it.waits;
+            it.schedule.waits += 1;
+            let place = it.schedule.waits;
             let task = it.task_mut(task);
             if let State::Blocked(Wait::Futex(address, _)) = &mut task.state {
                 *address = to;

@@ -44,7 +44,7 @@ impl Execution {
         self.log.trace.ends_idle_wait();
         if Hooks::is_ordered() {
             Hooks::time_passes();
-            let others = (0..self.live as u32).map(TaskId);
+            let others = (0..self.schedule.live as u32).map(TaskId);
             for other in others.filter(|&other| other != task) {
                 Hooks::joined(task, other);
             }

@@ -91,7 +91,7 @@ impl Execution {
         for read in before.iter().chain(&now) {
             // The step depends on an object that it changes anyway. No other task changes a lock that
             // this task holds.
-            let is_held = self.objects.get(read.object).owner == Some(self.current);
+            let is_held = self.objects.get(read.object).owner == Some(self.schedule.current);
             if !is_held && !touched.contains(&read.object) {
                 touched.push(read.object);
                 if let step @ (Step::End | Step::Switch(_)) = self.touch(read.object, Effect::Read)

@@ -40,8 +40,9 @@ impl Execution {
     #[inline]
     fn review(&mut self, object: ObjectId) {
         let lock = self.objects.get(object);
-        let current = self.current.0 % u64::BITS;
-        if lock.contenders == 0 || lock.contending == 1 << current && self.live <= OWN_BITS {
+        let current = self.schedule.current.0 % u64::BITS;
+        if lock.contenders == 0 || lock.contending == 1 << current && self.schedule.live <= OWN_BITS
+        {
             return;
         }
         self.review_contenders(object);
@@ -53,7 +54,7 @@ impl Execution {
         while tasks != 0 {
             let mut task = tasks.trailing_zeros();
             tasks &= tasks - 1;
-            while (task as usize) < self.live {
+            while (task as usize) < self.schedule.live {
                 self.review_contender(TaskId(task), object);
                 task += u64::BITS;
             }
@@ -66,16 +67,16 @@ impl Execution {
         let Some(Wait::Lock(at, mode)) = contender.awaits else {
             return;
         };
-        if at != object || task == self.current {
+        if at != object || task == self.schedule.current {
             return;
         }
         let is_passable = self.is_passable(object, mode, contender.queued);
         match contender.state {
             State::Runnable if !is_passable => {
                 self.task_mut(task).state = State::Blocked(Wait::Lock(object, mode));
-                self.enabled.remove(task);
-                let by = self.current;
-                self.fairness.disabled(task, by);
+                self.schedule.enabled.remove(task);
+                let by = self.schedule.current;
+                self.schedule.fairness.disabled(task, by);
             }
             State::Blocked(_) if is_passable => self.wake(task, super::Wake::Notified),
             _ => {}
@@ -93,7 +94,7 @@ impl Execution {
     pub(super) fn contend(&mut self, object: ObjectId, mode: Mode) {
         let lock = self.objects.get_mut(object);
         lock.contenders += 1;
-        lock.contending |= 1 << (self.current.0 % u64::BITS);
+        lock.contending |= 1 << (self.schedule.current.0 % u64::BITS);
         self.running().awaits = Some(Wait::Lock(object, mode));
     }
 
@@ -134,12 +135,12 @@ impl Execution {
 
     /// As [`Self::take`], without an event.
     pub(super) fn hold(&mut self, object: ObjectId, mode: Mode, site: Option<Site>) {
-        let current = self.current;
+        let current = self.schedule.current;
         let contended = self.running().awaits.take().is_some();
         let queued = core::mem::replace(&mut self.running().queued, false);
         let lock = self.objects.get_mut(object);
         lock.contenders -= u32::from(contended);
-        if lock.contenders == 0 || self.live <= OWN_BITS {
+        if lock.contenders == 0 || self.schedule.live <= OWN_BITS {
             lock.contending &= !(1 << (current.0 % u64::BITS));
         }
         lock.queued_writers -= u32::from(queued);
@@ -159,7 +160,7 @@ impl Execution {
     pub(super) fn drop_lock(&mut self, object: ObjectId, mode: Mode) {
         if Hooks::is_ordered() {
             let lock = self.objects.get(object);
-            let (op, to_all) = (self.tasks.running().op, mode == Mode::Exclusive);
+            let (op, to_all) = (self.schedule.tasks.running().op, mode == Mode::Exclusive);
             Hooks::released(lock.address, to_all, op, lock.held_at);
         }
         let lock = self.objects.get_mut(object);
@@ -293,7 +294,7 @@ fn effect_of_cleared_poison(object: usize) -> Effect {
     with(|execution| {
         let object = execution.object(object);
         let lock = execution.objects.get(object);
-        if lock.owner == Some(execution.current) {
+        if lock.owner == Some(execution.schedule.current) {
             return Effect::Release;
         }
         // The current task may be one of the shared holders. No effect states that the other shared

@@ -24,7 +24,7 @@ impl Execution {
     /// Whether the current task, which yields in this `state`, would only repeat its last
     /// iteration.
     pub(super) fn repeats_its_iteration(&mut self, state: u64) -> bool {
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         let is_closed = self.awaits && self.descriptors.children.is_empty();
         if !task.spin.ends_iteration(state) || !is_closed {
             return false;
@@ -41,7 +41,7 @@ impl Execution {
 
     /// Blocks the current task until an object that it read in this iteration changes.
     pub(super) fn await_change(&mut self) -> Step {
-        for (object, _) in self.tasks.running().spin.in_iteration() {
+        for (object, _) in self.schedule.tasks.running().spin.in_iteration() {
             self.objects.get_mut(object).watchers += 1;
         }
         self.running().watches = true;
@@ -52,7 +52,7 @@ impl Execution {
     /// Makes the current task, which had to wait for a change, check all its objects again.
     #[cold]
     pub(super) fn look_again(&mut self) {
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         for (object, _) in task.spin.in_iteration() {
             self.objects.get_mut(object).watchers -= 1;
             self.log.trace.access(object, Effect::Read, Effect::Read);
@@ -73,7 +73,7 @@ impl Execution {
     /// Wakes the tasks that watch `object`, to which the current task has written.
     #[cold]
     pub(super) fn wake_watchers(&mut self, object: ObjectId) {
-        for id in (0..self.live as u32).map(TaskId) {
+        for id in (0..self.schedule.live as u32).map(TaskId) {
             let task = self.task(id);
             if !task.watches || task.spin.in_iteration().all(|(read, _)| read != object) {
                 continue;
@@ -94,7 +94,7 @@ impl Execution {
     pub(super) fn stops_awaiting(&mut self) -> bool {
         self.awaits = false;
         let mut found = false;
-        for id in (0..self.live as u32).map(TaskId) {
+        for id in (0..self.schedule.live as u32).map(TaskId) {
             if self.task(id).state == State::Blocked(Wait::Change) {
                 self.wake(id, Wake::Notified);
                 found = true;
@@ -110,7 +110,7 @@ impl Execution {
     pub(super) fn looks_at_state(&self) -> bool {
         let is_time = !self.budget.past_limit
             || (self.budget.steps / self.options.max_steps).is_power_of_two();
-        self.awaits && is_time && self.tasks.running().spin.may_repeat()
+        self.awaits && is_time && self.schedule.tasks.running().spin.may_repeat()
     }
 
     /// The state of the current task, whose registers and stack lie at and above `stack_pointer`.
@@ -123,7 +123,7 @@ impl Execution {
         if !self.looks_at_state() {
             return 0;
         }
-        let task = self.tasks.running();
+        let task = self.schedule.tasks.running();
         // SAFETY: the calling task is the only one that runs.
         let (pool, image) = unsafe { (&mut *pool(), &*image()) };
         let Ok(locals) = pool.fingerprint(task.donor, stack_pointer) else {

@@ -57,6 +57,7 @@ mod random_draw;
 mod recording;
 mod resource;
 mod running;
+mod schedule;
 mod scheduler;
 mod scheduling_point;
 mod set_aside;

@@ -49,7 +49,7 @@ impl Execution {
     /// whether the execution continues.
     #[cold]
     pub(super) fn report_spin(&self) -> ControlFlow<()> {
-        let Some(read) = self.tasks.running().spin.repeated() else {
+        let Some(read) = self.schedule.tasks.running().spin.repeated() else {
             return ControlFlow::Continue(());
         };
         // SAFETY: as in `report_point`.
@@ -60,7 +60,11 @@ impl Execution {
     #[cold]
     pub(super) fn denies_spins(&self) -> bool {
         // SAFETY: as in `report_point`.
-        unsafe { (*monitors()).spins.denies(self.tasks.running().site) }
+        unsafe {
+            (*monitors())
+                .spins
+                .denies(self.schedule.tasks.running().site)
+        }
     }
 
     #[inline(never)]

@@ -42,7 +42,7 @@ impl Execution {
     #[cold]
     pub(super) fn depend_on_unseen(&mut self) {
         let object = self.object(UNSEEN);
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         // A read, no matter whether the event reads or writes: it must not commute with calls of C
         // code only.
         _ = self.log.depend(
@@ -59,7 +59,7 @@ impl Execution {
         let object = self.object(UNSEEN);
         let version = self.objects.get(object).version;
         let access = Access::new(op, site, object);
-        self.tasks.running_mut().spin.read(access, version);
+        self.schedule.tasks.running_mut().spin.read(access, version);
     }
 
     #[inline]
@@ -216,7 +216,7 @@ pub(crate) fn notify(op: Op, object: usize, all: bool) {
 pub(crate) fn own(object: usize) {
     with(|execution| {
         let id = execution.object(object);
-        let current = execution.current;
+        let current = execution.schedule.current;
         let owned = execution.objects.get_mut(id);
         owned.owner = Some(current);
         owned.held_at = None;
@@ -366,7 +366,7 @@ fn enter_for(what: &'static str, keeps: bool) {
     if keeps {
         execution.with(|it| {
             it.running().has_called_opaque = true;
-            let current = it.current;
+            let current = it.schedule.current;
             it.log.trace.touches_unseen(current, object);
         });
     }

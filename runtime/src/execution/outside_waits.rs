@@ -63,16 +63,20 @@ impl Execution {
     #[cold]
     pub(super) fn wait_outside(&mut self, yielded: bool) {
         let (first, second) = {
-            let late = &self.late;
-            let mut runnable = self.enabled.iter().filter(|&task| !late.contains(task));
+            let late = &self.schedule.late;
+            let mut runnable = self
+                .schedule
+                .enabled
+                .iter()
+                .filter(|&task| !late.contains(task));
             (runnable.next(), runnable.next())
         };
         let stuck = first.is_none();
-        let only_yields = yielded && first == Some(self.current) && second.is_none();
+        let only_yields = yielded && first == Some(self.schedule.current) && second.is_none();
         if !stuck && !only_yields {
             return;
         }
-        if stuck && self.descriptors.waiting == 0 && self.late.is_empty() {
+        if stuck && self.descriptors.waiting == 0 && self.schedule.late.is_empty() {
             return;
         }
         loop {
@@ -83,7 +87,7 @@ impl Execution {
                 return;
             }
             // This check costs more than everything else here.
-            let worth_it = self.descriptors.watchful || self.enabled.is_empty();
+            let worth_it = self.descriptors.watchful || self.schedule.enabled.is_empty();
             if !worth_it || !self.gather() {
                 return;
             }
@@ -129,7 +133,11 @@ impl Execution {
 
     /// The virtual time until the earliest deadline, which equals the real time of the wait.
     fn until_deadline(&self) -> Option<u64> {
-        let deadlines = self.late.iter().filter_map(|task| self.task(task).deadline);
+        let deadlines = self
+            .schedule
+            .late
+            .iter()
+            .filter_map(|task| self.task(task).deadline);
         Some(deadlines.min()?.saturating_sub(self.clock))
     }
 
@@ -148,7 +156,7 @@ impl Execution {
         if handles > 0 {
             self.note_outside(CHILD);
         }
-        for task in (0..self.live as u32).map(TaskId) {
+        for task in (0..self.schedule.live as u32).map(TaskId) {
             let Some((entries, outside)) = self.awaited(task) else {
                 continue;
             };

@@ -2,6 +2,7 @@
 
 use super::TaskId;
 use super::options::Timers;
+use super::schedule::Schedule;
 use super::state::{Ending, Execution};
 use super::terms::Step;
 use crate::base::fingerprint::mix;
@@ -32,25 +33,31 @@ impl Execution {
             }
             yielded |= self.slice_is_over();
         }
-        let is_alone = self.enabled.is_only(self.current) && self.late.is_empty();
+        let is_alone =
+            self.schedule.enabled.is_only(self.schedule.current) && self.schedule.late.is_empty();
         if !is_alone || self.body_done || yielded && self.awaits_outside() {
             return self.choose_next(yielded);
         }
-        self.fairness.ran(self.current, self.budget.steps);
-        self.log
-            .trace
-            .begin(self.current, TraceStep::NONE, TraceStep::NONE, false);
+        self.schedule
+            .fairness
+            .ran(self.schedule.current, self.budget.steps);
+        self.log.trace.begin(
+            self.schedule.current,
+            TraceStep::NONE,
+            TraceStep::NONE,
+            false,
+        );
         Step::Continue
     }
 
     pub(super) fn choose_next(&mut self, yielded: bool) -> Step {
-        let is_plain = self.late.is_empty()
-            && !self.fairness.restrains()
+        let is_plain = self.schedule.late.is_empty()
+            && !self.schedule.fairness.restrains()
             && !self.awaits_outside()
             && !self.body_done
             && !self.policies.confines()
-            && self.live <= FEW;
-        match self.enabled.small() {
+            && self.schedule.live <= FEW;
+        match self.schedule.enabled.small() {
             Some(enabled) if is_plain && enabled != 0 => {
                 let decided = self.recording.decisions.len();
                 let next = self.choose_of_few(enabled, yielded);
@@ -67,7 +74,7 @@ impl Execution {
             self.wait_outside(yielded);
         }
         let mut ends_idle_wait = false;
-        if self.enabled.is_empty() {
+        if self.schedule.enabled.is_empty() {
             let is_over = self.body_done || self.unmet_assumption.is_some();
             ends_idle_wait = !is_over && self.ends_idle_wait();
             if is_over || !ends_idle_wait && !self.stops_awaiting() && !self.lets_compute() {
@@ -82,8 +89,8 @@ impl Execution {
         if self.body_done && self.is_idle() {
             return self.end(Ending::Finished);
         }
-        self.log.trace.has_timers |= !self.late.is_empty();
-        self.log.trace.is_irregular |= self.fairness.restrains();
+        self.log.trace.has_timers |= !self.schedule.late.is_empty();
+        self.log.trace.is_irregular |= self.schedule.fairness.restrains();
         let decided = self.recording.decisions.len();
         let preemptions = self.recording.preemptions;
         let next = if !yielded && self.policies.confines() && self.holds_on() {
@@ -95,7 +102,7 @@ impl Execution {
         if ends_idle_wait {
             self.trace_idle(next);
         }
-        if self.late.contains(next) {
+        if self.schedule.late.contains(next) {
             let is_early = self.recording.preemptions > preemptions;
             self.fire_timers(next, is_early);
         }
@@ -105,10 +112,14 @@ impl Execution {
     /// Whether the current task can continue, and may not be preempted here.
     #[cold]
     fn holds_on(&self) -> bool {
-        let current = self.current;
-        self.enabled.contains(current)
-            && !self.late.contains(current)
-            && (!self.fairness.restrains() || self.fairness.allows(current, &self.enabled))
+        let current = self.schedule.current;
+        self.schedule.enabled.contains(current)
+            && !self.schedule.late.contains(current)
+            && (!self.schedule.fairness.restrains()
+                || self
+                    .schedule
+                    .fairness
+                    .allows(current, &self.schedule.enabled))
             && !self.policies.may_preempt_at(self.task(current).site)
     }
 
@@ -116,11 +127,13 @@ impl Execution {
     #[cold]
     fn pass_over(&mut self) -> TaskId {
         self.list_many(false);
-        if self.candidates.len() > 1 && !self.budget.past_limit {
+        if self.schedule.candidates.len() > 1 && !self.budget.past_limit {
             let place = self.recording.decisions.len() as u32;
-            self.recording.passed_over.push((place, self.current));
+            self.recording
+                .passed_over
+                .push((place, self.schedule.current));
         }
-        self.current
+        self.schedule.current
     }
 
     /// The decisions of this execution in the form for a search that is not confined.
@@ -146,15 +159,15 @@ impl Execution {
         } else {
             decided as u32
         };
-        let woken = &mut self.tasks[task.0 as usize];
+        let woken = &mut self.schedule.tasks[task.0 as usize];
         let waker = core::mem::replace(&mut woken.waker, TraceStep::NONE);
         let timed = woken.timed.take();
         self.log.trace.begin(task, decision, waker, woken.retries);
         if let Some(object) = timed {
             self.trace_timed(task, object);
         }
-        self.fairness.ran(task, self.budget.steps);
-        if task == self.current {
+        self.schedule.fairness.ran(task, self.budget.steps);
+        if task == self.schedule.current {
             Step::Continue
         } else {
             self.budget.last_switch = self.budget.steps;
@@ -173,7 +186,7 @@ impl Execution {
             options[count] = task;
             count += 1;
         };
-        let current = self.current;
+        let current = self.schedule.current;
         let own = if current.0 < u64::BITS {
             1 << current.0
         } else {
@@ -199,15 +212,15 @@ impl Execution {
     #[cold]
     fn choose_of_many(&mut self, yielded: bool) -> TaskId {
         let preempts = self.list_many(yielded);
-        let options = core::mem::replace(&mut self.candidates, engine_vec());
+        let options = core::mem::replace(&mut self.schedule.candidates, engine_vec());
         let runnable = options
             .iter()
-            .take_while(|&&task| !self.late.contains(task));
+            .take_while(|&&task| !self.schedule.late.contains(task));
         // Time passes at no cost only while no task can run, and in the order of the deadlines: a
         // program that sleeps to let others finish is nearly always right.
         let free = if preempts { 1 } else { runnable.count().max(1) };
         let next = self.choose(&options, free, preempts);
-        self.candidates = options;
+        self.schedule.candidates = options;
         next
     }
 
@@ -219,7 +232,7 @@ impl Execution {
         reason = "a call at each scheduling point shows in the benchmarks"
     )]
     fn choose(&mut self, options: &[TaskId], free: usize, preempts: bool) -> TaskId {
-        let current = self.current;
+        let current = self.schedule.current;
         if options.len() == 1 {
             return options[0];
         }
@@ -227,8 +240,11 @@ impl Execution {
             return self.longest_waiting(options, free);
         }
         let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
-        self.recording.prefix = mix(self.recording.prefix ^ self.enabled.fingerprint(), place);
-        let (tasks, objects) = (&self.tasks, &self.objects);
+        self.recording.prefix = mix(
+            self.recording.prefix ^ self.schedule.enabled.fingerprint(),
+            place,
+        );
+        let (tasks, objects) = (&self.schedule.tasks, &self.objects);
         let point = SchedulingPoint {
             index: self.recording.decisions.len() as u32,
             options,
@@ -262,17 +278,15 @@ impl Execution {
     /// preemptions. Tasks that could only time out come last, the earliest deadline first. Returns
     /// whether every other option is a preemption.
     fn list_many(&mut self, yielded: bool) -> bool {
-        let Self {
+        let Schedule {
             candidates,
             enabled,
             late,
             fairness,
             tasks,
             current,
-            options,
-            budget,
             ..
-        } = self;
+        } = &mut self.schedule;
         let current = *current;
         candidates.clear();
         let restrained = fairness.restrains();
@@ -294,7 +308,7 @@ impl Execution {
             .sort_unstable_by_key(|&task| (tasks[task.0 as usize].deadline, task));
         debug_assert!(!candidates.is_empty(), "the fair relation is acyclic");
         // Past the limit each step takes time: a sleep ends, however long the other tasks poll.
-        if options.timers == Timers::Last && !budget.past_limit {
+        if self.options.timers == Timers::Last && !self.budget.past_limit {
             candidates.truncate(first_late.max(1));
         }
         runs_on && !yielded
@@ -354,9 +368,9 @@ impl Execution {
     /// Whether every enabled task only polls or waits for time.
     #[cold]
     fn is_idle(&self) -> bool {
-        self.enabled.iter().all(|id| {
+        self.schedule.enabled.iter().all(|id| {
             let task = self.task(id);
-            self.late.contains(id) || task.idle_yields >= IDLE_TURNS
+            self.schedule.late.contains(id) || task.idle_yields >= IDLE_TURNS
         })
     }
 
@@ -369,8 +383,8 @@ impl Execution {
             ending => ending,
         };
         // The further operations of tasks that still sleep are not known.
-        self.log.trace.is_irregular |= !self.late.is_empty();
-        for task in (0..self.live as u32).map(TaskId) {
+        self.log.trace.is_irregular |= !self.schedule.late.is_empty();
+        for task in (0..self.schedule.live as u32).map(TaskId) {
             if let Some((object, effect)) = self.blocked_access(task) {
                 self.log.trace.pend(task, object, effect);
             }

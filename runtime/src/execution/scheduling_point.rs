@@ -37,7 +37,7 @@ impl Execution {
 
     #[inline(never)]
     fn first_use(&mut self, address: usize) -> ObjectId {
-        let history = self.tasks.running().last_event;
+        let history = self.schedule.tasks.running().last_event;
         self.objects.at(address, history)
     }
 
@@ -56,7 +56,7 @@ impl Execution {
     #[inline]
     pub(crate) fn announce(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Arrival {
         let policy = site.and_then(|site| self.policies.of(site));
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         task.op = op;
         task.object = object;
         let inside = match policy {
@@ -135,14 +135,14 @@ impl Execution {
     /// The current task arrives before a read that it repeats without a yield of its own.
     #[cold]
     pub(super) fn arrive_again(&mut self) -> Step {
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         let read = task
             .site
             .map(|site| Access::new(task.op, site, task.object));
         if read.is_some_and(|read| task.spin.ends_before(read)) {
             return Step::Spin;
         }
-        if self.enabled.is_only(self.current) {
+        if self.schedule.enabled.is_only(self.schedule.current) {
             self.budget.last_wait = self.budget.steps;
         }
         self.go_round()
@@ -152,7 +152,7 @@ impl Execution {
     /// in a long computation. If no other task is enabled, it computes or waits forever.
     pub(super) fn spin_step(&mut self, state: u64) -> Step {
         let is_unknown = !self.awaits || state == 0 && self.looks_at_state();
-        if is_unknown || self.enabled.is_only(self.current) {
+        if is_unknown || self.schedule.enabled.is_only(self.schedule.current) {
             self.budget.last_wait = self.budget.steps;
         }
         self.give_way(state, true)
@@ -197,10 +197,10 @@ impl Execution {
         effect: Effect,
         site: Option<Site>,
     ) -> Step {
-        if self.tasks.running().watches {
+        if self.schedule.tasks.running().watches {
             self.look_again();
         }
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         match site {
             Some(site) if id != ObjectId::NONE && effect.is_quiet() => {
                 let version = match task.reads_version.take() {
@@ -230,12 +230,12 @@ impl Execution {
         effect: Effect,
         site: Option<Site>,
     ) -> Step {
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         let preempted = core::mem::replace(&mut task.preempted, false);
         let note = core::mem::replace(&mut task.note, Note::NONE);
         let event = Event {
             site,
-            task: self.current,
+            task: self.schedule.current,
             object: id,
             op,
             effect,
@@ -270,7 +270,7 @@ impl Execution {
 
     /// Records that the newest event also touches `object`. Returns the same as [`Self::record`].
     pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) -> Step {
-        let task = self.tasks.running_mut();
+        let task = self.schedule.tasks.running_mut();
         let is_watched = self
             .log
             .depend(object, effect, &mut self.objects, &mut task.last_event);
@@ -280,7 +280,7 @@ impl Execution {
         if self.observers.of_invariants {
             self.invariants.changes(object, effect);
         }
-        let Task { op, site, .. } = *self.tasks.running();
+        let Task { op, site, .. } = *self.schedule.tasks.running();
         self.report_access(op, object, effect, site)
     }
 }

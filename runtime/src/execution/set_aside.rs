@@ -13,9 +13,9 @@ impl Execution {
     /// The history to remember if the current task computes without end, and the time before it
     /// counts as such; `None` if no other task could continue without it.
     pub(crate) fn endless_if_silent(&self) -> Option<(Known, Duration)> {
-        let (current, task) = self.live_tasks().nth(self.current.0 as usize)?;
+        let (current, task) = self.live_tasks().nth(self.schedule.current.0 as usize)?;
         let within_body = !self.body_done;
-        let others = || self.enabled.iter().any(|other| other != current);
+        let others = || self.schedule.enabled.iter().any(|other| other != current);
         if task.state == State::Finished || within_body && (current == TaskId(0) || !others()) {
             return None;
         }
@@ -56,7 +56,7 @@ impl Execution {
     #[cold]
     pub(super) fn lets_compute(&mut self) -> bool {
         let mut found = false;
-        for id in (0..self.live as u32).map(TaskId) {
+        for id in (0..self.schedule.live as u32).map(TaskId) {
             if self.task(id).state == State::Blocked(Wait::Computation) {
                 self.wake(id, Wake::Notified);
                 found = true;

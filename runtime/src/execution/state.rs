@@ -9,7 +9,6 @@ use super::component_set::{Components, Disk, NoDisk};
 use super::descriptors::Descriptors;
 use super::endless::Endless;
 use super::event::EventLog;
-use super::fairness::Fairness;
 use super::file_use::FileUse;
 use super::free_blocks::AddressReuse;
 use super::hot::Liveness;
@@ -20,10 +19,9 @@ use super::object_calls::ObjectCalls;
 use super::options::Options;
 use super::policy::Policies;
 use super::recording::Recording;
+use super::schedule::Schedule;
 use super::streams::StreamUse;
 use super::task::Task;
-use super::task_set::TaskSet;
-use super::tasks::Tasks;
 use super::terms::Site;
 use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::rng::Rng;
@@ -70,19 +68,9 @@ pub(crate) struct Execution {
     pub(crate) options: Options,
     pub(crate) budget: Budget,
     pub(crate) recording: Recording,
-    pub(crate) tasks: Tasks,
-    /// The number of `tasks` that belong to this execution.
-    pub(crate) live: usize,
-    /// The index at which the search for a free donor among them begins.
-    pub(super) retired: usize,
-    pub(crate) current: TaskId,
-    /// The enabled tasks, some of them only by timing out.
-    pub(crate) enabled: TaskSet,
-    /// The enabled tasks that can continue only by timing out.
-    pub(crate) late: TaskSet,
+    pub(crate) schedule: Schedule,
     pub(crate) objects: ObjectTable,
     pub(crate) log: EventLog,
-    pub(crate) fairness: Fairness,
     pub(crate) descriptors: Descriptors,
     pub(crate) policies: Policies,
     pub(crate) observers: Observers,
@@ -100,8 +88,6 @@ pub(crate) struct Execution {
     pub(super) resources: Resources,
     pub(super) components: Components,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
-    /// The tasks among which the scheduler chooses.
-    pub(super) candidates: EngineVec<TaskId>,
     /// In some execution, a task began to wait with a deadline while there were other tasks: time
     /// could have passed early.
     pub(crate) could_be_early: bool,
@@ -109,8 +95,6 @@ pub(crate) struct Execution {
     pub(crate) awaits: bool,
     /// The place of an assumption that did not hold.
     pub(crate) unmet_assumption: Option<Site>,
-    /// The number of waits that have begun, futex requeues included.
-    pub(super) waits: u64,
     pub(crate) clock: u64,
     pub(crate) entropy: Rng,
     pub(crate) ending: Ending,
@@ -144,15 +128,9 @@ impl Execution {
             budget: Budget::new(options.max_steps),
             options,
             recording: Recording::new(),
-            tasks: Tasks::new(),
-            live: 0,
-            retired: 0,
-            current: TaskId(0),
-            enabled: TaskSet::new(),
-            late: TaskSet::new(),
+            schedule: Schedule::new(),
             objects: ObjectTable::new(),
             log: EventLog::new(),
-            fairness: Fairness::new(),
             descriptors: Descriptors::new(),
             policies: Policies::new(),
             observers: Observers::ALL,
@@ -169,11 +147,9 @@ impl Execution {
             resources: Resources::new(),
             components: Components::new(),
             strategy: None,
-            candidates: engine_vec(),
             could_be_early: false,
             awaits: true,
             unmet_assumption: None,
-            waits: 0,
             clock: START_OF_TIME,
             entropy: Rng::new(0),
             ending: Ending::Finished,
@@ -190,29 +166,24 @@ impl Execution {
     pub(crate) fn reset(&mut self) {
         self.budget.begin(self.options.max_steps);
         self.recording.clear();
-        self.fairness.clear(self.live);
-        self.live = 0;
-        self.retired = 0;
-        self.run(TaskId(0));
-        self.enabled.clear();
-        self.late.clear();
+        self.schedule.clear();
         self.objects.clear();
         self.log.clear();
         self.descriptors.clear();
         self.reuse.clear();
-        self.awaits = true;
-        self.unmet_assumption = None;
-        self.waits = 0;
-        self.clock = START_OF_TIME;
-        self.entropy = Rng::new(0);
-        self.ending = Ending::Finished;
         self.endless.begin();
         self.invariants.clear();
         self.liveness.clear();
         self.object_calls.clear();
         self.resources.clear();
         self.components.clear();
-        self.body_done = false;
+        let new = Self::new();
+        self.awaits = new.awaits;
+        self.unmet_assumption = new.unmet_assumption;
+        self.clock = new.clock;
+        self.entropy = new.entropy;
+        self.ending = new.ending;
+        self.body_done = new.body_done;
     }
 
     /// Whether the time budget is used up.
@@ -229,27 +200,28 @@ impl Execution {
     /// Makes `task` the running task.
     #[inline]
     pub(crate) fn run(&mut self, task: TaskId) {
-        self.current = task;
-        self.tasks.run(task);
+        self.schedule.run(task);
     }
 
     #[inline]
     pub(crate) fn task(&self, task: TaskId) -> &Task {
-        &self.tasks[task.0 as usize]
+        &self.schedule.tasks[task.0 as usize]
     }
 
     #[inline]
     pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut Task {
-        &mut self.tasks[task.0 as usize]
+        &mut self.schedule.tasks[task.0 as usize]
     }
 
     #[inline]
     pub(crate) fn running(&mut self) -> &mut Task {
-        self.tasks.running_mut()
+        self.schedule.tasks.running_mut()
     }
 
     /// The tasks of this execution.
     pub(crate) fn live_tasks(&self) -> impl Iterator<Item = (TaskId, &Task)> {
-        (0..).map(TaskId).zip(&self.tasks[..self.live])
+        (0..)
+            .map(TaskId)
+            .zip(&self.schedule.tasks[..self.schedule.live])
     }
 }

@@ -98,7 +98,7 @@ impl Execution {
             _ if self.options.only_runs.is_some() => FIRST_PATIENCE,
             (0, None) => FIRST_PATIENCE,
             (0, Some(switch)) if switch < self.options.max_steps => {
-                FIRST_PATIENCE.min(CIRCLE_PATIENCE * self.live as u64)
+                FIRST_PATIENCE.min(CIRCLE_PATIENCE * self.schedule.live as u64)
             }
             (0, Some(_)) => ROUND_PATIENCE,
             _ => PATIENCE,
@@ -127,9 +127,13 @@ impl Execution {
     pub(crate) fn may_be_long(&self) -> bool {
         let half = self.budget.steps / 2;
         let middle = self.clock.saturating_sub(half * STEP);
-        let is_waited_for =
-            |task: TaskId| self.late.contains(task) && self.task(task).waits_since <= middle;
-        self.budget.last_spawn >= half || (0..self.live as u32).map(TaskId).any(is_waited_for)
+        let is_waited_for = |task: TaskId| {
+            self.schedule.late.contains(task) && self.task(task).waits_since <= middle
+        };
+        self.budget.last_spawn >= half
+            || (0..self.schedule.live as u32)
+                .map(TaskId)
+                .any(is_waited_for)
     }
 
     /// The next task past the limit. The candidates are the tasks that can run at no cost, which
@@ -140,11 +144,12 @@ impl Execution {
     pub(super) fn longest_waiting(&self, options: &[TaskId], free: usize) -> TaskId {
         let is_due = |task: TaskId| {
             let deadline = self.task(task).deadline;
-            self.late.contains(task) && deadline.is_some_and(|deadline| deadline <= self.clock)
+            self.schedule.late.contains(task)
+                && deadline.is_some_and(|deadline| deadline <= self.clock)
         };
         let all = options.iter().enumerate();
         let may_run = all.filter(|&(at, &task)| at < free || is_due(task));
-        let ran = |&(_, &task): &(usize, &TaskId)| self.fairness.last_ran(task);
+        let ran = |&(_, &task): &(usize, &TaskId)| self.schedule.fairness.last_ran(task);
         *may_run.min_by_key(ran).expect("a task can run").1
     }
 
@@ -158,7 +163,8 @@ impl Execution {
         let slice = self.options.max_steps / if is_strict { 1 } else { SLICES };
         let spins = is_strict && self.budget.circle == Some(self.budget.last_switch);
         let end = self.budget.slice_end.max(self.budget.last_switch + slice);
-        if spins || self.budget.steps < end || self.enabled.is_only(self.current) {
+        if spins || self.budget.steps < end || self.schedule.enabled.is_only(self.schedule.current)
+        {
             return false;
         }
         self.budget.slice_end = self.budget.steps + slice;

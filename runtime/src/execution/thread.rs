@@ -41,8 +41,8 @@ pub(crate) fn strand(task: TaskId) {
 /// Whether a task other than the calling one can continue, and not only by a timeout.
 pub(crate) fn others_can_go_on() -> bool {
     with(|execution| {
-        let runs = |task| task != current() && !execution.late.contains(task);
-        execution.enabled.iter().any(runs)
+        let runs = |task| task != current() && !execution.schedule.late.contains(task);
+        execution.schedule.enabled.iter().any(runs)
     })
     .unwrap_or(false)
 }
@@ -59,7 +59,7 @@ pub(crate) fn needs_process(name: &'static str) {
 /// The whole life of a task, on its donor's stack.
 pub(crate) unsafe extern "C" fn task_main() -> ! {
     // SAFETY: entered by the first switch to a task, which is then the current one.
-    current::enter(unsafe { (*execution()).current });
+    current::enter(unsafe { (*execution()).schedule.current });
     mark::leave();
     Hooks::task_begins();
     // SAFETY: the field does not change.
@@ -68,7 +68,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
     }
     let execution = running().expect("the thread has just become a task");
     execution.with(|it| {
-        let own = it.object_of_task(it.current);
+        let own = it.object_of_task(it.schedule.current);
         it.record(Op::Start, own, Op::Start.effect(), None);
     });
     set_aside::look(execution, true);
@@ -142,21 +142,21 @@ impl Execution {
             None => self.retired_donor(pool, stack)?,
         };
         let flow = pool.prepare(donor);
-        let id = TaskId(self.live as u32);
+        let id = TaskId(self.schedule.live as u32);
         // A child's identity is the history of its parent so far.
-        let (parent, site, history) = if self.live == 0 {
+        let (parent, site, history) = if self.schedule.live == 0 {
             (None, None, 0)
         } else {
-            let parent = self.task(self.current);
-            (Some(self.current), parent.site, parent.last_event)
+            let parent = self.task(self.schedule.current);
+            (Some(self.schedule.current), parent.site, parent.last_event)
         };
         let last_event = mix(history, 0x5eed);
-        match self.tasks.get_mut(self.live) {
+        match self.schedule.tasks.get_mut(self.schedule.live) {
             Some(task) => {
                 task.renew(entry, donor, flow);
                 task.last_event = last_event;
             }
-            None => self.tasks.push(Task {
+            None => self.schedule.tasks.push(Task {
                 last_event,
                 ..Task::new(entry, donor, flow)
             }),
@@ -167,13 +167,13 @@ impl Execution {
             self.task_mut(id).component = self.task(parent).component;
             self.files.spawned(parent, id);
         }
-        if self.live == 0 {
+        if self.schedule.live == 0 {
             let none = TraceStep::NONE;
             self.log.trace.begin(id, none, none, false);
         }
-        self.live += 1;
-        self.enabled.insert(id);
-        self.fairness.add(id, self.budget.steps);
+        self.schedule.live += 1;
+        self.schedule.enabled.insert(id);
+        self.schedule.fairness.add(id, self.budget.steps);
         self.budget.last_spawn = self.budget.steps;
         Some(id)
     }
@@ -187,9 +187,11 @@ impl Execution {
                 && task.donor != Task::NO_DONOR
                 && pool.get(task.donor).stack_size >= stack
         };
-        let at = search_on(self.live, self.retired, |task| fits(&self.tasks[task]))?;
-        self.retired = at + 1;
-        let donor = core::mem::replace(&mut self.tasks[at].donor, Task::NO_DONOR);
+        let at = search_on(self.schedule.live, self.schedule.retired, |task| {
+            fits(&self.schedule.tasks[task])
+        })?;
+        self.schedule.retired = at + 1;
+        let donor = core::mem::replace(&mut self.schedule.tasks[at].donor, Task::NO_DONOR);
         let stack = pool.get(donor);
         Hooks::stack_reused(stack.stack_low, stack.stack_low + stack.stack_size);
         Some(donor)
@@ -197,7 +199,7 @@ impl Execution {
 
     /// Records the end of the current task, and returns the next step.
     fn finish(&mut self, own: ObjectId, result: *mut c_void) -> Step {
-        let current = self.current;
+        let current = self.schedule.current;
         self.record(Op::Exit, own, Op::Exit.effect(), None);
         let task = self.running();
         task.op = Op::Exit;
@@ -206,9 +208,9 @@ impl Execution {
         // The program has no way to refer to a detached task after its end.
         task.released |= task.detached;
         let is_awaited = task.is_awaited;
-        self.enabled.remove(current);
+        self.schedule.enabled.remove(current);
         if is_awaited {
-            for other in (0..self.live as u32).map(TaskId) {
+            for other in (0..self.schedule.live as u32).map(TaskId) {
                 if self.task(other).state == State::Blocked(Wait::Task(current)) {
                     self.wake(other, Wake::Notified);
                 }
@@ -225,14 +227,14 @@ impl Execution {
     /// cannot, the end commutes with all operations of other tasks, and belongs to the task's last
     /// step.
     fn is_end_observed(&self) -> bool {
-        let is_pthread = matches!(self.tasks.running().entry, Entry::C(..));
+        let is_pthread = matches!(self.schedule.tasks.running().entry, Entry::C(..));
         is_pthread || self.observers.of_ends
     }
 
     /// Records that the current task has observed the end of `task`.
     pub(super) fn follows(&mut self, task: TaskId) {
-        Hooks::joined(self.current, task);
-        self.files.joined(self.current, task);
+        Hooks::joined(self.schedule.current, task);
+        self.files.joined(self.schedule.current, task);
     }
 
     /// The object that stands for `task`.

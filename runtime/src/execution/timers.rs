@@ -85,8 +85,8 @@ impl Execution {
             Hooks::time_passes();
         }
         let reports = is_early && self.log.values.is_wanted;
-        for id in (0..self.live as u32).map(TaskId) {
-            if self.late.contains(id) && self.task(id).deadline <= Some(due) {
+        for id in (0..self.schedule.live as u32).map(TaskId) {
+            if self.schedule.late.contains(id) && self.task(id).deadline <= Some(due) {
                 if reports {
                     self.report_early(id);
                 }
@@ -109,7 +109,7 @@ impl Execution {
         let object = self.timed_object(task);
         let waits = self.task(task);
         // The first of the options is the task that would run if time passed last.
-        let other = self.candidates.first().copied().unwrap_or(task);
+        let other = self.schedule.candidates.first().copied().unwrap_or(task);
         let pending = self.task(other);
         let early = Early {
             task,
@@ -122,7 +122,7 @@ impl Execution {
                 .saturating_sub(waits.waits_since),
             event: self.log.events.len() as u32,
             other: (other, pending.op, pending.site),
-            other_waits: self.late.contains(other),
+            other_waits: self.schedule.late.contains(other),
         };
         self.recording.early_waits.push(early);
     }

@@ -59,7 +59,7 @@ unsafe fn switch_to(next: TaskId) {
         if backend == Backend::Threads {
             execution.report_switch(next);
         }
-        Hooks::switched(execution.current, next);
+        Hooks::switched(execution.schedule.current, next);
         note_calls(execution);
         execution.running().suspended_at = context::stack_pointer();
         let from = execution.running().flow;
@@ -88,7 +88,7 @@ pub(super) fn follow() {
 /// later.
 pub(super) fn note_calls(execution: &mut Execution) {
     let is_blocked = matches!(execution.running().state, State::Blocked(_));
-    let (current, log) = (execution.current, &mut execution.log);
+    let (current, log) = (execution.schedule.current, &mut execution.log);
     if log.values.is_wanted && (is_blocked || log.events.len() < log.most) {
         log.calls.task_waits(current, calls_in_progress);
     }

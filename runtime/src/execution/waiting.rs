@@ -47,7 +47,7 @@ impl Execution {
         if self.objects.get(object).waiters == 0 {
             return;
         }
-        for task in (0..self.live as u32).map(TaskId) {
+        for task in (0..self.schedule.live as u32).map(TaskId) {
             if self.task(task).state == State::Blocked(Wait::Object(object)) {
                 self.wake(task, Wake::Notified);
             }
@@ -60,7 +60,10 @@ impl Execution {
             return;
         }
         let waits = |task: &super::task::Task| task.state == State::Blocked(Wait::Object(object));
-        let count = self.tasks[..self.live].iter().filter(|t| waits(t)).count();
+        let count = self.schedule.tasks[..self.schedule.live]
+            .iter()
+            .filter(|t| waits(t))
+            .count();
         let chosen = self.choose_outcome(count as u32, Outcomes::Free) as usize;
         let woken = self
             .live_tasks()

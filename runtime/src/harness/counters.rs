@@ -114,7 +114,7 @@ impl Counters {
         self.executions += 1;
         self.steps += execution.budget.steps;
         self.max_steps = self.max_steps.max(execution.budget.steps);
-        self.threads = self.threads.max(execution.live);
+        self.threads = self.threads.max(execution.schedule.live);
         self
     }
 

@@ -181,9 +181,9 @@ impl Listener for LiveTrace {
     #[cold]
     fn preemption(&self, execution: &Execution) {
         let trace = trace();
-        let task = execution.task(execution.current);
+        let task = execution.task(execution.schedule.current);
         let object = trace.name(task.object);
-        let mut line = trace.begin("preemption", execution, execution.current);
+        let mut line = trace.begin("preemption", execution, execution.schedule.current);
         line.operation(task.op, object, task.site.filter(|_| !task.op.is_opaque()));
         trace.tell();
     }

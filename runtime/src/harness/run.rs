@@ -123,7 +123,10 @@ impl Engine {
     fn end(&mut self) {
         self.execution.descriptors.end_children();
         self.monitors.ended(&self.execution);
-        for task in self.execution.tasks[..self.execution.live].iter().rev() {
+        for task in self.execution.schedule.tasks[..self.execution.schedule.live]
+            .iter()
+            .rev()
+        {
             if task.donor == execution::Task::NO_DONOR {
                 continue;
             }

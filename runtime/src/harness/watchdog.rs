@@ -60,7 +60,9 @@ impl Activity {
 fn thread_of_running_task(engine: &Engine) -> i32 {
     let execution = &engine.execution;
     let thread = engine.exploration.kernel_thread;
-    let current = execution.live_tasks().nth(execution.current.0 as usize);
+    let current = execution
+        .live_tasks()
+        .nth(execution.schedule.current.0 as usize);
     match (engine.pool.backend(), current) {
         (Backend::Threads, Some((_, task))) => engine.pool.get(task.donor).kernel_thread,
         _ if engine.execution.options.has_processes => only_child_of(thread).unwrap_or(0),
@@ -113,7 +115,9 @@ fn processor_time(thread: i32) -> Option<Duration> {
 /// The running task, which computes without end, in words.
 pub(super) fn name_endless(engine: &Engine) -> String {
     let execution = &engine.execution;
-    let running = execution.live_tasks().nth(execution.current.0 as usize);
+    let running = execution
+        .live_tasks()
+        .nth(execution.schedule.current.0 as usize);
     running.map_or_else(String::new, |(id, task)| {
         let place = task
             .site
@@ -136,7 +140,10 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
         return describe_outside_waits(execution, seconds);
     }
     let mut message = String::new();
-    match execution.live_tasks().nth(execution.current.0 as usize) {
+    match execution
+        .live_tasks()
+        .nth(execution.schedule.current.0 as usize)
+    {
         Some((id, task)) if task.state != State::Finished => {
             let _ = write!(
                 message,

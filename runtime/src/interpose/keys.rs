@@ -101,7 +101,7 @@ pub(super) unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int 
         };
     }
     execution::with(|it| {
-        for task in &mut it.tasks[..it.live] {
+        for task in &mut it.schedule.tasks[..it.schedule.live] {
             if let Some(value) = task.key_values.get_mut(key as usize) {
                 *value = core::ptr::null_mut();
             }

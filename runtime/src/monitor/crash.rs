@@ -40,7 +40,7 @@ impl Monitor for Crash {
         let mut text = format!("the test died by {}", signal_name(signal));
         if let Some(address) = death.fault.filter(|_| signal == sys::SIGSEGV) {
             if death.overflows {
-                let task = death.execution.current.0;
+                let task = death.execution.schedule.current.0;
                 text = format!("task {task} overflowed its stack");
             } else {
                 let _ = write!(text, ", accessing address {address:#x}");

@@ -48,7 +48,7 @@ pub(crate) struct Blocked {
 /// The blocked tasks in the current state of the execution.
 pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
     let mut blocked = Vec::new();
-    for id in (0..execution.live as u32).map(TaskId) {
+    for id in (0..execution.schedule.live as u32).map(TaskId) {
         let task = execution.task(id);
         let State::Blocked(wait) = task.state else {
             continue;

@@ -50,7 +50,7 @@ pub(crate) struct Death<'a> {
     pub(crate) overflows: bool,
 }
 
-/// The interface of monitors. Each hook is optional. The running task is `execution.current`; the
+/// The interface of monitors. Each hook is optional. The running task is `execution.schedule.current`; the
 /// number of an access is that of its event, `execution.log.events.len()`.
 ///
 /// A hook that returns [`ControlFlow::Break`] ends the execution there, before the program's next

@@ -23,8 +23,12 @@ impl Monitor for Livelock {
     /// tasks are enabled, it is a spin (the good-samaritan rule).
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
         let lately = |step: u64| step != 0 && step >= execution.budget.steps / 2;
-        let current = execution.current;
-        let others = execution.enabled.iter().any(|task| task != current);
+        let current = execution.schedule.current;
+        let others = execution
+            .schedule
+            .enabled
+            .iter()
+            .any(|task| task != current);
         if lately(execution.budget.last_wait) {
             (!execution.may_be_long()).then_some(Ending::Livelock)
         } else if others && !lately(execution.budget.last_switch) {

@@ -275,7 +275,8 @@ fn name_threads(execution: &Execution) {
     // SAFETY: one thread runs engine code at a time.
     let pool = unsafe { &*pool() };
     let name = &mut debugger().text;
-    let is_gone = |task: &Task, id| task.state == State::Finished && id != execution.current;
+    let is_gone =
+        |task: &Task, id| task.state == State::Finished && id != execution.schedule.current;
     for wanted in [true, false] {
         // A thread may be given another task.
         for (id, task) in execution.live_tasks() {

@@ -38,7 +38,7 @@ fn name(execution: &Execution, task: TaskId) -> String {
 
 /// The text for a switch from the current task to `next`; `costs` says whether it is a preemption.
 pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String {
-    let current = execution.current;
+    let current = execution.schedule.current;
     let task = execution.task(current);
     let before = operation(execution, current);
     let what = match task.state {
@@ -59,7 +59,7 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
 
 /// The text for a late effect of the current task's next operation.
 pub(super) fn late_effect(execution: &Execution, overtaken: u32) -> String {
-    let current = execution.current;
+    let current = execution.schedule.current;
     let (task, next) = (name(execution, current), operation(execution, current));
     let newer = execution.log.events.get(overtaken as usize);
     let newer = newer.map_or_else(
@@ -83,8 +83,8 @@ pub(super) fn end(execution: &Execution) -> String {
     match execution.ending {
         Ending::Spin(task) => format!("{} spins", name(execution, task)),
         Ending::Stopped => {
-            let task = name(execution, execution.current);
-            let last = operation(execution, execution.current);
+            let task = name(execution, execution.schedule.current);
+            let last = operation(execution, execution.schedule.current);
             format!("a failure ends the execution: {task}, {last}")
         }
         ending => end_of_all(ending).to_owned(),
@@ -111,7 +111,7 @@ pub(super) fn panic(execution: &Execution, panic: &Panic) -> String {
 
 /// The text for an invalid memory access.
 pub(super) fn fault(execution: &Execution, address: usize) -> String {
-    let name = name(execution, execution.current);
+    let name = name(execution, execution.schedule.current);
     format!("{name} crashes: invalid memory access at {address:#x}")
 }
 
@@ -121,7 +121,11 @@ pub(super) fn tasks(execution: &Execution) -> String {
     let names = || execution.live_tasks().map(|(id, _)| name(execution, id));
     let width = names().map(|name| name.chars().count()).max().unwrap_or(0);
     for ((id, task), name) in execution.live_tasks().zip(names()) {
-        let mark = if id == execution.current { '*' } else { ' ' };
+        let mark = if id == execution.schedule.current {
+            '*'
+        } else {
+            ' '
+        };
         let before = operation(execution, id);
         let does = match task.state {
             State::Finished => "has ended".to_owned(),

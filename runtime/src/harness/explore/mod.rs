@@ -430,7 +430,7 @@ impl Explorer<'_> {
             }
             exploration.steps += execution.budget.steps;
             exploration.max_steps = exploration.max_steps.max(execution.budget.steps);
-            exploration.threads = exploration.threads.max(execution.live);
+            exploration.threads = exploration.threads.max(execution.schedule.live);
             let end = End {
                 execution,
                 body: &exploration.body,
@@ -503,7 +503,7 @@ impl Explorer<'_> {
 
     /// Grows the pool after a task found no donor. It must grow while no image is in force.
     fn grow_pool(&mut self, mut engine: Root, stack: usize) {
-        self.ready_donors = (self.ready_donors * 2).max(engine.execution.live + 1);
+        self.ready_donors = (self.ready_donors * 2).max(engine.execution.schedule.live + 1);
         strategy(engine).retry();
         if self.has_donors_per_child(engine) {
             return;
@@ -563,7 +563,7 @@ fn work_of(engine: &Engine) -> u64 {
     let execution = &engine.execution;
     work::of(Counted {
         steps: execution.budget.steps,
-        tasks: execution.live as u64,
+        tasks: execution.schedule.live as u64,
         file_calls: execution.files.calls.into(),
         directory_changes: execution.files.directory_changes.into(),
         has_process: engine.execution.options.has_processes,

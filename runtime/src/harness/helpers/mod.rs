@@ -312,7 +312,7 @@ impl Explorer<'_> {
                 has_finished: execution.has_finished(),
                 helper: state.helper,
                 states: states.len() as u8,
-                tasks: execution.live,
+                tasks: execution.schedule.live,
                 steps: execution.budget.steps,
                 file_calls: execution.files.calls,
                 directory_changes: execution.files.directory_changes,

@@ -22,7 +22,7 @@ pub(super) struct BlockEvent {
 impl BlockEvent {
     /// The current task, at a place that is not known yet.
     pub(super) fn here(execution: &Execution) -> Self {
-        let task = execution.current;
+        let task = execution.schedule.current;
         Self {
             task,
             place: None,

@@ -126,9 +126,9 @@ impl Monitor for Races {
                 ObjectId::NONE => 0,
                 id => execution.objects.get(id).address,
             };
-            self.order(execution.current, object, access);
+            self.order(execution.schedule.current, object, access);
             if access.op == Op::Exit {
-                self.tasks.end(execution.current);
+                self.tasks.end(execution.schedule.current);
             }
         }
         ControlFlow::Continue(())
@@ -152,7 +152,13 @@ impl Monitor for Races {
             (false, false) => What::Read,
             (false, true) => What::Borrow,
         };
-        self.access(execution.current, address, length, what, Some(site));
+        self.access(
+            execution.schedule.current,
+            address,
+            length,
+            what,
+            Some(site),
+        );
         ControlFlow::Continue(())
     }
 
@@ -164,7 +170,7 @@ impl Monitor for Races {
     #[inline]
     fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
         if self.is_on {
-            self.allocate(execution.current, allocation.block, marked_line());
+            self.allocate(execution.schedule.current, allocation.block, marked_line());
         }
     }
 
@@ -173,7 +179,12 @@ impl Monitor for Races {
         if self.is_on
             && let Free::Live(block) = free
         {
-            self.free(execution.current, block.start, block.size, marked_line());
+            self.free(
+                execution.schedule.current,
+                block.start,
+                block.size,
+                marked_line(),
+            );
         }
         ControlFlow::Continue(())
     }

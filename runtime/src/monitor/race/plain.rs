@@ -56,7 +56,7 @@ pub(super) fn data_access(
         }
     };
     execution.step(|it| {
-        let task = it.current;
+        let task = it.schedule.current;
         // SAFETY: as above.
         let monitors = unsafe { &mut *monitors };
         let races = &mut monitors.races;

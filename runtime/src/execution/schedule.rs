@@ -1,0 +1,66 @@
+//! The tasks of one execution as the scheduler sees them: which of them runs, and which can.
+
+use super::TaskId;
+use super::fairness::Fairness;
+use super::task_set::TaskSet;
+use super::tasks::Tasks;
+use crate::base::memory::{EngineVec, engine_vec};
+
+/// The tasks of one execution.
+pub(crate) struct Schedule {
+    pub(crate) tasks: Tasks,
+    /// The number of `tasks` that belong to this execution.
+    pub(crate) live: usize,
+    /// The index at which the search for a free donor among them begins.
+    pub(super) retired: usize,
+    pub(crate) current: TaskId,
+    /// The enabled tasks, some of them only by timing out.
+    pub(crate) enabled: TaskSet,
+    /// The enabled tasks that can continue only by timing out.
+    pub(crate) late: TaskSet,
+    pub(crate) fairness: Fairness,
+    /// The tasks among which the scheduler chooses.
+    pub(super) candidates: EngineVec<TaskId>,
+    /// The number of waits that have begun, futex requeues included.
+    pub(super) waits: u64,
+}
+
+impl Schedule {
+    pub(super) const fn new() -> Self {
+        Self {
+            tasks: Tasks::new(),
+            live: 0,
+            retired: 0,
+            current: TaskId(0),
+            enabled: TaskSet::new(),
+            late: TaskSet::new(),
+            fairness: Fairness::new(),
+            candidates: engine_vec(),
+            waits: 0,
+        }
+    }
+
+    /// Begins a new schedule in the memory of this one.
+    pub(super) fn clear(&mut self) {
+        self.fairness.clear(self.live);
+        self.enabled.clear();
+        self.late.clear();
+        let old = core::mem::replace(self, Self::new());
+        *self = Self {
+            tasks: old.tasks,
+            enabled: old.enabled,
+            late: old.late,
+            fairness: old.fairness,
+            candidates: old.candidates,
+            ..Self::new()
+        };
+        self.run(TaskId(0));
+    }
+
+    /// Makes `task` the running task.
+    #[inline]
+    pub(super) fn run(&mut self, task: TaskId) {
+        self.current = task;
+        self.tasks.run(task);
+    }
+}
