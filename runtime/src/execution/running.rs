@@ -36,6 +36,10 @@ impl Running {
         clippy::inline_always,
         reason = "it is the access to a place, and no call"
     )]
+    #[expect(
+        clippy::unused_self,
+        reason = "its existence shows that there is an execution"
+    )]
     pub(crate) fn with<R>(self, act: impl FnOnce(&mut Execution) -> R) -> R {
         let _borrow = Borrow::begin();
         // SAFETY: there is an execution, and one task runs at a time. The borrow ends before this

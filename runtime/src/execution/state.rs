@@ -60,10 +60,6 @@ pub(crate) enum Ending {
 }
 
 /// The state of the running execution.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, not a state machine"
-)]
 pub(crate) struct Execution {
     pub(crate) options: Options,
     pub(crate) budget: Budget,

@@ -11,11 +11,9 @@ use crate::platform::descriptor::{Identity, Kind};
 pub(super) unsafe fn fill(out: *mut u8, length: usize) -> usize {
     if let Some(execution) = execution::running() {
         for at in 0..length {
+            let byte = execution.with(|it| it.entropy.next()) as u8;
             // SAFETY: the caller gives `length` writable bytes.
-            unsafe {
-                out.add(at)
-                    .write(execution.with(|it| it.entropy.next()) as u8)
-            };
+            unsafe { out.add(at).write(byte) };
         }
     }
     length
