@@ -156,3 +156,139 @@ mod tests {
         ));
     }
 }
+
+/// The number of bytes of a lock of `std` before its value.
+macro_rules! header {
+    ($Lock:ident) => {{
+        let lock = std::sync::$Lock::new(0_u8);
+        // SAFETY: both point into `lock`.
+        unsafe {
+            lock.data_ptr()
+                .cast_const()
+                .byte_offset_from_unsigned(&raw const lock)
+        }
+    }};
+}
+
+/// Implements the parts that locks have in common, for a lock that is only the real one.
+macro_rules! lock {
+    ($Lock:ident) => {
+        impl<T> $Lock<T> {
+            #[inline]
+            pub const fn new(t: T) -> $Lock<T> {
+                $Lock(std::sync::$Lock::new(t))
+            }
+        }
+
+        impl<T: ?Sized> $Lock<T> {
+            #[inline]
+            #[track_caller]
+            pub fn is_poisoned(&self) -> bool {
+                if execution::active() {
+                    execution::access(Op::IsPoisoned, self.object(), Location::caller());
+                }
+                self.0.is_poisoned()
+            }
+
+            #[inline]
+            #[track_caller]
+            pub fn clear_poison(&self) {
+                execution::clear_poison(self.object(), Location::caller(), || {
+                    let was_poisoned = self.0.is_poisoned();
+                    self.0.clear_poison();
+                    was_poisoned
+                });
+            }
+
+            pub fn into_inner(self) -> LockResult<T>
+            where
+                T: Sized,
+            {
+                self.0.into_inner()
+            }
+
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                self.0.get_mut()
+            }
+
+            #[inline]
+            pub(super) fn object(&self) -> usize {
+                (&raw const self.0).addr()
+            }
+        }
+
+        impl<T> From<T> for $Lock<T> {
+            fn from(t: T) -> Self {
+                $Lock::new(t)
+            }
+        }
+
+        impl<T: Default> Default for $Lock<T> {
+            fn default() -> $Lock<T> {
+                $Lock::new(Default::default())
+            }
+        }
+    };
+}
+
+/// Implements a guard that is only the real one, and releases its lock of this mode with the
+/// operation `$unlock`.
+macro_rules! guard {
+    ($Guard:ident, $header:expr, $unlock:expr, $mode:expr) => {
+        impl<'a, T: ?Sized> $Guard<'a, T> {
+            #[inline]
+            pub(super) fn of_real(real: std::sync::$Guard<'a, T>) -> Self {
+                $Guard(ManuallyDrop::new(real))
+            }
+
+            #[inline]
+            pub(super) fn object(&self) -> usize {
+                lock::around::<T>(&self.0, $header)
+            }
+        }
+
+        impl<T: ?Sized> Drop for $Guard<'_, T> {
+            #[inline]
+            fn drop(&mut self) {
+                let object = self.object();
+                // SAFETY: this is the drop of the guard itself.
+                unsafe { lock::give_back($unlock, object, $mode, &mut self.0) }
+            }
+        }
+
+        impl<T: ?Sized> Deref for $Guard<'_, T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                &self.0
+            }
+        }
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $Guard<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + fmt::Display> fmt::Display for $Guard<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+
+/// Implements the access of an exclusive guard to the value.
+macro_rules! exclusive_guard {
+    ($Guard:ident) => {
+        impl<T: ?Sized> DerefMut for $Guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.0
+            }
+        }
+    };
+}
+
+pub(super) use {exclusive_guard, guard, header, lock};

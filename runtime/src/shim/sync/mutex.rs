@@ -23,23 +23,9 @@ pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
 pub struct MutexGuard<'a, T: ?Sized + 'a>(ManuallyDrop<std::sync::MutexGuard<'a, T>>);
 
 /// The number of bytes of a mutex before its value.
-const HEADER: usize = {
-    let mutex = std::sync::Mutex::new(0_u8);
-    // SAFETY: both point into `mutex`.
-    unsafe {
-        mutex
-            .data_ptr()
-            .cast_const()
-            .byte_offset_from_unsigned(&raw const mutex)
-    }
-};
+const HEADER: usize = lock::header!(Mutex);
 
-impl<T> Mutex<T> {
-    #[inline]
-    pub const fn new(t: T) -> Mutex<T> {
-        Mutex(std::sync::Mutex::new(t))
-    }
-}
+lock::lock!(Mutex);
 
 impl<T: ?Sized> Mutex<T> {
     #[inline]
@@ -65,41 +51,6 @@ impl<T: ?Sized> Mutex<T> {
             self.0.try_lock()
         };
         lock::map_try(result, |real| self.guard(real))
-    }
-
-    #[inline]
-    #[track_caller]
-    pub fn is_poisoned(&self) -> bool {
-        if execution::active() {
-            execution::access(Op::IsPoisoned, self.object(), Location::caller());
-        }
-        self.0.is_poisoned()
-    }
-
-    #[inline]
-    #[track_caller]
-    pub fn clear_poison(&self) {
-        execution::clear_poison(self.object(), Location::caller(), || {
-            let was_poisoned = self.0.is_poisoned();
-            self.0.clear_poison();
-            was_poisoned
-        });
-    }
-
-    pub fn into_inner(self) -> LockResult<T>
-    where
-        T: Sized,
-    {
-        self.0.into_inner()
-    }
-
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.0.get_mut()
-    }
-
-    #[inline]
-    pub(super) fn object(&self) -> usize {
-        (&raw const self.0).addr()
     }
 
     /// Locks inside an execution.
@@ -130,20 +81,10 @@ impl<T: ?Sized> Mutex<T> {
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     #[inline]
-    pub(super) fn of_real(real: std::sync::MutexGuard<'a, T>) -> Self {
-        MutexGuard(ManuallyDrop::new(real))
-    }
-
-    #[inline]
     pub(super) fn into_real(self) -> std::sync::MutexGuard<'a, T> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is neither used again nor dropped.
         unsafe { ManuallyDrop::take(&mut this.0) }
-    }
-
-    #[inline]
-    pub(super) fn object(&self) -> usize {
-        lock::around::<T>(&self.0, HEADER)
     }
 }
 
@@ -157,42 +98,8 @@ impl<'a, T> MutexGuard<'a, T> {
     }
 }
 
-impl<T: ?Sized> Drop for MutexGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        let object = self.object();
-        // SAFETY: this is the drop of the guard itself.
-        unsafe { lock::give_back(Op::MutexUnlock, object, Mode::Exclusive, &mut self.0) }
-    }
-}
-
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
-
-impl<T> From<T> for Mutex<T> {
-    fn from(t: T) -> Self {
-        Mutex::new(t)
-    }
-}
-
-impl<T: Default> Default for Mutex<T> {
-    fn default() -> Mutex<T> {
-        Mutex::new(Default::default())
-    }
-}
+lock::guard!(MutexGuard, HEADER, Op::MutexUnlock, Mode::Exclusive);
+lock::exclusive_guard!(MutexGuard);
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -205,17 +112,5 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
         };
         d.field("poisoned", &self.0.is_poisoned());
         d.finish_non_exhaustive()
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }

@@ -30,22 +30,9 @@ pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock>(
 );
 
 /// The number of bytes of a lock before its value.
-const HEADER: usize = {
-    let lock = std::sync::RwLock::new(0_u8);
-    // SAFETY: both point into `lock`.
-    unsafe {
-        lock.data_ptr()
-            .cast_const()
-            .byte_offset_from_unsigned(&raw const lock)
-    }
-};
+const HEADER: usize = lock::header!(RwLock);
 
-impl<T> RwLock<T> {
-    #[inline]
-    pub const fn new(t: T) -> RwLock<T> {
-        RwLock(std::sync::RwLock::new(t))
-    }
-}
+lock::lock!(RwLock);
 
 impl<T: ?Sized> RwLock<T> {
     #[inline]
@@ -122,41 +109,6 @@ impl<T: ?Sized> RwLock<T> {
         };
         lock::map_try(result, RwLockWriteGuard::of_real)
     }
-
-    #[inline]
-    #[track_caller]
-    pub fn is_poisoned(&self) -> bool {
-        if execution::active() {
-            execution::access(Op::IsPoisoned, self.object(), Location::caller());
-        }
-        self.0.is_poisoned()
-    }
-
-    #[inline]
-    #[track_caller]
-    pub fn clear_poison(&self) {
-        execution::clear_poison(self.object(), Location::caller(), || {
-            let was_poisoned = self.0.is_poisoned();
-            self.0.clear_poison();
-            was_poisoned
-        });
-    }
-
-    pub fn into_inner(self) -> LockResult<T>
-    where
-        T: Sized,
-    {
-        self.0.into_inner()
-    }
-
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.0.get_mut()
-    }
-
-    #[inline]
-    fn object(&self) -> usize {
-        (&raw const self.0).addr()
-    }
 }
 
 impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
@@ -177,70 +129,14 @@ impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
     }
 }
 
-macro_rules! guard {
-    ($Guard:ident, $unlock:expr, $mode:expr) => {
-        impl<'rwlock, T: ?Sized> $Guard<'rwlock, T> {
-            #[inline]
-            fn of_real(real: std::sync::$Guard<'rwlock, T>) -> Self {
-                $Guard(ManuallyDrop::new(real))
-            }
-
-            #[inline]
-            pub(super) fn object(&self) -> usize {
-                lock::around::<T>(&self.0, HEADER)
-            }
-        }
-
-        impl<T: ?Sized> Drop for $Guard<'_, T> {
-            #[inline]
-            fn drop(&mut self) {
-                let object = self.object();
-                // SAFETY: this is the drop of the guard itself.
-                unsafe { lock::give_back($unlock, object, $mode, &mut self.0) }
-            }
-        }
-    };
-}
-
-guard!(RwLockReadGuard, Op::RwLockReadUnlock, Mode::Shared);
-guard!(RwLockWriteGuard, Op::RwLockWriteUnlock, Mode::Exclusive);
-
-impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    fn from(t: T) -> Self {
-        RwLock::new(t)
-    }
-}
-
-impl<T: Default> Default for RwLock<T> {
-    fn default() -> RwLock<T> {
-        RwLock::new(Default::default())
-    }
-}
+lock::guard!(RwLockReadGuard, HEADER, Op::RwLockReadUnlock, Mode::Shared);
+lock::guard!(
+    RwLockWriteGuard,
+    HEADER,
+    Op::RwLockWriteUnlock,
+    Mode::Exclusive
+);
+lock::exclusive_guard!(RwLockWriteGuard);
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -255,23 +151,3 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
         d.finish_non_exhaustive()
     }
 }
-
-macro_rules! show_as_the_value {
-    ($($Guard:ident)*) => {
-        $(
-            impl<T: ?Sized + fmt::Debug> fmt::Debug for $Guard<'_, T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    (**self).fmt(f)
-                }
-            }
-
-            impl<T: ?Sized + fmt::Display> fmt::Display for $Guard<'_, T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    (**self).fmt(f)
-                }
-            }
-        )*
-    };
-}
-
-show_as_the_value!(RwLockReadGuard RwLockWriteGuard);
