@@ -99,51 +99,57 @@ impl Deadline {
     }
 }
 
-/// libc's `pthread_rwlock_rdlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
-    // SAFETY: the caller's argument is that of the real function.
-    unsafe {
-        if !active() {
-            return real::pthread_rwlock_rdlock(lock);
+/// Defines the three functions of libc that wait for a lock: without an end, until a time of the
+/// default clock, and until a time of a given clock.
+macro_rules! waiting {
+    ($wait:ident: $for_ever:ident, $timed:ident, $with_clock:ident) => {
+        /// libc's function of this name.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $for_ever(lock: *mut pthread_rwlock_t) -> c_int {
+            // SAFETY: the caller's argument is that of the real function.
+            unsafe {
+                if !active() {
+                    return real::$for_ever(lock);
+                }
+                $wait(lock, Deadline(None))
+            }
         }
-        read(lock, Deadline(None))
-    }
+
+        /// libc's function of this name.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $timed(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
+            // SAFETY: the caller's arguments are those of the real function.
+            unsafe {
+                if !active() {
+                    return real::$timed(lock, time);
+                }
+                $wait(lock, Deadline(Some(time)))
+            }
+        }
+
+        /// libc's function of this name.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $with_clock(
+            lock: *mut pthread_rwlock_t,
+            clock: c_int,
+            time: *const timespec,
+        ) -> c_int {
+            // SAFETY: the caller's arguments are those of the real function.
+            unsafe {
+                if !active() {
+                    return real::$with_clock(lock, clock, time);
+                }
+                if !is_clock(clock) {
+                    return sys::EINVAL;
+                }
+                $wait(lock, Deadline(Some(time)))
+            }
+        }
+    };
 }
 
-/// libc's `pthread_rwlock_timedrdlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_timedrdlock(
-    lock: *mut pthread_rwlock_t,
-    time: *const timespec,
-) -> c_int {
-    // SAFETY: the caller's arguments are those of the real function.
-    unsafe {
-        if !active() {
-            return real::pthread_rwlock_timedrdlock(lock, time);
-        }
-        read(lock, Deadline(Some(time)))
-    }
-}
-
-/// libc's `pthread_rwlock_clockrdlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_clockrdlock(
-    lock: *mut pthread_rwlock_t,
-    clock: c_int,
-    time: *const timespec,
-) -> c_int {
-    // SAFETY: the caller's arguments are those of the real function.
-    unsafe {
-        if !active() {
-            return real::pthread_rwlock_clockrdlock(lock, clock, time);
-        }
-        if !is_clock(clock) {
-            return sys::EINVAL;
-        }
-        read(lock, Deadline(Some(time)))
-    }
-}
+waiting!(read: pthread_rwlock_rdlock, pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock);
+waiting!(write: pthread_rwlock_wrlock, pthread_rwlock_timedwrlock, pthread_rwlock_clockwrlock);
 
 /// libc's `pthread_rwlock_tryrdlock`.
 #[unsafe(no_mangle)]
@@ -154,52 +160,6 @@ unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_
             return real::pthread_rwlock_tryrdlock(lock);
         }
         reading(lock).try_take(Op::PthreadRwLockTryRead, || try_read(lock))
-    }
-}
-
-/// libc's `pthread_rwlock_wrlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
-    // SAFETY: the caller's argument is that of the real function.
-    unsafe {
-        if !active() {
-            return real::pthread_rwlock_wrlock(lock);
-        }
-        write(lock, Deadline(None))
-    }
-}
-
-/// libc's `pthread_rwlock_timedwrlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_timedwrlock(
-    lock: *mut pthread_rwlock_t,
-    time: *const timespec,
-) -> c_int {
-    // SAFETY: the caller's arguments are those of the real function.
-    unsafe {
-        if !active() {
-            return real::pthread_rwlock_timedwrlock(lock, time);
-        }
-        write(lock, Deadline(Some(time)))
-    }
-}
-
-/// libc's `pthread_rwlock_clockwrlock`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_clockwrlock(
-    lock: *mut pthread_rwlock_t,
-    clock: c_int,
-    time: *const timespec,
-) -> c_int {
-    // SAFETY: the caller's arguments are those of the real function.
-    unsafe {
-        if !active() {
-            return real::pthread_rwlock_clockwrlock(lock, clock, time);
-        }
-        if !is_clock(clock) {
-            return sys::EINVAL;
-        }
-        write(lock, Deadline(Some(time)))
     }
 }
 
