@@ -144,7 +144,7 @@ impl OutputArgs {
 
     /// Whether standard error is coloured: `color_when`, with `NO_COLOR` and `CLICOLOR_FORCE`
     /// before the check of the terminal.
-    pub(crate) fn use_color(&self) -> bool {
+    fn use_color(&self) -> bool {
         let set =
             |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         match self.color_when() {

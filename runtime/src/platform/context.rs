@@ -25,7 +25,7 @@ impl Context {
 }
 
 /// Bytes from a suspended context's stack pointer to its caller's frame.
-pub(crate) const SAVED_BYTES: usize = 64;
+const SAVED_BYTES: usize = 64;
 
 /// The stack pointer of the caller.
 #[inline(always)]

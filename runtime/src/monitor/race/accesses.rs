@@ -317,13 +317,6 @@ impl Races {
         }
     }
 
-    /// The number of bytes of the program whose accesses are tracked, and the memory for that.
-    #[expect(dead_code, reason = "printed by a benchmark soon")]
-    pub(crate) fn memory(&self) -> (usize, usize) {
-        let records = self.records.len() * size_of::<Record>();
-        (self.shadow.covered(), self.shadow.size() + records)
-    }
-
     /// The record of a granule, created if it has none.
     fn record_at(&mut self, address: usize) -> Option<usize> {
         let first = self.epochs.first();

@@ -378,16 +378,6 @@ impl Shadow {
         self.fresh
     }
 
-    /// The number of bytes of the program that have cells.
-    pub(super) fn covered(&self) -> usize {
-        self.count * PAGE
-    }
-
-    /// The size of the cells in bytes.
-    pub(super) fn size(&self) -> usize {
-        self.count * CELLS * size_of::<Cell>() + self.pages.len() * size_of::<Page>()
-    }
-
     /// The slot of a page in the table, or the slot for it.
     #[inline]
     fn place(&self, number: usize) -> usize {

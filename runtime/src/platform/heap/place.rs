@@ -20,7 +20,7 @@ pub(crate) fn contains(address: usize) -> bool {
 
 /// The allocator of this process.
 pub(super) static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
-pub(super) const UNDECIDED: u8 = 0;
+const UNDECIDED: u8 = 0;
 pub(super) const GLIBC: u8 = 1;
 pub(super) const ARENA: u8 = 2;
 

@@ -15,12 +15,12 @@ pub use std::thread::*;
 
 pub use builder::Builder;
 pub use current::{Thread, current};
-#[allow(deprecated)]
+#[allow(deprecated, reason = "std still exports it")]
 pub use functions::sleep_ms;
 pub use functions::{available_parallelism, sleep, spawn, yield_now};
 pub use handle::JoinHandle;
 pub use id::ThreadId;
-#[allow(deprecated)]
+#[allow(deprecated, reason = "std still exports it")]
 pub use park::park_timeout_ms;
 pub use park::{park, park_timeout};
 pub use scope::{Scope, ScopedJoinHandle, scope};

@@ -99,7 +99,7 @@ impl<T: Error + ?Sized> Error for Arc<T> {
         (**self).source()
     }
 
-    #[allow(deprecated)]
+    #[allow(deprecated, reason = "std still has it")]
     fn cause(&self) -> Option<&dyn Error> {
         (**self).cause()
     }

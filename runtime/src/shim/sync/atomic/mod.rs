@@ -13,7 +13,7 @@ mod weak;
 pub use std::sync::atomic::*;
 
 pub use boolean::AtomicBool;
-#[allow(deprecated)]
+#[allow(deprecated, reason = "std still exports it")]
 pub use fence::{ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint};
 pub use fence::{compiler_fence, fence};
 pub use integer::{
