@@ -141,7 +141,7 @@ fn find_passing(
     for neighbour in analysis::neighbours::of(&failing.decided).take(most) {
         tried += 1;
         let finished = stage.run(&neighbour.decisions, interrupt)?.finished;
-        steps += finished.steps;
+        steps += finished.counts.steps;
         if finished.outcome == Outcome::Passed && finished.diverged.is_none() {
             let passing = Passing {
                 finished,

@@ -28,36 +28,9 @@ pub(crate) struct TestFinished {
     pub message: Option<String>,
     /// The source line of the failure.
     pub location: Option<Location>,
-    /// Executions with a new schedule.
-    pub schedules: u64,
-    /// The work of these executions, in units that are the same on every machine.
-    #[serde(default)]
-    pub work: u64,
-    /// All runs of the test's body.
-    pub executions: u64,
-    /// Distinct happens-before graphs.
-    pub distinct: u64,
-    /// The covered part of the test, with `--coverage` or if the test observes states.
-    #[serde(default)]
-    pub covered: Option<Covered>,
-    /// Schedules that a reduction proved redundant.
-    pub pruned: u64,
-    /// Schedules without a verdict, because an assumption of the test did not hold in them.
-    #[serde(default)]
-    pub unmet_assumptions: u64,
-    /// Steps taken over all executions.
-    pub steps: u64,
-    /// Steps of the longest execution.
-    pub max_steps_in_execution: u64,
-    /// The highest number of tasks of one execution.
-    pub threads: u32,
-    /// Preemptions of the reported schedule: the lowest number that the search has found. Late
-    /// effects count as preemptions.
-    pub preemptions: Option<u32>,
-    /// The late effects among them, under a weak memory model: loads of older stores than the
-    /// newest, and stores that take their place before newer ones.
-    #[serde(default)]
-    pub late_effects: Option<u32>,
+    /// The counts of the exploration.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
     /// The largest number of delays with which every schedule was run. A delay lets a task run out
@@ -129,6 +102,53 @@ pub(crate) struct TestFinished {
     /// chess merge`. The other fields are about all schedules.
     #[serde(default)]
     pub part: Option<TestPart>,
+}
+
+/// The counts of an exploration. A test binary reports them, and the event has them unchanged.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
+pub(crate) struct Counts {
+    /// Executions with a new schedule.
+    pub schedules: u64,
+    /// The work of these executions, in units that are the same on every machine.
+    #[serde(default)]
+    pub work: u64,
+    /// All runs of the test's body.
+    pub executions: u64,
+    /// Distinct happens-before graphs.
+    pub distinct: u64,
+    /// The covered part of the test, with `--coverage` or if the test observes states.
+    #[serde(default)]
+    pub covered: Option<Covered>,
+    /// Schedules that a reduction proved redundant.
+    pub pruned: u64,
+    /// Schedules without a verdict, because an assumption of the test did not hold in them.
+    #[serde(default)]
+    pub unmet_assumptions: u64,
+    /// Steps taken over all executions.
+    pub steps: u64,
+    /// Steps of the longest execution.
+    pub max_steps_in_execution: u64,
+    /// The highest number of tasks of one execution.
+    pub threads: u32,
+    /// Preemptions of the reported schedule: the lowest number that the search has found. Late
+    /// effects count as preemptions.
+    pub preemptions: Option<u32>,
+    /// The late effects among them, under a weak memory model: loads of older stores than the
+    /// newest, and stores that take their place before newer ones.
+    #[serde(default)]
+    pub late_effects: Option<u32>,
+}
+
+impl Counts {
+    /// The counts of a test that was run once, without an exploration.
+    pub(crate) fn of_one_run() -> Self {
+        Self {
+            executions: 1,
+            ..Self::default()
+        }
+    }
 }
 
 /// The explored part of schedules.
@@ -381,6 +401,21 @@ pub(crate) struct OtherFailure {
     pub schedule: Option<String>,
 }
 
+impl OtherFailure {
+    /// A failure of which only the kind is known.
+    pub(crate) fn of_kind(kind: Kind) -> Self {
+        Self {
+            kind,
+            message: None,
+            location: None,
+            preemptions: None,
+            late_effects: None,
+            early: 0,
+            schedule: None,
+        }
+    }
+}
+
 impl TestFinished {
     /// The warning that the time ended the search, and all other warnings.
     pub(crate) fn warnings_of_time_and_others(&self) -> (&[String], &[String]) {
@@ -391,7 +426,7 @@ impl TestFinished {
     /// The restriction of what was explored to executions in which the test's assumptions hold, if
     /// there are others.
     pub(crate) fn assumption(&self) -> &'static str {
-        if self.unmet_assumptions == 0 {
+        if self.counts.unmet_assumptions == 0 {
             ""
         } else {
             ", where the test's assumptions hold"
@@ -422,7 +457,8 @@ impl TestFinished {
     /// schedule.
     pub(crate) fn look_for_threads(&mut self) {
         let is_whole = self.outcome == Outcome::Passed && self.complete;
-        self.nothing_to_explore = is_whole && self.threads == 1 && self.schedules == 1;
+        self.nothing_to_explore =
+            is_whole && self.counts.threads == 1 && self.counts.schedules == 1;
         if self.nothing_to_explore {
             self.coverage = self.of_one_thread();
         }

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::covered::{Covered, Growth, OrderedPair, PairedOperation, Pairs};
 pub(crate) use self::finished::{
-    EarlyOperation, EarlyTimeout, Minimised, OtherFailure, Reach, RegressionOutcome, RegressionRun,
-    Stop, TestFinished, TestOptions, TestPart,
+    Counts, EarlyOperation, EarlyTimeout, Minimised, OtherFailure, Reach, RegressionOutcome,
+    RegressionRun, Stop, TestFinished, TestOptions, TestPart,
 };
 use crate::shard::Part;
 
@@ -135,7 +135,7 @@ pub(crate) struct RunFinished {
 }
 
 /// A verdict.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
     /// No failure in the explored schedules.
@@ -149,6 +149,7 @@ pub(crate) enum Outcome {
     Skipped,
     /// No verdict: the budget ended inside the first execution, a task did not return to the
     /// scheduler, or the system denied a resource that the exploration needs.
+    #[default]
     Timeout,
 }
 
@@ -328,18 +329,20 @@ mod tests {
                 line: 42,
                 column: 9,
             }),
-            schedules: 17,
-            work: 1234,
-            executions: 19,
-            distinct: 11,
-            covered: None,
-            pruned: 4,
-            unmet_assumptions: 0,
-            steps: 412,
-            max_steps_in_execution: 61,
-            threads: 3,
-            preemptions: Some(1),
-            late_effects: Some(0),
+            counts: Counts {
+                schedules: 17,
+                work: 1234,
+                executions: 19,
+                distinct: 11,
+                covered: None,
+                pruned: 4,
+                unmet_assumptions: 0,
+                steps: 412,
+                max_steps_in_execution: 61,
+                threads: 3,
+                preemptions: Some(1),
+                late_effects: Some(0),
+            },
             bound_completed: Some(0),
             delays_completed: None,
             complete: false,

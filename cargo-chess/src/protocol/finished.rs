@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::early_timeouts::EarlyWait;
 use super::warned::{Spin, StaleLoad};
-use super::{Blocked, Call, Decided, Divergence, Hot, Milestone, Panic, Step, Task};
+use super::warning::Warning;
+use super::{Blocked, Call, Decided, Divergence, Hot, Milestone, OutsideEffect, Panic, Step, Task};
 use crate::events::{
-    Covered, Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach,
+    Counts, Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach,
     RegressionRun, TestFinished, TestId, TestPart, coverage, millis,
 };
 
@@ -19,12 +20,9 @@ const TIME_ENDED: &str = "the time budget ended the search";
 /// The message for a test whose time ended before an execution did.
 const TIME_ENDED_AT_ONCE: &str = "the time ended before the first execution did: give more --time";
 
-fn yes() -> bool {
-    true
-}
-
-/// The verdict of a test binary on one test.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// The verdict of a test binary on one test. A line may leave out each field that does not apply.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent flags, not a state machine"
@@ -33,187 +31,106 @@ pub(crate) struct Finished {
     /// The verdict.
     pub outcome: Outcome,
     /// The kind of the failure.
-    #[serde(default)]
     pub kind: Option<Kind>,
     /// The failure in words.
-    #[serde(default)]
     pub message: Option<String>,
     /// The source line of the failure.
-    #[serde(default)]
     pub location: Option<Location>,
-    /// Executions that took a new schedule.
-    #[serde(default)]
-    pub schedules: u64,
-    /// The work that they took, in units of the runtime's.
-    #[serde(default)]
-    pub work: u64,
+    /// The counts of the exploration.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Whether the search paused at a request: it is neither finished nor at the end of its
     /// budget. A paused search has no failure, unless it continues after failures.
-    #[serde(default)]
     pub paused: bool,
-    /// Whether the state of a paused search is in the shared file. If not, the search must begin
+    /// Whether the state of a paused search is not in the shared file, so that the search must begin
     /// again.
-    #[serde(default = "yes")]
-    pub resumable: bool,
-    /// All runs of the test's body.
-    #[serde(default)]
-    pub executions: u64,
-    /// Distinct happens-before graphs.
-    #[serde(default)]
-    pub distinct: u64,
-    /// The covered part of the test, if that was requested or if the test observes states.
-    #[serde(default)]
-    pub covered: Option<Covered>,
-    /// Schedules that a reduction proved redundant.
-    #[serde(default)]
-    pub pruned: u64,
-    /// Steps taken over all executions.
-    #[serde(default)]
-    pub steps: u64,
-    /// Steps of the longest execution.
-    #[serde(default)]
-    pub max_steps_in_execution: u64,
-    /// The most tasks that one execution had.
-    #[serde(default)]
-    pub threads: u32,
+    pub lost: bool,
     /// The library whose runtime ran futures on the thread that waits for them.
-    #[serde(default)]
     pub one_thread_runtime: Option<String>,
-    /// Preemptions of the reported schedule.
-    #[serde(default)]
-    pub preemptions: Option<u32>,
-    /// The late effects among them.
-    #[serde(default)]
-    pub late_effects: Option<u32>,
     /// The largest preemption bound that was finished.
-    #[serde(default)]
     pub bound_completed: Option<u32>,
     /// The largest number of delays with which every schedule was run.
-    #[serde(default)]
     pub delays_completed: Option<u32>,
     /// The progress of the search after each 10,000 schedules.
-    #[serde(default)]
     pub milestones: Vec<Milestone>,
     /// Whether every schedule was explored without a bound.
-    #[serde(default)]
     pub complete: bool,
     /// The coverage of the schedules without early timeouts, if it differs from that of all
     /// schedules.
-    #[serde(default)]
     pub timers_last: Option<TimersLast>,
     /// When timeouts fire in the failing schedule: `any` or `last`.
-    #[serde(default)]
     pub timers: Option<String>,
     /// The waits that ended early in it.
-    #[serde(default)]
     pub early: Vec<EarlyWait>,
-    /// Whether schedules repeated: without that, nothing is guaranteed.
-    #[serde(default = "yes")]
-    pub deterministic: bool,
+    /// Whether a schedule led to two executions, so that nothing is guaranteed.
+    pub unstable: bool,
     /// The strategy that found the failure, or ran last.
-    #[serde(default)]
     pub strategy: Option<String>,
     /// The seed of every random choice.
-    #[serde(default)]
     pub seed: u64,
     /// The failing schedule.
-    #[serde(default)]
     pub decisions: Option<String>,
     /// The lines whose accesses to plain memory were scheduling points of it.
-    #[serde(default)]
     pub points: Vec<String>,
     /// The places of panics in the first schedule that no join receives. They are not failures in
     /// any schedule.
-    #[serde(default)]
     pub intended: Vec<String>,
-    /// The index in `outside` of the sentence about calls into opaque packages.
-    #[serde(default)]
-    pub opaque: Option<usize>,
-    /// The index in `outside` of the sentence about calls into C code.
-    #[serde(default)]
-    pub foreign: Option<usize>,
     /// Whether the time of `--time` ended the search.
-    #[serde(default)]
     pub time_ended: bool,
     /// The signal that killed the process.
-    #[serde(default)]
     pub signal: Option<i32>,
-    /// Further warnings for the reader.
-    #[serde(default)]
-    pub warnings: Vec<String>,
+    /// Warnings about the exploration.
+    pub warnings: Vec<Warning>,
+    /// Warnings of this tool, in words. No test binary reports them.
+    pub own_warnings: Vec<String>,
     /// Loops that wait without yielding, and only warn.
-    #[serde(default)]
     pub spins: Vec<Spin>,
     /// Operations that could have late effects under the language's memory model.
-    #[serde(default)]
     pub stale_loads: Vec<StaleLoad>,
     /// Whether there may be others.
-    #[serde(default)]
     pub unclear_loads: bool,
-    /// Schedules in which an assumption of the test did not hold.
-    #[serde(default)]
-    pub unmet_assumptions: u64,
     /// Source files of code under the policy `atomic` that synchronized.
-    #[serde(default)]
     pub atomic: Vec<String>,
     /// Source files of code with data races that are warnings.
-    #[serde(default)]
     pub racing: Vec<String>,
-    /// The effects outside the scheduler's control, with one sentence for each.
-    #[serde(default)]
-    pub outside: Vec<String>,
+    /// The effects outside the scheduler's control.
+    pub outside: Vec<OutsideEffect>,
     /// The paths outside its own directory for temporary files that the test created, wrote,
     /// removed or locked. One that ends in `/` stands for all that lies below it, too.
-    #[serde(default)]
     pub written: Vec<String>,
     /// The paths outside that directory that the test read, looked for or listed. One that ends in
     /// `/` stands for all that lies below it, too.
-    #[serde(default)]
     pub read: Vec<String>,
     /// The failing execution, in detail.
-    #[serde(default)]
     pub tasks: Vec<Task>,
     /// Its events, in order.
-    #[serde(default)]
     pub events: Vec<Step>,
     /// The calls in progress at its events, until they are found in the sources.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
     /// The decisions, if it is a replay.
-    #[serde(default)]
     pub decided: Vec<Decided>,
     /// The tasks that wait at its end.
-    #[serde(default)]
     pub blocked: Vec<Blocked>,
     /// The tasks of the wait-for cycle.
-    #[serde(default)]
     pub cycle: Vec<u32>,
     /// The liveness properties that are hot at its end.
-    #[serde(default)]
     pub hot: Vec<Hot>,
     /// Its panics, in order.
-    #[serde(default)]
     pub panics: Vec<Panic>,
     /// Its output.
-    #[serde(default)]
     pub output: String,
     /// The other failures, if the search continued after the first one.
-    #[serde(default)]
     pub others: Vec<Other>,
     /// The result of the minimisation of the schedule.
-    #[serde(default)]
     pub minimised: Option<Minimised>,
     /// The schedules in `chess-regressions/` for this test. No test binary reports them.
-    #[serde(default)]
     pub regressions: Vec<RegressionRun>,
     /// Whether an earlier run had finished the exploration, and nothing has changed since.
-    #[serde(default)]
     pub cached: bool,
     /// The report on a part of the space.
-    #[serde(default)]
     pub part: Option<TestPart>,
     /// Where a replayed schedule no longer fits the program.
-    #[serde(default)]
     pub diverged: Option<Divergence>,
 }
 
@@ -250,67 +167,9 @@ impl Finished {
 
     /// A verdict that says `outcome` and nothing else.
     pub(crate) fn new(outcome: Outcome) -> Self {
-        Finished {
+        Self {
             outcome,
-            kind: None,
-            message: None,
-            location: None,
-            schedules: 0,
-            executions: 0,
-            distinct: 0,
-            covered: None,
-            pruned: 0,
-            steps: 0,
-            work: 0,
-            paused: false,
-            resumable: true,
-            max_steps_in_execution: 0,
-            threads: 0,
-            one_thread_runtime: None,
-            preemptions: None,
-            late_effects: None,
-            bound_completed: None,
-            delays_completed: None,
-            milestones: Vec::new(),
-            complete: false,
-            timers_last: None,
-            timers: None,
-            early: Vec::new(),
-            deterministic: true,
-            strategy: None,
-            seed: 0,
-            decisions: None,
-            points: Vec::new(),
-            intended: Vec::new(),
-            warnings: Vec::new(),
-            spins: Vec::new(),
-            stale_loads: Vec::new(),
-            unclear_loads: false,
-            unmet_assumptions: 0,
-            atomic: Vec::new(),
-            racing: Vec::new(),
-            outside: Vec::new(),
-            opaque: None,
-            foreign: None,
-            time_ended: false,
-            signal: None,
-            written: Vec::new(),
-            read: Vec::new(),
-            tasks: Vec::new(),
-            events: Vec::new(),
-            calls: Vec::new(),
-            decided: Vec::new(),
-            blocked: Vec::new(),
-            cycle: Vec::new(),
-            hot: Vec::new(),
-            panics: Vec::new(),
-            output: String::new(),
-            others: Vec::new(),
-            minimised: None,
-            regressions: Vec::new(),
-            cached: false,
-            part: None,
-            diverged: None,
+            ..Self::default()
         }
     }
 }
@@ -318,7 +177,10 @@ impl Finished {
 impl Finished {
     /// All texts that the program may have written.
     pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
-        let others = self.others.iter_mut().filter_map(|it| it.message.as_mut());
+        let others = self
+            .others
+            .iter_mut()
+            .filter_map(|it| it.failure.message.as_mut());
         let panics = self.panics.iter_mut().map(|it| &mut it.message);
         let message = self.message.iter_mut();
         message
@@ -330,7 +192,7 @@ impl Finished {
     /// Whether the test ran differently under one and the same schedule, so that
     /// nothing is known of the schedules that were not run.
     pub(crate) fn is_unstable(&self) -> bool {
-        !self.deterministic
+        self.unstable
     }
 
     /// Whether the test found no failure and ended only because its time was used up.
@@ -365,7 +227,8 @@ impl Finished {
     fn all_warnings(&self) -> Vec<String> {
         let time = self.time_ended_the_search().then(|| TIME_ENDED.to_owned());
         time.into_iter()
-            .chain(self.warnings.iter().cloned())
+            .chain(self.warnings.iter().map(Warning::sentence))
+            .chain(self.own_warnings.iter().cloned())
             .collect()
     }
 
@@ -391,18 +254,7 @@ impl Finished {
             kind: self.kind,
             message: self.message_in_words(),
             location: self.location.clone(),
-            schedules: self.schedules,
-            work: self.work,
-            executions: self.executions,
-            distinct: self.distinct,
-            covered: self.covered.clone(),
-            pruned: self.pruned,
-            unmet_assumptions: self.unmet_assumptions,
-            steps: self.steps,
-            max_steps_in_execution: self.max_steps_in_execution,
-            threads: self.threads,
-            preemptions: self.preemptions,
-            late_effects: self.late_effects,
+            counts: self.counts.clone(),
             bound_completed: reach.bound_completed,
             delays_completed: reach.delays_completed,
             complete: reach.complete,
@@ -424,8 +276,8 @@ impl Finished {
             time_ended: self.time_ended_the_search(),
             atomic,
             racing: Vec::new(),
-            outside: self.outside.clone(),
-            other_failures: self.others.iter().map(Other::to_event).collect(),
+            outside: self.outside.iter().map(OutsideEffect::sentence).collect(),
+            other_failures: self.others.iter().map(|it| it.failure.clone()).collect(),
             minimised: self.minimised,
             options: None,
             regressions: self.regressions.clone(),
@@ -479,17 +331,9 @@ impl TimersLast {
 /// A failure other than the one that the verdict describes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Other {
-    /// The kind of the failure.
-    pub kind: Kind,
-    /// The failure in words.
-    pub message: Option<String>,
-    /// Its source line.
-    pub location: Option<Location>,
-    /// Preemptions of its schedule.
-    pub preemptions: Option<u32>,
-    /// The late effects among them.
-    #[serde(default)]
-    pub late_effects: Option<u32>,
+    /// The failure. The path of its saved schedule is not known yet.
+    #[serde(flatten)]
+    pub failure: OtherFailure,
     /// Its schedule.
     pub decisions: String,
     /// The lines whose accesses to plain memory were scheduling points of it.
@@ -498,26 +342,9 @@ pub(crate) struct Other {
     /// The rule for timeouts in the schedule.
     #[serde(default)]
     pub timers: Option<String>,
-    /// The number of early timeouts.
-    #[serde(default)]
-    pub early: u32,
     /// The races were already reported, and are not failures.
     #[serde(default)]
     pub forgives_races: bool,
-}
-
-impl Other {
-    fn to_event(&self) -> OtherFailure {
-        OtherFailure {
-            kind: self.kind,
-            message: self.message.clone(),
-            location: self.location.clone(),
-            preemptions: self.preemptions,
-            late_effects: self.late_effects,
-            early: self.early,
-            schedule: None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -549,7 +376,7 @@ mod tests {
         let finished = Finished {
             complete: true,
             bound_completed: Some(2),
-            deterministic: false,
+            unstable: true,
             ..Finished::new(Outcome::Passed)
         };
         let event = finished.to_event(&test, Duration::ZERO, Vec::new());

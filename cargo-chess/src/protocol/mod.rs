@@ -5,8 +5,10 @@ mod execution;
 mod finished;
 mod note;
 mod object;
+mod outside_effect;
 mod token;
 mod warned;
+mod warning;
 
 use chess_vocabulary::{Note, Op};
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,7 @@ pub(crate) use execution::{
 };
 pub(crate) use finished::{Finished, Other};
 pub(crate) use object::Object;
+pub(crate) use outside_effect::OutsideEffect;
 
 /// The progress of a search after a number of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

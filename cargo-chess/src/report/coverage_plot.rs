@@ -60,7 +60,7 @@ impl Reporter for CoveragePlot {
     fn event(&mut self, event: &Event, _: Option<&Detail>) -> io::Result<()> {
         match event {
             Event::TestFinished(test) => {
-                let covered = test.covered.clone();
+                let covered = test.counts.covered.clone();
                 let covered = covered.filter(|it| !it.growth.is_empty());
                 self.tests
                     .extend(covered.map(|it| (test.id().to_string(), it)));

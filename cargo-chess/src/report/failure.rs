@@ -243,7 +243,7 @@ pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) 
     };
     let steps = plural(finished.events.len() as u64, "event");
     let cost = |n| format!(", {}", late_effects::cost(n, finished));
-    let preemptions = test.preemptions.map_or_else(String::new, cost);
+    let preemptions = test.counts.preemptions.map_or_else(String::new, cost);
     let heading = styled(BOLD, format!("The {what} ({steps}{preemptions}):"));
     let names = Names::new(&finished.tasks);
     format!("  {heading}\n{}", interleaving(finished, &names, table))

@@ -87,11 +87,14 @@ impl<W: Write> GitHub<W> {
         self.out.write_all(line.as_bytes())?;
 
         let shown = at.map_or_else(String::new, |(path, at)| format!("`{path}:{}`", at.line));
-        let preemptions = test.preemptions.map_or_else(String::new, |n| n.to_string());
+        let preemptions = test
+            .counts
+            .preemptions
+            .map_or_else(String::new, |n| n.to_string());
         let printed = writeln!(
             self.rows,
             "| `{id}` | {kind} | {shown} | {preemptions} | {} |",
-            test.schedules
+            test.counts.schedules
         );
         printed.expect("memory takes every byte");
         let report = self.plain.failure(test, detail);

@@ -161,7 +161,7 @@ impl<W: Write> Human<W> {
         self.outside.add(test);
         self.racing.add(test);
         let is_asked = detail.exploration.coverage;
-        let covered = test.covered.as_ref().filter(|_| is_asked);
+        let covered = test.counts.covered.as_ref().filter(|_| is_asked);
         if let Some(covered) = covered {
             self.covered.add(covered);
         }

@@ -71,9 +71,12 @@ impl Plain {
         case.set_classname(&test.binary);
         case.set_time(Duration::from_millis(test.duration_ms));
         for (name, value) in [
-            ("schedules", Some(test.schedules.to_string())),
+            ("schedules", Some(test.counts.schedules.to_string())),
             ("coverage", Some(test.coverage.clone())),
-            ("preemptions", test.preemptions.map(|n| n.to_string())),
+            (
+                "preemptions",
+                test.counts.preemptions.map(|n| n.to_string()),
+            ),
             ("schedule", test.schedule.clone()),
             ("timing", timing_of(test)),
         ] {

@@ -34,18 +34,23 @@ impl OutsideEffects {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::protocol::Finished;
+    use crate::protocol::{Finished, OutsideEffect};
+    use chess_vocabulary::OutsideEffect as Kind;
     use std::time::Duration;
 
     #[test]
     fn what_many_tests_did_is_said_once() {
+        let effect = |kind| OutsideEffect {
+            kind,
+            location: None,
+        };
         let mut outside = OutsideEffects::default();
-        for (name, sentences) in [
-            ("a", &["waited for a child process"][..]),
-            ("b", &["waited for a child process", "used a socket"]),
+        for (name, kinds) in [
+            ("a", &[Kind::Child][..]),
+            ("b", &[Kind::Child, Kind::Signals]),
         ] {
             let finished = Finished {
-                outside: sentences.iter().map(|it| (*it).to_owned()).collect(),
+                outside: kinds.iter().copied().map(effect).collect(),
                 ..samples::passed(Some(2), false)
             };
             let id = crate::events::TestId {
@@ -57,8 +62,8 @@ mod tests {
         }
         let said: Vec<String> = outside.sentences().collect();
         insta::assert_snapshot!(said.join("\n"), @r"
-        control, in bank::t b: used a socket
         control, in 2 tests: waited for a child process
+        control, in bank::t b: waited for signals
         ");
     }
 }

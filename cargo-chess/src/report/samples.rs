@@ -7,7 +7,9 @@ use chess_vocabulary::{Note, TaskId};
 
 use crate::analysis::Detail;
 use crate::config::{Exploration, Layer};
-use crate::events::{Event, Kind, Location, Outcome, RunFinished, TestFinished, TestId};
+use crate::events::{
+    Counts, Event, Kind, Location, OtherFailure, Outcome, RunFinished, TestFinished, TestId,
+};
 use crate::protocol::{self, op_named};
 use crate::protocol::{Blocked, Finished, Other, Step, Task};
 use crate::report::Reporter;
@@ -66,17 +68,26 @@ fn blocked(task: u32, op: &str, object: &str, line: u32) -> Blocked {
 
 fn searched(outcome: Outcome) -> Finished {
     Finished {
-        schedules: 17,
-        executions: 19,
-        distinct: 11,
-        covered: None,
-        pruned: 4,
-        steps: 412,
-        max_steps_in_execution: 61,
-        threads: 3,
+        counts: Counts {
+            schedules: 17,
+            executions: 19,
+            distinct: 11,
+            pruned: 4,
+            steps: 412,
+            max_steps_in_execution: 61,
+            threads: 3,
+            ..Counts::default()
+        },
         strategy: Some("icb".into()),
         ..Finished::new(outcome)
     }
+}
+
+/// A failure whose schedule has this number of preemptions.
+fn failed(preemptions: u32) -> Finished {
+    let mut finished = searched(Outcome::Failed);
+    finished.counts.preemptions = Some(preemptions);
+    finished
 }
 
 pub(crate) fn passed(bound: Option<u32>, complete: bool) -> Finished {
@@ -97,8 +108,8 @@ pub(crate) fn with_atomic(package: &str, finished: Finished) -> Finished {
 
 pub(crate) fn unstable() -> Finished {
     Finished {
-        deterministic: false,
-        warnings: vec!["the first schedule ran differently the second time: the test depends on more than its schedule (real time, randomness, files, addresses?)".into()],
+        unstable: true,
+        own_warnings: vec!["the first schedule ran differently the second time: the test depends on more than its schedule (real time, randomness, files, addresses?)".into()],
         ..passed(None, false)
     }
 }
@@ -117,7 +128,6 @@ pub(crate) fn panic() -> Finished {
         kind: Some(Kind::Panic),
         message: Some("assertion `left == right` failed\n  left: 110\n right: 120".into()),
         location: Some(at(3)),
-        preemptions: Some(1),
         bound_completed: Some(0),
         decisions: Some("0*3 1 2*3 1*2 0".into()),
         tasks: tasks(&[Some("transfer_is_atomic"), None, Some("auditor")]),
@@ -134,7 +144,7 @@ pub(crate) fn panic() -> Finished {
             step(0, "join", "T1", 24),
         ],
         output: "deposit 10\ndeposit 20\n".into(),
-        ..searched(Outcome::Failed)
+        ..failed(1)
     }
 }
 
@@ -152,7 +162,6 @@ pub(crate) fn deadlock() -> Finished {
         kind: Some(Kind::Deadlock),
         message: Some("deadlock: no task can run".into()),
         location: Some(at(20)),
-        preemptions: Some(1),
         bound_completed: Some(0),
         decisions: Some("0*2 1 2".into()),
         tasks: tasks(&[None, Some("left"), Some("right")]),
@@ -164,19 +173,19 @@ pub(crate) fn deadlock() -> Finished {
         ],
         blocked: vec![main, first, second],
         cycle: vec![1, 2],
-        ..searched(Outcome::Failed)
+        ..failed(1)
     }
 }
 
 pub(crate) fn many_failures() -> Finished {
     let other = |finished: Finished| Other {
+        failure: OtherFailure {
+            message: finished.message,
+            location: finished.location,
+            preemptions: finished.counts.preemptions,
+            ..OtherFailure::of_kind(finished.kind.expect("a failure has a kind"))
+        },
         timers: None,
-        early: 0,
-        kind: finished.kind.expect("a failure has a kind"),
-        message: finished.message,
-        location: finished.location,
-        preemptions: finished.preemptions,
-        late_effects: None,
         points: vec![],
         forgives_races: false,
         decisions: finished.decisions.expect("a failure has a schedule"),
@@ -208,11 +217,10 @@ pub(crate) fn livelock() -> Finished {
     Finished {
         kind: Some(Kind::Livelock),
         message: Some("livelock: an execution in which every task gets its turn does not end within 20000 steps".into()),
-        preemptions: Some(0),
         decisions: Some("0*32 1*10000 2*10000".into()),
         tasks: tasks(&[None, None, None]),
         events,
-        ..searched(Outcome::Failed)
+        ..failed(0)
     }
 }
 
@@ -279,7 +287,7 @@ pub(crate) fn crash() -> Finished {
     Finished {
         kind: Some(Kind::Crash),
         message: Some("the test process was killed by SIGKILL (by another process, or by the system because memory ran out) before it had a verdict: check the memory limit, or use fewer --jobs".into()),
-        warnings: vec!["1 of the test process's lines were not understood; the first: `hello`".into()],
+        own_warnings: vec!["1 of the test process's lines were not understood; the first: `hello`".into()],
         ..Finished::new(Outcome::Failed)
     }
 }
@@ -294,8 +302,8 @@ pub(crate) fn timeout() -> Finished {
 
 pub(crate) fn skipped() -> Finished {
     Finished {
-        executions: 1,
-        warnings: vec!["not explored, since it has a test harness of its own: it was run once, and exited with code 0".into()],
+        counts: Counts::of_one_run(),
+        own_warnings: vec!["not explored, since it has a test harness of its own: it was run once, and exited with code 0".into()],
         ..Finished::new(Outcome::Skipped)
     }
 }
@@ -320,7 +328,7 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
     let others: Vec<Schedule> = finished
         .others
         .iter()
-        .map(|other| saved(other.kind, other.decisions.clone()))
+        .map(|other| saved(other.failure.kind, other.decisions.clone()))
         .collect();
     let path = |schedule: &Schedule| format!("target/chess/failures/{}.chess", schedule.stem());
     let atomic = finished.atomic.clone();

@@ -193,7 +193,7 @@ impl Guarantee {
             Reach::Part
         } else if test.nothing_to_explore {
             Reach::Nothing(test.of_one_thread() + why_one_thread(test))
-        } else if test.complete && test.threads == 1 {
+        } else if test.complete && test.counts.threads == 1 {
             Reach::OneThread
         } else {
             Reach::of(test.reach())
@@ -305,12 +305,12 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let exploration = &detail.exploration;
     let is_used_up = |budget: Option<u64>, used: u64| budget.filter(|&budget| used >= budget);
     let in_bound = format!("ended in bound {bound}");
-    let after = format!("after {}", plural(test.schedules, "schedule"));
+    let after = format!("after {}", plural(test.counts.schedules, "schedule"));
     let ended = if test.stopped.is_some() {
         format!("the end of the run stopped it in bound {bound}, {after}")
-    } else if let Some(budget) = is_used_up(exploration.schedules, test.schedules) {
+    } else if let Some(budget) = is_used_up(exploration.schedules, test.counts.schedules) {
         format!("its budget of {} {in_bound}", plural(budget, "schedule"))
-    } else if let Some(budget) = is_used_up(exploration.work, test.work) {
+    } else if let Some(budget) = is_used_up(exploration.work, test.counts.work) {
         format!(
             "its budget of {} of work {in_bound}, {after}",
             units(budget)
@@ -344,16 +344,16 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     let part = test.part.as_ref().map_or_else(String::new, |part| {
         format!(" in part {}/{} of the space", part.index, part.count)
     });
-    let one_thread = if test.threads == 1 {
+    let one_thread = if test.counts.threads == 1 {
         " of one thread"
     } else {
         ""
     };
-    let left_out = match test.unmet_assumptions {
+    let left_out = match test.counts.unmet_assumptions {
         0 => String::new(),
         count => format!(", {} left out by an assumption", thousands(count)),
     };
-    let schedules = plural(test.schedules, "schedule") + one_thread + &part + &left_out;
+    let schedules = plural(test.counts.schedules, "schedule") + one_thread + &part + &left_out;
     let preemptions = |bound: u32| plural(bound.into(), "preemption");
     let words = |reach: events::Reach| match (reach.bound_completed, reach.delays_completed) {
         _ if reach.complete => "complete".to_owned(),
@@ -403,7 +403,7 @@ pub(super) fn counts(run: &crate::events::RunFinished) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::protocol::Finished;
+    use crate::protocol::{Finished, OutsideEffect};
 
     fn printed(tests: &[(&str, crate::protocol::Finished)]) -> String {
         let mut guarantee = Guarantee::default();
@@ -419,22 +419,20 @@ mod tests {
     #[test]
     fn each_group_of_tests_is_told_what_it_was_explored_to() {
         let mut over_budget = samples::passed(Some(1), false);
-        (over_budget.schedules, over_budget.work) = (100_000, 25_000_000);
-        let one_thread = Finished {
-            schedules: 1,
-            threads: 1,
-            ..samples::passed(None, true)
-        };
-        let drawing = Finished {
-            schedules: 2,
-            ..one_thread.clone()
-        };
+        (over_budget.counts.schedules, over_budget.counts.work) = (100_000, 25_000_000);
+        let mut one_thread = samples::passed(None, true);
+        (one_thread.counts.schedules, one_thread.counts.threads) = (1, 1);
+        let mut drawing = one_thread.clone();
+        drawing.counts.schedules = 2;
         let future = Finished {
             one_thread_runtime: Some("tokio".to_owned()),
             ..one_thread.clone()
         };
         let library = Finished {
-            outside: vec!["started a kernel thread without pthread_create".to_owned()],
+            outside: vec![OutsideEffect {
+                kind: chess_vocabulary::OutsideEffect::KernelThread,
+                location: None,
+            }],
             ..one_thread.clone()
         };
         let delayed = Finished {

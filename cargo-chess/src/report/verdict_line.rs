@@ -63,11 +63,11 @@ fn earlier(test: &TestFinished) -> &'static str {
 pub(super) fn statistics(test: &TestFinished) -> String {
     let counts = format!(
         "{} ({} distinct), {} (at most {} in one), {}, strategy {}",
-        plural(test.executions, "execution"),
-        thousands(test.distinct),
-        plural(test.steps, "step"),
-        thousands(test.max_steps_in_execution),
-        plural(test.threads.into(), "task"),
+        plural(test.counts.executions, "execution"),
+        thousands(test.counts.distinct),
+        plural(test.counts.steps, "step"),
+        thousands(test.counts.max_steps_in_execution),
+        plural(test.counts.threads.into(), "task"),
         test.strategy.as_deref().unwrap_or("unknown"),
     );
     if test.atomic.is_empty() {
@@ -83,13 +83,13 @@ fn found(test: &TestFinished, detail: &Detail) -> String {
         return reached(test, detail);
     }
     let failed = |run: &&RegressionRun| run.outcome == RegressionOutcome::Failed;
-    let schedules = match (test.regressions.iter().find(failed), test.schedules) {
+    let schedules = match (test.regressions.iter().find(failed), test.counts.schedules) {
         (Some(regression), 0 | 1) => format!("regression {}", regression.schedule),
         (_, 0) => "no schedule".to_owned(),
         (_, n) => format!("schedule {}", thousands(n)),
     };
     let cost = |n| format!(", {}", late_effects::cost(n, &detail.finished));
-    schedules + &test.preemptions.map_or_else(String::new, cost)
+    schedules + &test.counts.preemptions.map_or_else(String::new, cost)
 }
 
 /// `0.41s`

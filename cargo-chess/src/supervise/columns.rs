@@ -85,7 +85,10 @@ impl MarkedSources {
                 *column = u32::try_from(original.1).unwrap_or(*column);
             }
         };
-        let others = finished.others.iter_mut().map(|other| &mut other.location);
+        let others = finished
+            .others
+            .iter_mut()
+            .map(|other| &mut other.failure.location);
         let held = finished.blocked.iter_mut().map(|it| &mut it.held_at);
         let locations = others.chain(held).chain([&mut finished.location]);
         let spins = finished.spins.iter_mut().map(|spin| &mut spin.location);

@@ -1,8 +1,11 @@
 //! Warnings about code outside control, of the whole build and of single tests.
 
+use chess_vocabulary::OutsideEffect as Kind;
+
 use crate::build::Build;
 use crate::config::Policy;
 use crate::plan::Plan;
+use crate::protocol::OutsideEffect;
 use crate::wrapper::{Fallback, FallbackRecord};
 
 /// The warnings that are printed before the tests run, for every verdict.
@@ -23,24 +26,30 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     warnings
 }
 
-/// Adds the names of the opaque packages to the sentence of a test about calls into them. The test
-/// binary does not know the names.
-pub(super) fn name_opaque(sentence: Option<&mut String>, plan: &Plan, build: &Build) {
-    if let Some(sentence) = sentence {
-        let mut packages = opaque_by_policy(plan);
-        let records = build.records.iter();
-        let failed = records.filter(|record| record.fallback == Fallback::Opaque);
-        packages.extend(failed.map(|record| record.package.clone()));
-        *sentence = format!("{sentence}: {}", packages.join(", "));
+/// The packages of an effect of a test, which the test binary does not know, as the end of the
+/// sentence on it.
+pub(super) fn of_effect(effect: &OutsideEffect, plan: &Plan, build: &Build) -> String {
+    match effect.kind {
+        Kind::OpaqueCode => opaque_packages(plan, build),
+        Kind::ForeignCode => native_libraries(plan, build),
+        _ => String::new(),
     }
 }
 
-/// Adds the packages that link libraries of C code to the sentence of a test about calls into such
-/// code, and states that it is not watched for races, if other code is.
-pub(super) fn name_libraries(sentence: Option<&mut String>, plan: &Plan, build: &Build) {
-    let Some(sentence) = sentence else { return };
+fn opaque_packages(plan: &Plan, build: &Build) -> String {
+    let mut packages = opaque_by_policy(plan);
+    let records = build.records.iter();
+    let failed = records.filter(|record| record.fallback == Fallback::Opaque);
+    packages.extend(failed.map(|record| record.package.clone()));
+    format!(": {}", packages.join(", "))
+}
+
+/// The packages that link libraries of C code, and that such code is not watched for races, if
+/// other code is.
+fn native_libraries(plan: &Plan, build: &Build) -> String {
+    let mut words = String::new();
     if plan.instruments {
-        *sentence += ", whose accesses to memory were not watched for races";
+        words += ", whose accesses to memory were not watched for races";
     }
     let named = build.native_libraries.iter().filter_map(|linked| {
         let mut packages = plan.packages.iter();
@@ -50,8 +59,9 @@ pub(super) fn name_libraries(sentence: Option<&mut String>, plan: &Plan, build: 
     });
     let named: Vec<String> = named.collect();
     if !named.is_empty() {
-        *sentence = format!("{sentence} (this build links {})", named.join(", "));
+        words += &format!(" (this build links {})", named.join(", "));
     }
+    words
 }
 
 fn opaque_by_policy(plan: &Plan) -> Vec<String> {

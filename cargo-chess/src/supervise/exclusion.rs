@@ -274,7 +274,7 @@ fn in_words(names: &[&str]) -> String {
 
 /// Whether one schedule had different outcomes.
 fn is_unsteady(finished: &Finished) -> bool {
-    let others = finished.others.iter().map(|other| Some(other.kind));
+    let others = finished.others.iter().map(|other| Some(other.failure.kind));
     let mut kinds = others.chain([finished.kind]);
     finished.is_unstable() || kinds.any(|kind| kind == Some(Kind::Nondeterminism))
 }
@@ -356,7 +356,7 @@ mod tests {
         reader.finished.read = vec!["/".to_owned()];
         assert_eq!(runs(&reader), 2);
         let mut unsteady = verdict(Outcome::Passed, &[]);
-        unsteady.finished.deterministic = false;
+        unsteady.finished.unstable = true;
         assert_eq!(runs(&unsteady), 2);
     }
 

@@ -130,7 +130,7 @@ pub(super) fn run(
                 }
                 Message::Ended(place, result) => {
                     let test = turns[*place].test;
-                    let schedules = |verdict: &Verdict| verdict.finished.schedules;
+                    let schedules = |verdict: &Verdict| verdict.finished.counts.schedules;
                     let (moment, fatal) = match result {
                         Ok(Some(Done::Paused(_, so_far))) => {
                             (Moment::Paused(test, schedules(so_far)), false)

@@ -144,7 +144,7 @@ impl Rerun<'_> {
             (explored, None) => explored?,
         };
         verdict.finished.regressions = self.runs;
-        verdict.finished.warnings.append(&mut self.warnings);
+        verdict.finished.own_warnings.append(&mut self.warnings);
         Some(verdict)
     }
 

@@ -390,7 +390,7 @@ impl From<Kept> for Verdict {
 /// Whether a verdict is stored. A process killed from outside says nothing about its test, and this
 /// process may be killed next.
 fn may_be_kept(finished: &Finished) -> bool {
-    let others = finished.others.iter().map(|other| other.kind);
+    let others = finished.others.iter().map(|other| other.failure.kind);
     let mut kinds = others.chain(finished.kind);
     finished.outcome != Outcome::Timeout
         && !kinds.any(|kind| matches!(kind, Kind::Crash | Kind::Nondeterminism))
@@ -477,6 +477,7 @@ fn anew(why: &str, tests: &[&TestId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::OtherFailure;
     use crate::protocol::Other;
 
     #[test]
@@ -493,13 +494,8 @@ mod tests {
         assert!(!may_be_kept(&failed(Kind::Nondeterminism)));
         let mut also = failed(Kind::Panic);
         also.others.push(Other {
+            failure: OtherFailure::of_kind(Kind::Crash),
             timers: None,
-            early: 0,
-            kind: Kind::Crash,
-            message: None,
-            location: None,
-            preemptions: None,
-            late_effects: None,
             points: vec![],
             forgives_races: false,
             decisions: String::new(),

@@ -124,7 +124,8 @@ impl<'a> Rounds<'a> {
 
     /// Records the pause of a test.
     pub(super) fn paused(&mut self, test: usize, look: Look, so_far: Verdict) {
-        let is_longer = |known: &Verdict| known.finished.schedules > so_far.finished.schedules;
+        let is_longer =
+            |known: &Verdict| known.finished.counts.schedules > so_far.finished.counts.schedules;
         match &self.states[test] {
             // The state of the search could not be saved, and the time ended before the search
             // reached the earlier number of schedules again.

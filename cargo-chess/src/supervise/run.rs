@@ -419,10 +419,10 @@ impl Run<'_> {
             .inputs
             .plan
             .dependencies_of(&finished.racing, generated);
-        let sentence = finished.opaque.and_then(|at| event.outside.get_mut(at));
-        control_warnings::name_opaque(sentence, self.inputs.plan, self.inputs.build);
-        let sentence = finished.foreign.and_then(|at| event.outside.get_mut(at));
-        control_warnings::name_libraries(sentence, self.inputs.plan, self.inputs.build);
+        for (effect, sentence) in finished.outside.iter().zip(&mut event.outside) {
+            let packages = control_warnings::of_effect(effect, self.inputs.plan, self.inputs.build);
+            sentence.push_str(&packages);
+        }
         event.schedule = path;
         event.stopped = self.stop.take();
         let kept = kept.into_iter().map(RegressionRun::saved);
@@ -443,7 +443,7 @@ impl Run<'_> {
         Pointers::default().apply(&mut finished);
         let mut objects = Objects::new(&self.inputs.plan.workspace_root);
         objects.apply(&mut finished);
-        if let Some(covered) = &mut event.covered {
+        if let Some(covered) = &mut event.counts.covered {
             objects.name_operations(covered);
         }
         let detail = Detail {
@@ -481,7 +481,7 @@ impl Listener for Run<'_> {
             }
             News::Finished(index, verdict) => {
                 let finished = &verdict.finished;
-                self.progress(index, finished.schedules, &finished.milestones)?;
+                self.progress(index, finished.counts.schedules, &finished.milestones)?;
                 self.rounds.mark_reported(index);
                 self.being_reported = None;
                 self.finished(index, *verdict)

@@ -4,7 +4,7 @@ use super::inputs::Inputs;
 use super::list::ListedTest;
 use crate::config::{Exploration, Fault, MemoryAccesses, Races, Spins, Spurious};
 use crate::error::Result;
-use crate::events::Outcome;
+use crate::events::{OtherFailure, Outcome};
 use crate::protocol::{Finished, Other};
 use crate::schedule::Schedule;
 use crate::text::source_path;
@@ -41,15 +41,16 @@ impl<'a> Saving<'a> {
             return Ok(None);
         };
         let failure = Other {
-            kind,
-            message: finished.message.clone(),
-            location: finished.location.clone(),
-            preemptions: finished.preemptions,
-            late_effects: finished.late_effects,
+            failure: OtherFailure {
+                message: finished.message.clone(),
+                location: finished.location.clone(),
+                preemptions: finished.counts.preemptions,
+                late_effects: finished.counts.late_effects,
+                ..OtherFailure::of_kind(kind)
+            },
             decisions: decisions.clone(),
             points: finished.points.clone(),
             timers: finished.timers.clone(),
-            early: 0,
             forgives_races: false,
         };
         self.save(test, exploration, finished, &failure).map(Some)
@@ -62,27 +63,27 @@ impl<'a> Saving<'a> {
         test: &ListedTest,
         exploration: &Exploration,
         finished: &Finished,
-        failure: &Other,
+        other: &Other,
     ) -> Result<Saved> {
         let plan = self.inputs.plan;
         let sources = match &self.sources {
             Some(sources) => sources.clone(),
             None => self.sources.insert(plan.digest_of_sources()?).clone(),
         };
-        let races = if failure.forgives_races {
+        let races = if other.forgives_races {
             Races::Allow
         } else {
             exploration.races
         };
         let schedule = Schedule {
             test: test.id.clone(),
-            kind: failure.kind,
-            message: failure.message.clone().unwrap_or_default(),
-            location: failure.location.clone().map(|mut location| {
+            kind: other.failure.kind,
+            message: other.failure.message.clone().unwrap_or_default(),
+            location: other.failure.location.clone().map(|mut location| {
                 location.file = source_path(&location.file);
                 location
             }),
-            preemptions: failure.preemptions,
+            preemptions: other.failure.preemptions,
             strategy: finished
                 .strategy
                 .clone()
@@ -92,7 +93,7 @@ impl<'a> Saving<'a> {
             max_steps: exploration.max_steps,
             isolate: exploration.isolate.to_string(),
             backend: exploration.backend.to_string(),
-            timers: failure.timers.clone().filter(|timers| timers != "any"),
+            timers: other.timers.clone().filter(|timers| timers != "any"),
             spurious: (exploration.spurious != Spurious::Any)
                 .then(|| exploration.spurious.to_string()),
             faults: (!exploration.faults.is_empty()).then(|| Fault::list(&exploration.faults)),
@@ -101,11 +102,11 @@ impl<'a> Saving<'a> {
             races: (races != Races::Deny).then(|| races.to_string()),
             spins: (exploration.spins != Spins::Warn).then(|| exploration.spins.to_string()),
             only_run: only_run(exploration, finished),
-            points: failure.points.clone(),
+            points: other.points.clone(),
             intended: finished.intended.clone(),
             cargo: self.inputs.cargo_flags.to_owned(),
             sources,
-            decisions: failure.decisions.clone(),
+            decisions: other.decisions.clone(),
             preempted_at: Vec::new(),
         };
         let path = schedule.save(&plan.chess_dir)?;
@@ -116,7 +117,7 @@ impl<'a> Saving<'a> {
 
 /// The limit that would have ended a test that was only run, if its execution exceeded it.
 fn only_run(exploration: &Exploration, finished: &Finished) -> Option<String> {
-    let is_beyond = finished.max_steps_in_execution > exploration.max_steps;
+    let is_beyond = finished.counts.max_steps_in_execution > exploration.max_steps;
     let limit = exploration.time.map_or("steps", |_| "time");
     (exploration.schedules == Some(1) && is_beyond).then(|| limit.to_owned())
 }

@@ -197,10 +197,10 @@ impl<'a> Turns<'a> {
         let Some(mut verdict) = job.run(stop, on_advance)? else {
             return Ok(None);
         };
-        so_far.counted += if verdict.finished.resumable {
-            verdict.duration
-        } else {
+        so_far.counted += if verdict.finished.lost {
             Duration::ZERO
+        } else {
+            verdict.duration
         };
         verdict.duration += so_far.spent;
         so_far.spent = verdict.duration;

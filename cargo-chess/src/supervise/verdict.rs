@@ -16,7 +16,7 @@ use super::status;
 use crate::build::{NotExplored, TestBinary};
 use crate::config::{Exploration, Timing};
 use crate::error::{Error, Result};
-use crate::events::{Kind, Outcome, TestPart};
+use crate::events::{Counts, Kind, Outcome, TestPart};
 use crate::protocol::{Finished, Line, Milestone};
 use crate::shard::Shard;
 use crate::text::with_source_paths;
@@ -193,7 +193,7 @@ impl Job<'_> {
             return Ok(None);
         };
         if explored && let Some(warning) = answer.strange.warning() {
-            finished.warnings.push(warning);
+            finished.own_warnings.push(warning);
         }
         if finished.part.is_none() {
             // The process died before it could report its part.
@@ -212,7 +212,7 @@ impl Job<'_> {
             duration: start.elapsed(),
         };
         if let Some(states) = self.states.filter(|_| verdict.finished.paused) {
-            let is_left = |core: &Core<'_>| verdict.finished.resumable && core.has_state();
+            let is_left = |core: &Core<'_>| !verdict.finished.lost && core.has_state();
             let mut state = core.as_ref().filter(|core| is_left(core)).map(Core::state);
             let state = state.as_mut().map(|state| state as &mut dyn Read);
             states.pause(&verdict, state);
@@ -343,7 +343,7 @@ impl Job<'_> {
 /// belongs to the program and is unchanged.
 fn without_machine_paths(mut finished: Finished) -> Finished {
     let others = finished.others.iter_mut();
-    let others = others.map(|other| (Some(other.kind), other.message.as_mut()));
+    let others = others.map(|other| (Some(other.failure.kind), other.failure.message.as_mut()));
     let all = others.chain([(finished.kind, finished.message.as_mut())]);
     for (kind, message) in all {
         if let Some(message) = message.filter(|_| kind != Some(Kind::Panic)) {
@@ -368,16 +368,16 @@ fn not_explored(why: NotExplored, output: &Strange, ended: &Ended) -> Option<Fin
     let warning = format!("not explored, since it {why}: it was run once, and {words}");
     Some(if status.success() {
         Finished {
-            executions: 1,
-            warnings: vec![warning],
+            counts: Counts::of_one_run(),
+            own_warnings: vec![warning],
             ..Finished::new(Outcome::Skipped)
         }
     } else {
         Finished {
             kind: Some(Kind::Crash),
             message: Some(format!("the test process {words}")),
-            executions: 1,
-            warnings: vec![warning],
+            counts: Counts::of_one_run(),
+            own_warnings: vec![warning],
             output: output.text(),
             ..Finished::new(Outcome::Failed)
         }

@@ -4,6 +4,8 @@
 //! so the format has neither a version nor a check. Input that is too short is
 //! rejected.
 
+use chess_vocabulary::{Op, OutsideEffect, Token as _};
+
 use super::checkpoint::Checkpoint;
 use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::rng::Rng;
@@ -37,6 +39,24 @@ macro_rules! codecs_of_numbers {
 }
 
 codecs_of_numbers!(u8, u32, u64, usize, f32, f64);
+
+macro_rules! codecs_of_tokens {
+    ($($Type:ty),*) => {
+        $(impl Codec for $Type {
+            fn write(&self, out: &mut Checkpoint) {
+                (*self as u32).write(out);
+            }
+
+            fn read(input: &mut &[u8]) -> Option<Self> {
+                let number = u32::read(input)?;
+                let mut all = Self::ALL.iter().copied();
+                all.find(|it| *it as u32 == number)
+            }
+        })*
+    };
+}
+
+codecs_of_tokens!(Op, OutsideEffect);
 
 /// Implements `Codec` for a structure, field by field.
 macro_rules! codec {

@@ -32,6 +32,11 @@ impl Place {
             column: site.column(),
         }
     }
+
+    /// Whether `site` is on the line of this place.
+    pub(crate) fn is_line_of(&self, site: &Location<'_>) -> bool {
+        *self.file == *site.file().as_bytes() && self.line == site.line()
+    }
 }
 
 /// As [`line_of`], for a place.

@@ -8,6 +8,8 @@
 //! explored schedule can happen. A point before each operation would be as sound, but would make
 //! every allocation of an allocator in C a choice.
 
+use chess_vocabulary::OutsideEffect;
+
 use super::crash::may_crash;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
@@ -318,30 +320,24 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
     ended
 }
 
-/// The sentence on a test that called into opaque packages. The tool adds their names.
-pub(crate) const ENTERED_OPAQUE: &str = "called into packages that are compiled unchanged";
-
 /// Records a call of a function of a package that is compiled unchanged.
 ///
 /// The result of the call may be a guard of a lock that the engine does not see. If the task drops
 /// the guard in its own code, there is no call. Therefore each later step of the task counts as one
 /// that touches the state of opaque code.
 pub(crate) fn enter() {
-    enter_for(ENTERED_OPAQUE, true);
+    enter_for(OutsideEffect::OpaqueCode, true);
 }
-
-/// The sentence on a test that called into C code. The tool adds the packages that link libraries.
-pub(crate) const ENTERED_FOREIGN: &str = "called into C code";
 
 /// Records a call from Rust code of a function in C or another language. C has no guards, so all
 /// its later operations are in calls as well.
 pub(crate) fn enter_foreign() {
-    enter_for(ENTERED_FOREIGN, false);
+    enter_for(OutsideEffect::ForeignCode, false);
 }
 
 /// A step into code that the engine does not see. `keeps` states whether the task may touch the
 /// same state later without a call.
-fn enter_for(what: &'static str, keeps: bool) {
+fn enter_for(what: OutsideEffect, keeps: bool) {
     let Some(execution) = running() else { return };
     let is_inside = mark::is_inside();
     if is_inside {
@@ -352,7 +348,7 @@ fn enter_for(what: &'static str, keeps: bool) {
         }
     }
     let object = execution.with(|it| {
-        it.note_outside(what);
+        it.note_outside(what, None);
         // The engine does not see the reads and writes of this code.
         it.awaits = false;
         it.object(UNSEEN)

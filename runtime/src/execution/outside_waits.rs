@@ -6,8 +6,9 @@
 //! latest.
 
 use core::ffi::c_int;
-use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
+
+use chess_vocabulary::OutsideEffect;
 
 use super::TaskId;
 use super::descriptors::Descriptors;
@@ -16,8 +17,8 @@ use super::source;
 use super::state::{Execution, execution};
 use super::task::Wait;
 use super::terms::{Site, Step};
-use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::source_path::short_path;
+use crate::base::memory::engine_vec;
+use crate::base::source_path::Place;
 use crate::base::sys::{self, number, timespec};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
 use crate::platform::leftovers::first_descriptor;
@@ -26,7 +27,6 @@ use crate::platform::leftovers::first_descriptor;
 const BREATH: u64 = 1_000_000;
 /// The least value of [`GRACE`](super::descriptors::GRACE).
 const LEAST_GRACE: u32 = 4;
-const CHILD: &str = "waited for a child process";
 
 impl Execution {
     /// Whether the outside is to be polled if no task is enabled.
@@ -43,10 +43,17 @@ impl Execution {
         self.choose_next(false)
     }
 
-    /// Keeps a note about the outside for the user.
-    pub(super) fn note_outside(&mut self, sentence: &'static str) {
-        if !self.outside.contains(&sentence) {
-            self.outside.push(sentence);
+    /// Keeps a note about an effect outside control for the user, and the line of the operation.
+    pub(super) fn note_outside(&mut self, effect: OutsideEffect, site: Option<Site>) {
+        let is_known = self.outside.iter().any(|(known, place)| {
+            let is_at_site = match (place, site) {
+                (Some(place), Some(site)) => place.is_line_of(site),
+                (place, site) => place.is_none() && site.is_none(),
+            };
+            *known == effect && is_at_site
+        });
+        if !is_known {
+            self.outside.push((effect, site.map(Place::of)));
         }
     }
 
@@ -154,7 +161,7 @@ impl Execution {
         });
         let handles = gathered.len();
         if handles > 0 {
-            self.note_outside(CHILD);
+            self.note_outside(OutsideEffect::Child, None);
         }
         for task in (0..self.schedule.live as u32).map(TaskId) {
             let Some((entries, outside)) = self.awaited(task) else {
@@ -164,8 +171,8 @@ impl Execution {
             // A wait that is known to be for the outside was noted when it was found.
             let unknown = if outside { &[][..] } else { &*entries };
             for entry in unknown {
-                if let Some(sentence) = source::of(entry.descriptor, entry.wanted) {
-                    self.note_outside(sentence);
+                if let Some(effect) = source::of(entry.descriptor, entry.wanted) {
+                    self.note_outside(effect, None);
                     asked = true;
                 }
             }
@@ -249,7 +256,7 @@ pub(crate) fn children() -> &'static [c_int] {
 
 /// Records that a task waits for a child process.
 pub(crate) fn note_wait_for_child() {
-    note(CHILD);
+    note(OutsideEffect::Child);
 }
 
 /// Records the connection of a socket. If its peer is outside, the peers of sockets are checked
@@ -271,12 +278,12 @@ pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     if !execution.with(|it| it.descriptors.watchful) && descriptor >= first_descriptor() {
         return false;
     }
-    let Some(sentence) = source::of_one(descriptor, wanted) else {
+    let Some(effect) = source::of_one(descriptor, wanted) else {
         return false;
     };
     execution.with(|it| {
         it.descriptors.watchful = true;
-        it.note_outside(sentence);
+        it.note_outside(effect, None);
     });
     true
 }
@@ -288,37 +295,20 @@ pub(crate) fn yield_to_outside() {
     }
 }
 
-/// As [`Execution::note_outside`], from any thread that runs code of the program.
-pub(crate) fn note(sentence: &'static str) {
-    if with(|execution| execution.note_outside(sentence)).is_none() {
-        // SAFETY: one thread at a time runs code of the program. It is no task, and so holds no
-        // borrow.
-        unsafe { (*execution()).note_outside(sentence) };
-    }
+/// Records an effect outside control for the user.
+pub(crate) fn note(effect: OutsideEffect) {
+    add(effect, None);
 }
 
 /// As [`note`], for an operation of the program at `site`.
-pub(crate) fn note_at(what: fmt::Arguments<'_>, site: Site) {
-    let mut sentence = Sentence(engine_vec());
-    let _ = write!(
-        sentence,
-        "{what}, at {}:{}",
-        short_path(site.file()),
-        site.line()
-    );
-    let is_same = |known: &&str| known.as_bytes() == &*sentence.0;
-    let is_known = with(|execution| execution.outside.iter().any(is_same)).unwrap_or(false);
-    if !is_known && let Ok(sentence) = str::from_utf8(sentence.0.leak()) {
-        note(sentence);
-    }
+pub(crate) fn note_at(effect: OutsideEffect, site: Site) {
+    add(effect, Some(site));
 }
 
-/// Text in the engine's memory, which outlives the execution.
-struct Sentence(EngineVec<u8>);
-
-impl Write for Sentence {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
+fn add(effect: OutsideEffect, site: Option<Site>) {
+    if with(|execution| execution.note_outside(effect, site)).is_none() {
+        // SAFETY: one thread at a time runs code of the program. It is no task, and so holds no
+        // borrow.
+        unsafe { (*execution()).note_outside(effect, site) };
     }
 }

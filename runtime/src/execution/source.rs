@@ -2,6 +2,8 @@
 
 use core::ffi::c_int;
 
+use chess_vocabulary::OutsideEffect;
+
 use crate::base::sys::{self, number};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
 use crate::platform::socket;
@@ -9,22 +11,14 @@ use crate::platform::socket;
 /// The depth of the search: an `epoll` descriptor can watch another one.
 const DEPTH: u32 = 4;
 
-const PROCESS: &str = "waited for another process";
-const PIPE: &str = "used a pipe whose other end is outside the process";
-const SOCKET: &str = "used a socket whose peer is outside the process";
-const DEVICE: &str = "used a terminal or another device";
-const SIGNALS: &str = "waited for signals";
-const FILES: &str = "waited for changes of files";
-const STRANGE: &str = "used a descriptor of a kind that is not known";
-
-/// The source outside the process that can make `descriptor` ready for `wanted`, in words; `None`
-/// if only this process can.
-pub(super) fn of(descriptor: c_int, wanted: i16) -> Option<&'static str> {
+/// The source outside the process that can make `descriptor` ready for `wanted`; `None` if only
+/// this process can.
+pub(super) fn of(descriptor: c_int, wanted: i16) -> Option<OutsideEffect> {
     look_into(descriptor, wanted, DEPTH)
 }
 
 /// As [`of`], but without the descriptors that an `epoll` watches, whose check takes long.
-pub(super) fn of_one(descriptor: c_int, wanted: i16) -> Option<&'static str> {
+pub(super) fn of_one(descriptor: c_int, wanted: i16) -> Option<OutsideEffect> {
     look_into(descriptor, wanted, 0)
 }
 
@@ -48,14 +42,14 @@ pub(crate) fn open_process(process: c_int) -> c_int {
 }
 
 /// As [`of`], with `depth` levels of `epoll` descriptors.
-fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str> {
+fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<OutsideEffect> {
     let identity = descriptor::look(descriptor);
     match identity.kind {
         Kind::Closed => None,
-        Kind::Pipe => (!has_other_end(descriptor, identity, wanted)).then_some(PIPE),
-        Kind::Socket => socket::has_foreign_peer(descriptor).then_some(SOCKET),
+        Kind::Pipe => (!has_other_end(descriptor, identity, wanted)).then_some(OutsideEffect::Pipe),
+        Kind::Socket => socket::has_foreign_peer(descriptor).then_some(OutsideEffect::Socket),
         // Memory devices, like /dev/null, are always ready.
-        Kind::Device => (identity.device >> 8 != 1).then_some(DEVICE),
+        Kind::Device => (identity.device >> 8 != 1).then_some(OutsideEffect::Device),
         // Handles of processes have been files since Linux 6.9.
         Kind::Anonymous | Kind::File => {
             let path = descriptor::own_path(b"fd/", descriptor);
@@ -75,13 +69,13 @@ fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str>
 }
 
 /// The source outside the process that can make a descriptor ready whose file has only this name.
-fn anonymous(name: &[u8]) -> Option<&'static str> {
+fn anonymous(name: &[u8]) -> Option<OutsideEffect> {
     match name {
         b"[eventfd]" | b"[timerfd]" => None,
-        b"[pidfd]" => Some(PROCESS),
-        b"[signalfd]" => Some(SIGNALS),
-        b"inotify" | b"[fanotify]" => Some(FILES),
-        _ => Some(STRANGE),
+        b"[pidfd]" => Some(OutsideEffect::Process),
+        b"[signalfd]" => Some(OutsideEffect::Signals),
+        b"inotify" | b"[fanotify]" => Some(OutsideEffect::FileChanges),
+        _ => Some(OutsideEffect::UnknownDescriptor),
     }
 }
 
@@ -106,7 +100,7 @@ fn has_other_end(descriptor: c_int, identity: Identity, wanted: i16) -> bool {
 }
 
 /// The source outside the process that can make a descriptor ready that an `epoll` watches.
-fn watched_source(descriptor: c_int, depth: u32) -> Option<&'static str> {
+fn watched_source(descriptor: c_int, depth: u32) -> Option<OutsideEffect> {
     if depth == 0 {
         return None;
     }
@@ -133,20 +127,20 @@ mod tests {
     #[test]
     fn what_makes_a_descriptor_ready_from_outside_is_named() {
         let terminal = File::open("/dev/ptmx").expect("the system has terminals");
-        assert_eq!(of_one(terminal.as_raw_fd(), POLLIN), Some(DEVICE));
+        assert_eq!(
+            of_one(terminal.as_raw_fd(), POLLIN),
+            Some(OutsideEffect::Device)
+        );
         let null = File::open("/dev/null").expect("the system has it");
         assert_eq!(of_one(null.as_raw_fd(), POLLIN), None);
-        for (name, said) in [
+        for (name, source) in [
             ("[timerfd]", None),
-            ("[pidfd]", Some("waited for another process")),
-            ("[signalfd]", Some("waited for signals")),
-            ("inotify", Some("waited for changes of files")),
-            (
-                "[io_uring]",
-                Some("used a descriptor of a kind that is not known"),
-            ),
+            ("[pidfd]", Some(OutsideEffect::Process)),
+            ("[signalfd]", Some(OutsideEffect::Signals)),
+            ("inotify", Some(OutsideEffect::FileChanges)),
+            ("[io_uring]", Some(OutsideEffect::UnknownDescriptor)),
         ] {
-            assert_eq!(anonymous(name.as_bytes()), said);
+            assert_eq!(anonymous(name.as_bytes()), source);
         }
     }
 }

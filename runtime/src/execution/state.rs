@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use chess_vocabulary::OutsideEffect;
+
 use super::TaskId;
 use super::awaited::Resources;
 use super::budget::Budget;
@@ -25,6 +27,7 @@ use super::task::Task;
 use super::terms::Site;
 use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::rng::Rng;
+use crate::base::source_path;
 use crate::platform::leftovers;
 use crate::platform::observers::Observers;
 use crate::search::Strategy;
@@ -101,8 +104,8 @@ pub(crate) struct Execution {
     pub(crate) out_of_time: AtomicBool,
     /// The address of the access that killed the program.
     pub(crate) fault: Option<usize>,
-    /// Events outside control, in words, each once.
-    pub(crate) outside: EngineVec<&'static str>,
+    /// The effects outside control, each once, with the line of inline assembly.
+    pub(crate) outside: EngineVec<(OutsideEffect, Option<source_path::Place>)>,
     /// The library whose runtime ran its own tasks on the thread that waits for them.
     pub(crate) one_thread_runtime: &'static str,
 }

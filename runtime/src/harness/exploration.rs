@@ -4,6 +4,7 @@ use super::checkpoint_handover::CheckpointHandover;
 use super::covered::Covered;
 use super::debugger;
 use super::failures::FoundFailure;
+use super::nondeterminism::{Difference, Performed};
 use super::phase::Phases;
 use super::shared_file::SharedFile;
 use crate::base::codec;
@@ -59,7 +60,7 @@ pub(crate) struct Exploration {
     /// The number of schedules in which a task that computes without end was set aside or cut off.
     pub(crate) endless: u64,
     /// The first such task, in words: its last operation, and the place.
-    pub(crate) first_endless: EngineVec<u8>,
+    pub(crate) first_endless: Option<Performed>,
     /// The number of schedules in which an assumption of the test did not hold.
     pub(crate) unmet: u64,
     /// The place of the first such assumption.
@@ -102,7 +103,7 @@ pub(crate) struct Exploration {
     /// The first schedule ran differently the second time.
     pub(crate) unstable: bool,
     /// The first difference between two runs of one schedule, if it is known.
-    pub(crate) difference: EngineVec<u8>,
+    pub(crate) difference: Option<Difference>,
     /// In replays: the first decision that did not fit.
     pub(crate) divergence: Option<Divergence>,
     /// The last execution confirmed the failure, so that its events are those of the failure.
@@ -175,7 +176,7 @@ impl Exploration {
             long: 0,
             too_long: 0,
             endless: 0,
-            first_endless: engine_vec(),
+            first_endless: None,
             unmet: 0,
             first_unmet: None,
             unclear_loads: false,
@@ -201,7 +202,7 @@ impl Exploration {
             strategy: "icb",
             diverged: 0,
             unstable: false,
-            difference: engine_vec(),
+            difference: None,
             divergence: None,
             confirmed: false,
             body: BodyOutcome::Unfinished,

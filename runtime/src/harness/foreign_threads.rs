@@ -1,13 +1,13 @@
 //! Foreign threads: kernel threads of the exploring process that the engine did not start. They run
 //! outside control, in parallel to the tasks.
 
+use chess_vocabulary::OutsideEffect;
+
 use super::request::Isolation;
 use crate::base::sys::{self, number};
 use crate::execution;
 use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
-
-const SENTENCE: &str = "started a kernel thread without pthread_create";
 
 /// Reports foreign threads to the user. The check costs a system call, so that it runs after the
 /// first executions and then ever more rarely.
@@ -31,7 +31,7 @@ pub(super) fn check(engine: &Engine, isolation: Isolation) {
         Isolation::Image | Isolation::Tls => 2,
     };
     if count().is_some_and(|threads| threads > donors + own) {
-        execution::note_outside(SENTENCE);
+        execution::note_outside(OutsideEffect::KernelThread);
     }
 }
 

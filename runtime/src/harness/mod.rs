@@ -26,6 +26,7 @@ mod request;
 mod run;
 mod shared_file;
 mod supervisor_output;
+mod warnings;
 mod watchdog;
 mod wire;
 mod work;

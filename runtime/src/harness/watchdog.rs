@@ -5,8 +5,9 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::nondeterminism::Performed;
 use super::request::Request;
-use crate::base::source_path::line_of;
+use crate::base::source_path::{Place, line_of};
 use crate::execution::{Execution, Known, State, Wait, called};
 use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
@@ -112,17 +113,16 @@ fn processor_time(thread: i32) -> Option<Duration> {
     Some(Duration::from_nanos(nanos))
 }
 
-/// The running task, which computes without end, in words.
-pub(super) fn name_endless(engine: &Engine) -> String {
+/// The last operation of the running task, which computes without end.
+pub(super) fn endless(engine: &Engine) -> Option<Performed> {
     let execution = &engine.execution;
     let running = execution
         .live_tasks()
         .nth(execution.schedule.current.0 as usize);
-    running.map_or_else(String::new, |(id, task)| {
-        let place = task
-            .site
-            .map_or_else(String::new, |site| format!(" at {}", line_of(site)));
-        format!("{} after {}{place}", called(id), task.op.name())
+    running.map(|(id, task)| Performed {
+        task: id,
+        op: task.op,
+        place: task.site.map(Place::of),
     })
 }
 

@@ -9,18 +9,12 @@
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 
+use chess_vocabulary::OutsideEffect;
+
 use crate::base::{memory, real};
 use crate::execution;
 use crate::monitor::race;
 use crate::platform::places;
-
-/// The sentence on a test with accesses that are in no table.
-const UNKNOWN: &str = "accessed memory in code without known source lines, such as that of a dynamic \
-     library: this was not watched for races";
-
-/// The sentence on a test whose accesses are ignored.
-const FOREIGN_HEAP: &str = "has a global allocator of its own: its accesses to memory were not \
-     watched for races";
 
 /// The call of a hook.
 #[derive(Clone, Copy)]
@@ -60,9 +54,9 @@ extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usiz
 #[inline(never)]
 fn note_unknown() {
     execution::note_outside(if places::are_unloaded() {
-        FOREIGN_HEAP
+        OutsideEffect::OwnAllocator
     } else {
-        UNKNOWN
+        OutsideEffect::UnknownCode
     });
 }
 

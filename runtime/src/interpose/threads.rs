@@ -2,6 +2,8 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
+use chess_vocabulary::OutsideEffect;
+
 use super::locks::{is_clock, moment};
 use crate::base::real;
 use crate::base::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t, timespec};
@@ -192,7 +194,7 @@ unsafe extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
         // SAFETY: the caller's argument is that of the real function.
         return unsafe { real::pthread_cancel(thread) };
     }
-    execution::note_outside("called pthread_cancel, which fails under exploration");
+    execution::note_outside(OutsideEffect::Cancellation);
     sys::ENOSYS
 }
 

@@ -34,7 +34,7 @@ mod tests {
     use std::fmt::Debug;
 
     use super::*;
-    use crate::{Effect, Fault, Hold, Kind, NoteKind, Op};
+    use crate::{Effect, Fault, Hold, Kind, NoteKind, Op, OutsideEffect, WarningKind};
 
     fn all_are_known_by_their_tokens<T: Token + PartialEq + Debug>() {
         let mut tokens = BTreeSet::new();
@@ -48,6 +48,8 @@ mod tests {
     #[test]
     fn each_token_stands_for_one_thing() {
         all_are_known_by_their_tokens::<Op>();
+        all_are_known_by_their_tokens::<OutsideEffect>();
+        all_are_known_by_their_tokens::<WarningKind>();
         all_are_known_by_their_tokens::<Effect>();
         all_are_known_by_their_tokens::<Fault>();
         all_are_known_by_their_tokens::<Hold>();

@@ -7,9 +7,9 @@ use chess_vocabulary::words::scrambled_text;
 use chess_vocabulary::{NoteKind, ObjectKind, Op, TaskId, Token as _};
 use end_to_end::{Chess, Workspace, without_durations};
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-const PROGRAMS: &str = r"
+const PROGRAMS: &str = r#"
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -94,11 +94,24 @@ mod tests {
         assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
         let _ = worker.join().unwrap();
     }
+
+    /// With an effect outside control and a warning.
+    #[test]
+    fn noted() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        drop(thread::spawn(move || {
+            other.store(true, SeqCst);
+            panic!();
+        }));
+        assert!(std::process::Command::new("true").status().unwrap().success());
+        assert!(!flag.load(SeqCst));
+    }
 }
-";
+"#;
 
 /// How many these are.
-const COUNT: usize = 6;
+const COUNT: usize = 7;
 
 /// Each word, scrambled, and whether a number follows it; the longest first.
 fn table() -> Vec<(String, String, bool)> {
@@ -196,6 +209,10 @@ fn every_report_explanation_and_page_has_its_facts_without_the_words() {
             let unscrambled = unscrambled(&other[key].to_string(), &table);
             differ(&mut differences, key, &unscrambled, &value.to_string());
         }
+    }
+    for key in ["warnings", "outside"] {
+        let has_some = |verdict: &&Value| verdict[key] != json!([]);
+        assert!(plain.iter().any(|verdict| has_some(&verdict)), "{key}");
     }
     for verdict in &plain {
         let schedule = verdict["schedule"].as_str().expect("it was saved");

@@ -85,6 +85,7 @@ fn detail(test: &TestFinished) -> Detail {
         spurious: options.spurious.parse().ok(),
         keep_going: Some(options.keep_going),
         coverage: test
+            .counts
             .covered
             .as_ref()
             .map(|covered| !covered.pairs.is_empty()),
@@ -92,7 +93,7 @@ fn detail(test: &TestFinished) -> Detail {
     });
     let finished = Finished {
         kind: test.kind,
-        deterministic: test.coverage != NOT_DETERMINISTIC,
+        unstable: test.coverage == NOT_DETERMINISTIC,
         ..Finished::new(test.outcome)
     };
     let saved = test.schedule.as_ref();

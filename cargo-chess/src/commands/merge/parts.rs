@@ -37,27 +37,35 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     let shared = parts.iter().map(|part| part.shared).max().unwrap_or(0);
     let is_all_shared = all.iter().zip(&parts).all(|(test, part)| {
         // A process that crashed could not report its shared schedules.
-        let is_same_crash = test.kind == Some(Kind::Crash) && test.steps == all[0].steps;
-        test.schedules == part.shared || is_same_crash
+        let is_same_crash =
+            test.kind == Some(Kind::Crash) && test.counts.steps == all[0].counts.steps;
+        test.counts.schedules == part.shared || is_same_crash
     });
     if !is_all_shared {
         let sum = |count: fn(&TestFinished) -> u64| all.iter().map(count).sum::<u64>();
         let most = |count: fn(&TestFinished) -> u64| all.iter().map(count).max().unwrap_or(0);
         let shared_by_all: u64 = parts.iter().map(|part| part.shared).sum();
-        test.schedules = sum(|test| test.schedules) - shared_by_all + shared - told_twice(&parts);
+        test.counts.schedules =
+            sum(|test| test.counts.schedules) - shared_by_all + shared - told_twice(&parts);
         let pruned = parts.iter().map(|part| part.shared_pruned);
         let pruned_by_all: u64 = pruned.clone().sum();
         let pruned_once = pruned.max().unwrap_or(0);
-        test.pruned = (sum(|test| test.pruned) + pruned_once).saturating_sub(pruned_by_all);
-        test.executions = sum(|test| test.executions);
-        test.unmet_assumptions = sum(|test| test.unmet_assumptions);
-        test.steps = sum(|test| test.steps);
-        test.work = sum(|test| test.work);
+        test.counts.pruned =
+            (sum(|test| test.counts.pruned) + pruned_once).saturating_sub(pruned_by_all);
+        test.counts.executions = sum(|test| test.counts.executions);
+        test.counts.unmet_assumptions = sum(|test| test.counts.unmet_assumptions);
+        test.counts.steps = sum(|test| test.counts.steps);
+        test.counts.work = sum(|test| test.counts.work);
         // It is unknown how many graphs different parts have in common.
-        test.distinct = most(|test| test.distinct);
-        test.covered = Covered::merged(all.iter().filter_map(|test| test.covered.as_ref()));
-        test.max_steps_in_execution = most(|test| test.max_steps_in_execution);
-        test.threads = all.iter().map(|test| test.threads).max().unwrap_or(0);
+        test.counts.distinct = most(|test| test.counts.distinct);
+        test.counts.covered =
+            Covered::merged(all.iter().filter_map(|test| test.counts.covered.as_ref()));
+        test.counts.max_steps_in_execution = most(|test| test.counts.max_steps_in_execution);
+        test.counts.threads = all
+            .iter()
+            .map(|test| test.counts.threads)
+            .max()
+            .unwrap_or(0);
     }
     test.duration_ms = all.iter().map(|test| test.duration_ms).sum();
     test.time_ended = all.iter().any(|test| test.time_ended);
@@ -81,8 +89,8 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.timers_last = timers_last(all);
     test.coverage = coverage(test.outcome, test.reach(), test.timers_last, &test.atomic);
     test.look_for_threads();
-    let is_vacuous = |test: &TestFinished| test.unmet_assumptions == test.schedules;
-    if test.unmet_assumptions > 0 && test.kind.is_none() && all.iter().all(is_vacuous) {
+    let is_vacuous = |test: &TestFinished| test.counts.unmet_assumptions == test.counts.schedules;
+    if test.counts.unmet_assumptions > 0 && test.kind.is_none() && all.iter().all(is_vacuous) {
         test.outcome = Outcome::Failed;
         test.kind = Some(Kind::Assumption);
         test.message = Some(VACUOUS.to_owned());
@@ -106,7 +114,7 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
         Outcome::Passed | Outcome::Skipped => 0,
     };
     let size = test.minimised.map(|it| (it.to.switches, it.to.steps));
-    (Reverse(outcome), test.preemptions, size)
+    (Reverse(outcome), test.counts.preemptions, size)
 }
 
 /// The number of surplus counts of schedules that several parts have, without the schedules that
@@ -192,8 +200,8 @@ fn other_failures(test: &TestFinished, all: &[TestFinished]) -> Vec<OtherFailure
             kind,
             message: part.message.clone(),
             location: part.location.clone(),
-            preemptions: part.preemptions,
-            late_effects: part.late_effects,
+            preemptions: part.counts.preemptions,
+            late_effects: part.counts.late_effects,
             early: u32::try_from(part.early.len()).unwrap_or(u32::MAX),
             schedule: part.schedule.clone(),
         });

@@ -152,7 +152,7 @@ fn title(explanation: &Explanation, defect: &Defect, plan: &Plan) -> String {
 
 fn introduction(explanation: &Explanation, schedule: &Schedule) -> String {
     let test = &explanation.test;
-    let cost = test.preemptions.map_or_else(String::new, |count| {
+    let cost = test.counts.preemptions.map_or_else(String::new, |count| {
         let words = super::late_effects::cost(count, &explanation.detail.finished);
         format!(" It has {words}.")
     });

@@ -73,7 +73,7 @@ fn tests_are_told_by_the_round_that_ends_them_however_many_run_at_once() {
 #[test]
 fn a_search_without_a_state_begins_anew() {
     let paused =
-        r#"{"type":"finished","outcome":"passed","paused":true,"resumable":false,"work":400000}"#;
+        r#"{"type":"finished","outcome":"passed","paused":true,"lost":true,"work":400000}"#;
     let body = format!(
         "read cores
         echo \"${{CHESS_REQUEST##*resume=}}\" | head -n 1 >>$2.turns
@@ -112,7 +112,11 @@ fn a_failure_ends_the_run_after_the_turns_before_its_own() {
             ("c", Some(Stop::Look)),
         ];
         assert_eq!(order(&ran), expected);
-        let schedules: Vec<u64> = ran.verdicts().iter().map(|test| test.schedules).collect();
+        let schedules: Vec<u64> = ran
+            .verdicts()
+            .iter()
+            .map(|test| test.counts.schedules)
+            .collect();
         assert_eq!(schedules, [7, 3, 2, 1]);
         assert_eq!(count(&ran, "stopped"), ("stopped", 2));
         assert_eq!(count(&ran, "only_looked_at"), ("only_looked_at", 1));
@@ -175,7 +179,10 @@ fn a_test_that_the_time_of_the_run_ended_has_what_was_explored_of_it() {
     let round = Some(Stop::Round);
     assert_eq!(order(&ran), [("a", round), ("b", round)]);
     let first = ran.verdicts()[0];
-    assert_eq!((first.schedules, first.bound_completed), (7, Some(1)));
+    assert_eq!(
+        (first.counts.schedules, first.bound_completed),
+        (7, Some(1))
+    );
     assert_eq!(first.warnings, [""; 0]);
 }
 

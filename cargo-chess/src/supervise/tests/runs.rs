@@ -199,7 +199,11 @@ fn ignored_tests_are_told_and_counted_but_not_run() {
     assert_eq!(ran.code(), exit::OK);
     let ignored = ran.verdicts()[0];
     assert_eq!(
-        (ignored.test.as_str(), ignored.outcome, ignored.executions),
+        (
+            ignored.test.as_str(),
+            ignored.outcome,
+            ignored.counts.executions
+        ),
         ("ignored_one", Outcome::Skipped, 0)
     );
     insta::assert_snapshot!(

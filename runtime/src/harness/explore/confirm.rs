@@ -1,7 +1,7 @@
 //! Repeated schedules: the check for determinism, the confirmation of failures, and replays.
 
 use super::{Explorer, TRIES};
-use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::memory::EngineVec;
 use crate::execution::Event;
 use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
@@ -117,7 +117,7 @@ impl Explorer<'_> {
         let is_known_endless = is_known && failure.kind.is_without_end();
         engine.execution.options.keeps_output = true;
         let mut events: Option<EngineVec<Event>> = None;
-        let mut apart = engine_vec();
+        let mut apart = None;
         let repeated = (0..TRIES).find_map(|attempt| {
             engine.execution.budget.is_supposed_endless = is_known_endless && attempt == 0;
             set_strategy(engine, Replay::new(decisions.clone()));
@@ -125,7 +125,7 @@ impl Explorer<'_> {
             let again = self.run_once(engine);
             let is_like = |again: &Failure| again.is_like(failure);
             let again = again.filter(|again| is_like(again) && !strategy(engine).diverged());
-            if again.is_none() && apart.is_empty() {
+            if again.is_none() && apart.is_none() {
                 if let Some(events) = &events {
                     apart = difference(events, &engine.execution);
                 }

@@ -15,7 +15,7 @@ use crate::harness::wire;
 use crate::monitor::{Blocked, BodyOutcome, Outcome};
 use crate::search::{Decision, Taken};
 
-pub(super) fn location(place: &Place) -> String {
+pub(in crate::harness) fn location(place: &Place) -> String {
     Object::new()
         .string("file", &String::from_utf8_lossy(&place.file))
         .number("line", place.line.into())

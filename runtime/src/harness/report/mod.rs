@@ -6,8 +6,8 @@ mod happens_before;
 
 use std::borrow::Cow;
 
-use chess_vocabulary::Token as _;
 use chess_vocabulary::words::sentence;
+use chess_vocabulary::{OutsideEffect, Token as _};
 
 use super::counters::Counters;
 use super::covered_pairs::Operation;
@@ -17,17 +17,16 @@ use super::json::{Object, quoted};
 use super::names::ObjectNames;
 use super::request::Request;
 use super::{Exploration, Milestone, Paused};
-use crate::execution::opaque::{ENTERED_FOREIGN, ENTERED_OPAQUE};
+use crate::base::source_path::Place;
 use crate::execution::{Execution, Timers};
 use crate::harness::engine::Engine;
 use crate::memory::Stale;
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Spin};
 use crate::search::{Decision, Measure, PairOrders, Part, format_schedule};
+pub(super) use execution::location;
 pub(super) use execution::shows_object;
-use execution::{
-    blocked_task, calls, decided, early_waits, events, hot, location, panics, place, tasks,
-};
+use execution::{blocked_task, calls, decided, early_waits, events, hot, panics, place, tasks};
 use failure_messages::blocked_site;
 pub(super) use failure_messages::{given_up, in_words, vacuous};
 
@@ -114,7 +113,7 @@ pub(super) fn finished(
         )
         .optional_string("timers", failed.then(|| name_of(exploration.phases.timers)))
         .array("early", early_waits(&engine.execution).filter(|_| shown))
-        .boolean("deterministic", counters.deterministic)
+        .boolean("unstable", counters.unstable)
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
         .optional_string("decisions", decisions.as_deref())
@@ -180,10 +179,7 @@ fn with_findings(object: Object, engine: &Engine, counters: &Counters) -> Object
         .array("stale_loads", counters.stale_loads.iter().map(stale_load))
         .boolean("unclear_loads", engine.exploration.unclear_loads)
         .number("unmet_assumptions", counters.unmet)
-        .array(
-            "warnings",
-            counters.warnings.iter().map(|it| quoted(&sentence(it))),
-        )
+        .array("warnings", counters.warnings.iter().cloned())
 }
 
 /// Adds the covered part of the test, if that is requested or if the test observes states.
@@ -228,13 +224,10 @@ fn pair((first, second, orders): &(&Operation, &Operation, PairOrders)) -> Strin
 /// Adds the code and the effects that the search does not cover as a whole.
 fn with_surroundings(object: Object, engine: &Engine) -> Object {
     let execution = &engine.execution;
-    let outside = execution.outside.iter().map(|it| quoted(&sentence(it)));
     object
         .array("atomic", atomic_files(execution))
         .array("racing", racing_files(&engine.exploration))
-        .array("outside", outside)
-        .optional_number("opaque", place_of(execution, ENTERED_OPAQUE))
-        .optional_number("foreign", place_of(execution, ENTERED_FOREIGN))
+        .array("outside", execution.outside.iter().map(outside_effect))
 }
 
 /// The words of a failure. The words of a panic are the program's.
@@ -246,11 +239,13 @@ fn message<'a>(verdict: &'a Verdict<'_>) -> Option<Cow<'a, str>> {
     })
 }
 
-/// The place of a sentence among those on effects outside of control, if it is one of them.
-fn place_of(execution: &Execution, sentence: &str) -> Option<u64> {
-    let mut sentences = execution.outside.iter();
-    let place = sentences.position(|it| *it == sentence)?;
-    Some(place as u64)
+/// An effect outside control, with its place if that is known.
+fn outside_effect((effect, place): &(OutsideEffect, Option<Place>)) -> String {
+    let place = place.as_ref().map(location);
+    Object::new()
+        .string("kind", effect.token())
+        .raw("location", place.as_deref().unwrap_or("null"))
+        .finish()
 }
 
 /// The panics of the last execution.
@@ -271,7 +266,7 @@ fn with_extent(object: Object, engine: &Engine, counters: &Counters) -> Object {
         .number("schedules", counters.schedules)
         .number("work", counters.work)
         .boolean("paused", exploration.paused.is_some())
-        .boolean("resumable", exploration.paused != Some(Paused::Lost))
+        .boolean("lost", exploration.paused == Some(Paused::Lost))
         .number("executions", counters.executions)
         .number("distinct", counters.distinct)
         .number("pruned", exploration.progress.pruned)

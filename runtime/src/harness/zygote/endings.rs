@@ -142,18 +142,18 @@ fn report_collected(
     let end = match *status {
         Status::Silent(activity) => {
             let description = watchdog::describe(engine, request, activity);
-            counters.warn(&format!("the search ended early: {description}"));
+            counters.ended_early(Some(&description));
             None
         }
         Status::Ended(_) if !engine.exploration.broke_off.is_empty() => {
             let why = String::from_utf8_lossy(&engine.exploration.broke_off);
-            counters.warn(&format!("the search ended early: {why}"));
+            counters.ended_early(Some(&why));
             None
         }
         Status::Ended(status) => {
             counters = counters.with_crash(&engine.execution);
             counters.add_executions(1);
-            counters.warn("the search ended early: a schedule crashed the test process");
+            counters.ended_early(None);
             Some(status)
         }
     };

@@ -147,12 +147,10 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
         if !engine.execution.endless.learn(known) {
             return Status::Silent(Activity::Computes);
         }
-        let first = watchdog::name_endless(engine);
+        let first = watchdog::endless(engine);
         *engine = engine::after(engine);
-        let words = &mut engine.exploration.first_endless;
-        if words.is_empty() {
-            words.extend_from_slice(first.as_bytes());
-        }
+        let known = &mut engine.exploration.first_endless;
+        *known = known.take().or(first);
     }
 }
 

@@ -9,6 +9,8 @@
 
 use core::ffi::{CStr, c_int};
 
+use chess_vocabulary::OutsideEffect;
+
 use super::known::{Inode, contents, known};
 use super::lock;
 use super::unsynced::{Change, Written, difference};
@@ -94,7 +96,7 @@ fn begin(inode: Inode, open: impl FnOnce() -> c_int) -> bool {
     }
     let descriptor = open();
     if descriptor < 0 {
-        note_outside("wrote in a crash_and_recover to a file that could not be read");
+        note_outside(OutsideEffect::UnreadableFile);
         return false;
     }
     let bytes = read(descriptor);

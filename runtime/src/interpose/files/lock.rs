@@ -9,6 +9,8 @@
 
 use core::ffi::{c_int, c_short};
 
+use chess_vocabulary::OutsideEffect;
+
 use super::super::call::wait_for;
 use super::known::{Held, Inode, file_of, known};
 use super::touches::Touches;
@@ -95,7 +97,7 @@ fn take(
 /// `wait`. The child shares only the open file of `descriptor`, so this process holds
 /// the lock after that.
 fn wait_for_process(op: Op, descriptor: c_int, lock: usize, wait: impl Fn() -> isize) {
-    execution::note_outside("waited for a file lock that another process holds");
+    execution::note_outside(OutsideEffect::FileLock);
     let child = sys::fork_silently();
     if child == 0 {
         let own = descriptor.unsigned_abs() as usize;

@@ -8,6 +8,8 @@ mod reader;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
+use chess_vocabulary::OutsideEffect;
+
 use crate::execution::{self, Op, Site};
 use crate::monitor::race;
 use reader::Reader;
@@ -65,7 +67,7 @@ impl Asm {
         if has(Asm::ATOMIC) && !on_own_stack {
             execution::access(Op::Asm, 0, site);
             execution::touch_unseen();
-            outside(site, "synchronizes through memory");
+            execution::note_outside_at(OutsideEffect::AssemblyMemory, site);
         } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
             execution::access(Op::Fence, 0, site);
             // The accesses that it orders may be assembly as well.
@@ -73,13 +75,13 @@ impl Asm {
             race::fence(Ordering::SeqCst, site);
         }
         if has(Asm::SYSCALL) {
-            outside(site, "calls the kernel");
+            execution::note_outside_at(OutsideEffect::AssemblyKernel, site);
         }
         if has(Asm::CHANCE) {
-            outside(site, "reads the processor's clock or random numbers");
+            execution::note_outside_at(OutsideEffect::AssemblyChance, site);
         }
         if has(Asm::LONG) {
-            outside(site, "is too long to be looked at");
+            execution::note_outside_at(OutsideEffect::AssemblyLong, site);
         }
     }
 
@@ -97,11 +99,6 @@ pub fn word<T: Copy>(operand: T) -> usize {
     } else {
         0
     }
-}
-
-/// Records that the assembly at `site` is outside control, and `how`.
-fn outside(site: Site, how: &str) {
-    execution::note_outside_at(format_args!("ran inline assembly that {how}"), site);
 }
 
 /// The replacement of [`std::arch::asm`].

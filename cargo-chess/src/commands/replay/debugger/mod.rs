@@ -140,7 +140,7 @@ pub(super) fn replay(
     }
     stage.exploration.watchdog = NEVER;
     stage.exploration.time = stage.exploration.time.map(|_| NEVER);
-    let tasks = alone.verdict.finished.threads;
+    let tasks = alone.verdict.finished.counts.threads;
     let session = Session::new(stage.session, installed, tasks)?;
     shell.status(
         "Debugging",

@@ -1,0 +1,286 @@
+//! The warnings about an exploration, as a test binary reports them, and their words.
+
+use chess_vocabulary::{Op, TaskId, WarningKind, line_of};
+use serde::{Deserialize, Serialize};
+
+use super::token;
+use crate::events::Location;
+
+/// The usual causes for a test that depends on more than its schedule.
+const CULPRITS: &str = "the test depends on more than its schedule; the usual causes are real time, \
+                        random numbers, files, the environment, addresses that are used as \
+                        numbers, and state outside of the process";
+
+/// A warning. Each kind has some of the fields.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Warning {
+    /// Its kind.
+    #[serde(with = "token")]
+    pub kind: WarningKind,
+    /// The number of schedules that it is about.
+    #[serde(default)]
+    pub count: u64,
+    /// The number of all schedules.
+    #[serde(default)]
+    pub schedules: u64,
+    /// The limits that were met.
+    #[serde(default)]
+    pub limits: Vec<u64>,
+    /// The step in which two runs differed, from 1.
+    #[serde(default)]
+    pub step: Option<u64>,
+    /// The operation of the first run there, or of the first schedule.
+    #[serde(default)]
+    pub first: Option<Performed>,
+    /// The operation of the second run there.
+    #[serde(default)]
+    pub second: Option<Performed>,
+    /// The place of a panic.
+    #[serde(default)]
+    pub location: Option<Location>,
+    /// The name of a function, the message of a race, or the message on the end of a search.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+/// An operation of a task.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Performed {
+    /// The task.
+    pub task: u32,
+    /// The operation.
+    #[serde(with = "token")]
+    pub op: Op,
+    /// Its place, if it is known.
+    #[serde(default)]
+    pub location: Option<Location>,
+}
+
+impl Performed {
+    /// The place, as the end of a sentence.
+    fn at(&self) -> String {
+        let at = |it: &Location| format!(" at {}", line_of(&it.file, it.line));
+        self.location.as_ref().map(at).unwrap_or_default()
+    }
+
+    /// `load of task 1 at src/lib.rs:12`
+    fn words(&self) -> String {
+        format!("{} of {}{}", self.op.name(), TaskId(self.task), self.at())
+    }
+}
+
+impl Warning {
+    /// The warning as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let Self {
+            count,
+            schedules: all,
+            ..
+        } = self;
+        let limit = |index: usize| self.limits.get(index).copied().unwrap_or_default();
+        let text = self.text.as_deref().unwrap_or_default();
+        match self.kind {
+            WarningKind::UnjoinedPanic => {
+                let place = self.location.as_ref();
+                let place = place.map(|it| line_of(&it.file, it.line));
+                format!(
+                    "an unjoined thread panics at {} in the first schedule. `cargo test` ignores \
+                     this panic, so it is assumed to be intended: join the thread if it is not",
+                    place.unwrap_or_default()
+                )
+            }
+            WarningKind::Unstable => {
+                let difference = self.difference().map(|words| format!(" ({words})"));
+                format!(
+                    "the first schedule ran differently the second time{}: {CULPRITS}",
+                    difference.unwrap_or_default()
+                )
+            }
+            WarningKind::Differed => format!(
+                "two runs of one schedule differed ({}): {CULPRITS}",
+                self.difference().unwrap_or_default()
+            ),
+            WarningKind::Unrepeatable => format!(
+                "{count} of {all} schedules could not be repeated, and the schedules after them \
+                 were not explored: {CULPRITS}"
+            ),
+            WarningKind::Long => format!(
+                "{count} of {all} schedules took more than --max-steps steps: their later steps \
+                 were run without choices"
+            ),
+            WarningKind::Abandoned => format!(
+                "{count} of {all} schedules ran far beyond --max-steps and were abandoned without \
+                 a verdict: use fewer iterations in the test, or a larger --max-steps"
+            ),
+            WarningKind::Endless => self.endless(),
+            WarningKind::FewStores => format!(
+                "in {count} of {all} schedules, some stale loads were not explored: the memory \
+                 model is applied to at most {} events, and to the last {} stores of an atomic; \
+                 use fewer iterations in the test",
+                limit(0),
+                limit(1)
+            ),
+            WarningKind::ManyTasks => format!(
+                "{count} of {all} schedules had more than {} tasks that had ended unjoined, and \
+                 later data races were not detected: join the threads, or start fewer",
+                limit(0)
+            ),
+            WarningKind::MuchMemory => format!(
+                "{count} of {all} schedules accessed more plain memory than the {} MiB with a \
+                 stored history, and later data races were not detected: use less memory in the \
+                 test",
+                limit(0)
+            ),
+            WarningKind::ManyReleases => format!(
+                "in {count} of {all} schedules, tasks synchronized more than {} times, and later \
+                 data races were not detected: use fewer iterations in the test",
+                limit(0)
+            ),
+            WarningKind::OwnAllocator => {
+                "the program has a global allocator of its own, which cannot be restored: each \
+                 execution ran in a process of its own (--isolate fork)"
+                    .to_owned()
+            }
+            WarningKind::ChangesProcess => format!(
+                "the program calls {text}, which changes its process permanently: each execution \
+                 ran in a process of its own (--isolate fork)"
+            ),
+            WarningKind::Race => format!("data race: {text}"),
+            WarningKind::ManyFailures => {
+                let most = limit(0);
+                format!(
+                    "there are more than {most} different failures, and only the first {most} are \
+                     reported: fix some of them to see the others"
+                )
+            }
+            WarningKind::EndedEarly => format!("the search ended early: {text}"),
+            WarningKind::Crashed => {
+                "the search ended early: a schedule crashed the test process".to_owned()
+            }
+        }
+    }
+
+    fn endless(&self) -> String {
+        let task = self.first.as_ref().map(|it| {
+            let (task, op) = (TaskId(it.task), it.op.name());
+            format!("{task} after {op}{}", it.at())
+        });
+        format!(
+            "in {} of {} schedules, a task computed without reaching a scheduling point ({}). The \
+             other tasks continued, and this task was ended after the test's body had returned. The \
+             verdict does not cover its later operations: call std::thread::yield_now in its loop",
+            self.count,
+            self.schedules,
+            task.unwrap_or_default()
+        )
+    }
+
+    /// The operations of the step in which two runs differed. A run may have ended before the step.
+    fn difference(&self) -> Option<String> {
+        let step = self.step?;
+        let first = self.first.as_ref().map_or_else(
+            || format!("the first run ended before step {step}"),
+            |it| format!("step {step} was {} in the first run", it.words()),
+        );
+        let second = self.second.as_ref().map_or_else(
+            || "the second run ended before this step".to_owned(),
+            |it| format!("{} in the second run", it.words()),
+        );
+        Some(format!("{first}, and {second}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(line: &str) -> String {
+        let warning: Warning = serde_json::from_str(line).expect("a warning");
+        warning.sentence()
+    }
+
+    #[test]
+    fn each_limit_that_was_met_is_reported_with_its_remedy() {
+        for (kind, limits, begin, end) in [
+            (
+                "unrepeatable",
+                "[]",
+                "2 of 9 schedules could not be repeated",
+                "outside of the process",
+            ),
+            (
+                "long",
+                "[]",
+                "2 of 9 schedules took more than --max-steps",
+                "without choices",
+            ),
+            (
+                "abandoned",
+                "[]",
+                "2 of 9 schedules ran far beyond --max-steps",
+                "a larger --max-steps",
+            ),
+            (
+                "few-stores",
+                "[7,8]",
+                "in 2 of 9 schedules, some stale loads were not explored: the memory model is \
+                 applied to at most 7 events, and to the last 8 stores",
+                "in the test",
+            ),
+            (
+                "many-tasks",
+                "[7]",
+                "2 of 9 schedules had more than 7 tasks",
+                "start fewer",
+            ),
+            (
+                "much-memory",
+                "[7]",
+                "2 of 9 schedules accessed more plain memory than the 7 MiB",
+                "in the test",
+            ),
+            (
+                "many-releases",
+                "[7]",
+                "in 2 of 9 schedules, tasks synchronized more than 7 times",
+                "in the test",
+            ),
+            (
+                "own-allocator",
+                "[]",
+                "the program has a global allocator of its own",
+                "(--isolate fork)",
+            ),
+            (
+                "many-failures",
+                "[7]",
+                "there are more than 7 different failures",
+                "to see the others",
+            ),
+        ] {
+            let line = format!(r#"{{"kind":"{kind}","count":2,"schedules":9,"limits":{limits}}}"#);
+            let printed = sentence(&line);
+            assert!(
+                printed.starts_with(begin) && printed.ends_with(end),
+                "{printed}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_task_without_an_end_is_reported_with_its_last_operation() {
+        let line = r#"{"kind":"endless","count":3,"schedules":9,"limits":[],"first":{"task":1,"op":"Start","location":null}}"#;
+        insta::assert_snapshot!(sentence(line), @"in 3 of 9 schedules, a task computed without reaching a scheduling point (task 1 after start). The other tasks continued, and this task was ended after the test's body had returned. The verdict does not cover its later operations: call std::thread::yield_now in its loop");
+    }
+
+    #[test]
+    fn two_runs_of_one_schedule_are_compared_in_the_step_of_their_difference() {
+        let line = r#"{"kind":"unstable","step":3,"first":{"task":1,"op":"Start","location":{"file":"src/lib.rs","line":4,"column":1}},"second":null}"#;
+        let words = sentence(line);
+        assert!(words.starts_with(
+            "the first schedule ran differently the second time (step 3 was start of task 1 at \
+             src/lib.rs:4 in the first run, and the second run ended before this step): the test"
+        ));
+        assert!(sentence(r#"{"kind":"unstable"}"#).contains("second time: the test"));
+    }
+}

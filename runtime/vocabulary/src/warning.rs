@@ -1,0 +1,66 @@
+//! The warnings of an exploration.
+
+use crate::token::tokens;
+
+/// The kinds of warnings about a whole exploration. The numbers and places that belong to each are
+/// fields next to it on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WarningKind {
+    /// An unjoined thread panics at a place in the first schedule.
+    UnjoinedPanic,
+    /// The first schedule ran differently the second time. The difference may be known.
+    Unstable,
+    /// Two runs of one schedule differed.
+    Differed,
+    /// A number of schedules could not be repeated.
+    Unrepeatable,
+    /// A number of schedules took more steps than the limit.
+    Long,
+    /// A number of schedules were abandoned far beyond the limit.
+    Abandoned,
+    /// In a number of schedules a task computed without a scheduling point.
+    Endless,
+    /// In a number of schedules stale loads were left out, because of two limits: that of the
+    /// events, and that of the stores of an atomic.
+    FewStores,
+    /// A number of schedules had more unjoined tasks than the limit.
+    ManyTasks,
+    /// A number of schedules accessed more memory than the limit, in MiB.
+    MuchMemory,
+    /// In a number of schedules tasks synchronized more often than the limit.
+    ManyReleases,
+    /// The program has a global allocator of its own.
+    OwnAllocator,
+    /// The program calls a function that changes its process permanently.
+    ChangesProcess,
+    /// A data race at the level of a warning.
+    Race,
+    /// There are more different failures than the limit.
+    ManyFailures,
+    /// The search ended early for a reason.
+    EndedEarly,
+    /// The search ended early, because a schedule crashed the process.
+    Crashed,
+}
+
+tokens! {
+    WarningKind {
+        UnjoinedPanic = "unjoined-panic",
+        Unstable = "unstable",
+        Differed = "differed",
+        Unrepeatable = "unrepeatable",
+        Long = "long",
+        Abandoned = "abandoned",
+        Endless = "endless",
+        FewStores = "few-stores",
+        ManyTasks = "many-tasks",
+        MuchMemory = "much-memory",
+        ManyReleases = "many-releases",
+        OwnAllocator = "own-allocator",
+        ChangesProcess = "changes-process",
+        Race = "race",
+        ManyFailures = "many-failures",
+        EndedEarly = "ended-early",
+        Crashed = "crashed",
+    }
+}
