@@ -2,6 +2,8 @@
 
 use core::fmt::{self, Write};
 
+use crate::base::source_path::Place;
+
 /// The reason why no write fails.
 const WRITTEN: &str = "writing to memory succeeds";
 
@@ -101,6 +103,15 @@ impl<T: Write> Object<T> {
         self.push("}");
         self.text
     }
+}
+
+/// A place in the source.
+pub(super) fn location(place: &Place) -> String {
+    Object::new()
+        .string("file", &String::from_utf8_lossy(&place.file))
+        .number("line", place.line.into())
+        .number("column", place.column.into())
+        .finish()
 }
 
 /// A string as JSON.

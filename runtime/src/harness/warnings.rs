@@ -5,9 +5,8 @@ use chess_vocabulary::{Token as _, WarningKind};
 
 use super::Exploration;
 use super::failures::MOST;
-use super::json::Object;
+use super::json::{Object, location};
 use super::nondeterminism::Performed;
-use super::report::location;
 use crate::base::source_path::Place;
 use crate::memory::{MOST_EVENTS, MOST_STORES};
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};

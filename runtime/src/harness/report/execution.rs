@@ -6,22 +6,13 @@ use chess_vocabulary::{Class, Hold, Token as _};
 
 use super::happens_before::happens_before;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::source_path::Place;
 use crate::execution::calls::NONE;
 use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
-use crate::harness::json::Object;
+use crate::harness::json::{Object, location};
 use crate::harness::names::ObjectNames;
 use crate::harness::wire;
 use crate::monitor::{Blocked, BodyOutcome, Outcome};
 use crate::search::{Decision, Taken};
-
-pub(in crate::harness) fn location(place: &Place) -> String {
-    Object::new()
-        .string("file", &String::from_utf8_lossy(&place.file))
-        .number("line", place.line.into())
-        .number("column", place.column.into())
-        .finish()
-}
 
 pub(super) fn place(site: Site) -> String {
     located(Object::new(), Some(site)).finish()
