@@ -97,66 +97,6 @@ pub(super) unsafe fn give_back<G>(op: Op, object: usize, mode: Mode, guard: &mut
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::fmt::Debug;
-
-    use crate::shim::sync::{Mutex, MutexGuard, RwLock};
-
-    #[repr(align(64))]
-    struct Wide(#[expect(dead_code, reason = "it takes room")] u8);
-
-    fn guards_know_their_lock<T: ?Sized>(mutex: &Mutex<T>, lock: &RwLock<T>) {
-        let address = (&raw const *mutex).addr();
-        assert_eq!(mutex.lock().unwrap().object(), address);
-        assert_eq!(mutex.try_lock().unwrap().object(), address);
-        let address = (&raw const *lock).addr();
-        assert_eq!(lock.read().unwrap().object(), address);
-        assert_eq!(lock.write().unwrap().object(), address);
-    }
-
-    fn of<T>(make: impl Fn() -> T) {
-        // Next to each other, so that a wrong offset leads to a neighbour.
-        let mutexes = [const { None }; 3].map(|_: Option<T>| Mutex::new(make()));
-        let locks = [const { None }; 3].map(|_: Option<T>| RwLock::new(make()));
-        for (mutex, lock) in mutexes.iter().zip(&locks) {
-            guards_know_their_lock(mutex, lock);
-        }
-    }
-
-    #[test]
-    fn guards_know_the_locks_of_values_of_any_size_and_alignment() {
-        of(|| ());
-        of(|| 1_u8);
-        of(|| 1_u16);
-        of(|| [1_u8; 7]);
-        of(|| 1_u32);
-        of(|| (1_u8, 1_u64));
-        of(|| 1_u128);
-        of(|| Wide(1));
-        of(|| [Wide(1), Wide(2)]);
-        of(String::new);
-    }
-
-    #[test]
-    fn guards_know_the_locks_of_values_without_a_size() {
-        guards_know_their_lock::<[u8]>(&Mutex::new([1; 3]), &RwLock::new([1; 5]));
-        guards_know_their_lock::<[u64]>(&Mutex::new([1; 3]), &RwLock::new([1; 0]));
-        guards_know_their_lock::<dyn Send>(&Mutex::new(1_u8), &RwLock::new(1_u16));
-        guards_know_their_lock::<dyn Send>(&Mutex::new(Wide(1)), &RwLock::new(Wide(1)));
-        guards_know_their_lock::<dyn Debug>(&Mutex::new(1_u128), &RwLock::new(String::new()));
-    }
-
-    #[test]
-    fn a_guard_leads_to_its_mutex() {
-        let mutex = Mutex::new(Wide(1));
-        assert!(std::ptr::eq(
-            MutexGuard::mutex(&mutex.lock().unwrap()),
-            &raw const mutex
-        ));
-    }
-}
-
 /// The number of bytes of a lock of `std` before its value.
 macro_rules! header {
     ($Lock:ident) => {{
@@ -292,3 +232,63 @@ macro_rules! exclusive_guard {
 }
 
 pub(super) use {exclusive_guard, guard, header, lock};
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use crate::shim::sync::{Mutex, MutexGuard, RwLock};
+
+    #[repr(align(64))]
+    struct Wide(#[expect(dead_code, reason = "it takes room")] u8);
+
+    fn guards_know_their_lock<T: ?Sized>(mutex: &Mutex<T>, lock: &RwLock<T>) {
+        let address = (&raw const *mutex).addr();
+        assert_eq!(mutex.lock().unwrap().object(), address);
+        assert_eq!(mutex.try_lock().unwrap().object(), address);
+        let address = (&raw const *lock).addr();
+        assert_eq!(lock.read().unwrap().object(), address);
+        assert_eq!(lock.write().unwrap().object(), address);
+    }
+
+    fn of<T>(make: impl Fn() -> T) {
+        // Next to each other, so that a wrong offset leads to a neighbour.
+        let mutexes = [const { None }; 3].map(|_: Option<T>| Mutex::new(make()));
+        let locks = [const { None }; 3].map(|_: Option<T>| RwLock::new(make()));
+        for (mutex, lock) in mutexes.iter().zip(&locks) {
+            guards_know_their_lock(mutex, lock);
+        }
+    }
+
+    #[test]
+    fn guards_know_the_locks_of_values_of_any_size_and_alignment() {
+        of(|| ());
+        of(|| 1_u8);
+        of(|| 1_u16);
+        of(|| [1_u8; 7]);
+        of(|| 1_u32);
+        of(|| (1_u8, 1_u64));
+        of(|| 1_u128);
+        of(|| Wide(1));
+        of(|| [Wide(1), Wide(2)]);
+        of(String::new);
+    }
+
+    #[test]
+    fn guards_know_the_locks_of_values_without_a_size() {
+        guards_know_their_lock::<[u8]>(&Mutex::new([1; 3]), &RwLock::new([1; 5]));
+        guards_know_their_lock::<[u64]>(&Mutex::new([1; 3]), &RwLock::new([1; 0]));
+        guards_know_their_lock::<dyn Send>(&Mutex::new(1_u8), &RwLock::new(1_u16));
+        guards_know_their_lock::<dyn Send>(&Mutex::new(Wide(1)), &RwLock::new(Wide(1)));
+        guards_know_their_lock::<dyn Debug>(&Mutex::new(1_u128), &RwLock::new(String::new()));
+    }
+
+    #[test]
+    fn a_guard_leads_to_its_mutex() {
+        let mutex = Mutex::new(Wide(1));
+        assert!(std::ptr::eq(
+            MutexGuard::mutex(&mutex.lock().unwrap()),
+            &raw const mutex
+        ));
+    }
+}
