@@ -24,6 +24,7 @@ fn main() {
     let runtime = package.join("shipped/runtime");
     let mut files = Vec::new();
     collect(&runtime.join("src"), &mut files);
+    collect(&runtime.join("search/src"), &mut files);
     collect(&runtime.join("vocabulary/src"), &mut files);
     for facade in ["chess_core", "chess_alloc", "chess_std", "chess_test"] {
         collect(
@@ -122,6 +123,9 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     files.append(&mut found);
 }
 
+/// What stands before a module that only tests have.
+const OF_TESTS: [&str; 2] = ["#[cfg(test)]", "#[cfg(any(test, feature = \"testing\"))]"];
+
 /// The files of the modules that a source file declares as `#[cfg(test)] mod NAME;`.
 fn test_modules(file: &Path) -> Vec<PathBuf> {
     if file.extension().is_none_or(|it| it != "rs") {
@@ -135,7 +139,7 @@ fn test_modules(file: &Path) -> Vec<PathBuf> {
     };
     let mut lines = text.lines().map(str::trim);
     let mut modules = Vec::new();
-    while lines.any(|line| line == "#[cfg(test)]") {
+    while lines.any(|line| OF_TESTS.contains(&line)) {
         let declaration = lines.next().unwrap_or_default().trim_end_matches(';');
         let mut words = declaration.split(' ').skip_while(|word| *word != "mod");
         // `mod NAME {` has another word after the name.

@@ -8,7 +8,7 @@ mod imports;
 
 use std::path::Path;
 
-use imports::Sources;
+use imports::{Sources, texts};
 
 /// Folders and files of `src` from the ground up; each line is a floor.
 const FLOORS: &[&[&str]] = &[
@@ -37,7 +37,7 @@ const FLOORS: &[&[&str]] = &[
 const LARGEST_CIRCLE: usize = 3;
 
 fn tool() -> Sources {
-    Sources::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+    Sources::of(&texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")))
 }
 
 /// The floor of a file: the line of its folder, or of its own name if it lies in none.

@@ -2,7 +2,7 @@
 //! over its schedules, and the shims in place of `std`'s concurrency.
 //!
 //! The folders, from the ground up: `base` (system calls, the engine's memory),
-//! `platform` (how tasks run), `search` (strategies), `memory` (memory models),
+//! `platform` (how tasks run), `memory` (memory models),
 //! `execution` (tasks, objects, events), `monitor` (the kinds of failure), `shim` (mirrors of `std`'s modules),
 //! `interpose` (C functions in place of libc's), and `harness` (the exploration of one
 //! test).
@@ -63,5 +63,6 @@ mod interpose;
 mod memory;
 mod monitor;
 mod platform;
-mod search;
 pub mod shim;
+
+use chess_search as search;

@@ -30,14 +30,21 @@ const RETRY: Duration = Duration::from_millis(50);
 const VOCABULARY: Crate = Crate {
     name: "chess_vocabulary",
     root: "vocabulary/src/lib.rs",
-    needs: None,
+    needs: &[],
+};
+
+/// The search of the runtime.
+const SEARCH: Crate = Crate {
+    name: "chess_search",
+    root: "search/src/lib.rs",
+    needs: &[VOCABULARY.name],
 };
 
 /// The crate on which all facades depend.
 const BASE: Crate = Crate {
     name: "chess_runtime",
     root: "src/lib.rs",
-    needs: Some("chess_vocabulary"),
+    needs: &[VOCABULARY.name, SEARCH.name],
 };
 
 /// The facades. They depend on the base, and not on one another.
@@ -45,22 +52,22 @@ const FACADES: &[Crate] = &[
     Crate {
         name: "chess_std",
         root: "facades/chess_std/src/lib.rs",
-        needs: Some(BASE.name),
+        needs: &[BASE.name],
     },
     Crate {
         name: "chess_core",
         root: "facades/chess_core/src/lib.rs",
-        needs: Some(BASE.name),
+        needs: &[BASE.name],
     },
     Crate {
         name: "chess_alloc",
         root: "facades/chess_alloc/src/lib.rs",
-        needs: Some(BASE.name),
+        needs: &[BASE.name],
     },
     Crate {
         name: "chess_test",
         root: "facades/chess_test/src/lib.rs",
-        needs: Some(BASE.name),
+        needs: &[BASE.name],
     },
 ];
 
@@ -80,8 +87,8 @@ pub(super) struct Runtime {
 struct Crate {
     name: &'static str,
     root: &'static str,
-    /// The crate of these that it names.
-    needs: Option<&'static str>,
+    /// The crates of these that it names.
+    needs: &'static [&'static str],
 }
 
 pub(super) use sources::OVERLAYS;
@@ -232,7 +239,7 @@ fn build(
         chess_dir,
         interrupt,
     };
-    for it in [&VOCABULARY, &BASE] {
+    for it in [&VOCABULARY, &SEARCH, &BASE] {
         compiler.finish(it, compiler.start(it)?)?;
     }
     let running: Result<Vec<_>> = FACADES
@@ -343,7 +350,7 @@ impl Compiler<'_> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        if let Some(needed) = it.needs {
+        for needed in it.needs {
             let library = self.libraries.join(format!("lib{needed}.rlib"));
             command.args(["--extern", &format!("{needed}={library}")]);
         }
@@ -453,7 +460,7 @@ mod tests {
 
     #[test]
     fn the_sources_carried_hold_the_roots_of_all_crates() {
-        for it in FACADES.iter().chain([&BASE, &VOCABULARY]) {
+        for it in FACADES.iter().chain([&BASE, &SEARCH, &VOCABULARY]) {
             assert!(
                 sources::FILES.iter().any(|(name, _)| *name == it.root),
                 "{} is missing",
@@ -467,11 +474,12 @@ mod tests {
     #[test]
     fn the_sources_carried_leave_out_files_that_only_tests_have() {
         let names = || sources::FILES.iter().map(|(name, _)| *name);
-        assert!(names().any(|name| name == "src/search/icb/mod.rs"));
+        assert!(names().any(|name| name == "search/src/icb/mod.rs"));
         let of_tests = [
             "/tests",
-            "src/search/testing",
-            "src/search/nondeterminism_tests.rs",
+            "search/src/testing",
+            "search/src/nondeterminism_tests.rs",
+            "src/memory/weak_tests",
         ];
         let is_of_tests = |name: &&str| of_tests.iter().any(|part| name.contains(part));
         assert_eq!(names().find(is_of_tests), None);

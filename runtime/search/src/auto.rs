@@ -108,7 +108,7 @@ impl Opening {
 }
 
 /// The search.
-pub(crate) struct Auto {
+pub struct Auto {
     stage: Stage,
     opening: Opening,
     turns: Turns,
@@ -133,7 +133,7 @@ pub(crate) struct Auto {
 impl Auto {
     /// A search that first finishes the bounds up to `preemptions`. Its stages share `budget`, in
     /// the unit of [`spent`](Strategy::spent); at most `keep` schedules of a bound are kept.
-    pub(crate) fn new(preemptions: u32, budget: u64, keep: u64, seed: u64, part: Part) -> Self {
+    pub fn new(preemptions: u32, budget: u64, keep: u64, seed: u64, part: Part) -> Self {
         let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
         members.push(Box::new_in(Pct::new(seed), EngineMemory));
         members.push(Box::new_in(Pos::new(seed.wrapping_add(1)), EngineMemory));

@@ -57,7 +57,7 @@ impl Point {
 }
 
 /// The search: all numbers of delays, until the budget ends.
-pub(crate) struct Delay {
+pub struct Delay {
     bound: u32,
     nodes: EngineVec<Node>,
     /// The schedules to run with the delays of the bound, with one more, and so on. The next
@@ -83,7 +83,7 @@ pub(crate) struct Delay {
 
 impl Delay {
     /// A search that will run at most `budget` executions.
-    pub(crate) fn new(budget: u64) -> Self {
+    pub fn new(budget: u64) -> Self {
         Self {
             bound: 0,
             nodes: engine_vec(),

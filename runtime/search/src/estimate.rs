@@ -6,7 +6,7 @@ use crate::base::codec::{Codec, codec};
 
 /// How a strategy draws schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Draw {
+pub enum Draw {
     /// Each choice of a decision is equally likely. The product of the numbers of choices of an
     /// execution has the number of schedules as its mean: Knuth's estimate.
     Walk,
@@ -32,7 +32,7 @@ impl Codec for Draw {
 
 /// The estimate, updated after each execution.
 #[derive(Clone, Debug)]
-pub(crate) struct Estimate {
+pub struct Estimate {
     draw: Draw,
     runs: u64,
     /// The sum of the products, or of their reciprocals.
@@ -49,7 +49,8 @@ codec!(Estimate {
 });
 
 impl Estimate {
-    pub(crate) const fn new(draw: Draw) -> Self {
+    /// An estimate without schedules.
+    pub const fn new(draw: Draw) -> Self {
         Self {
             draw,
             runs: 0,
@@ -60,7 +61,7 @@ impl Estimate {
 
     /// Begins an execution.
     #[inline]
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.product = 1.0;
     }
 
@@ -76,7 +77,7 @@ impl Estimate {
     }
 
     /// Records the end of the execution.
-    pub(crate) fn observe(&mut self) {
+    pub fn observe(&mut self) {
         self.runs += 1;
         self.sum += match self.draw {
             Draw::Walk => self.product,
@@ -86,7 +87,7 @@ impl Estimate {
 
     /// The estimated number of schedules; infinite if there is no estimate.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    pub(crate) fn schedules(&self) -> f64 {
+    pub fn schedules(&self) -> f64 {
         let runs = self.runs as f64;
         match self.draw {
             _ if self.runs == 0 => f64::INFINITY,
@@ -103,7 +104,7 @@ impl Estimate {
 
     /// The part of the schedules that was run, if each was run once.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    pub(crate) fn covered(&self) -> f64 {
+    pub fn covered(&self) -> f64 {
         (self.runs as f64 / self.schedules()).min(1.0)
     }
 }

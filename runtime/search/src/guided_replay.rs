@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::{ChoicePoint, Decision, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::search::{Trace, TraceStep};
+use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
 /// The number of turns among which the next turn of a plan is searched.
@@ -18,35 +18,35 @@ const LOOK_AHEAD: usize = 64;
 /// The steps of one task until another one runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Turn {
-    pub(crate) task: TaskId,
+    pub task: TaskId,
     /// The number of steps that the task has taken at the end of the turn, since its start.
-    pub(crate) until: u32,
+    pub until: u32,
     /// The turn ends there even if that is a preemption. Other turns continue until the task
     /// blocks, ends or yields.
-    pub(crate) exact: bool,
+    pub exact: bool,
     /// It begins with a timeout that fires although a task could run.
-    pub(crate) early: bool,
+    pub early: bool,
 }
 
 /// An operation whose outcome is not the ordinary one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Draw {
-    pub(crate) task: TaskId,
+pub struct Draw {
+    pub task: TaskId,
     /// The number of operations with a choice that the task had performed before.
-    pub(crate) nth: u32,
-    pub(crate) outcome: u32,
+    pub nth: u32,
+    pub outcome: u32,
 }
 
 /// A schedule that also fits executions that differ a little. Past its end an execution continues
 /// without preemptions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Plan {
+pub struct Plan {
     pub(crate) turns: EngineVec<Turn>,
-    pub(crate) draws: EngineVec<Draw>,
+    pub draws: EngineVec<Draw>,
 }
 
 /// The schedule that an execution follows.
-pub(crate) enum Source {
+pub enum Source {
     /// Decision by decision.
     Schedule(EngineVec<Decision>),
     /// Turn by turn.
@@ -63,7 +63,7 @@ enum Taken {
 }
 
 /// One execution along a [`Source`].
-pub(crate) struct GuidedReplay {
+pub struct GuidedReplay {
     source: Source,
     /// The number of steps of the trace that were read.
     seen: usize,
@@ -84,7 +84,8 @@ pub(crate) struct GuidedReplay {
 }
 
 impl GuidedReplay {
-    pub(crate) fn new(source: Source) -> Self {
+    /// A replay that takes its decisions from `source`.
+    pub fn new(source: Source) -> Self {
         let mut replay = Self {
             source,
             seen: 0,
@@ -106,12 +107,12 @@ impl GuidedReplay {
     }
 
     /// The smallest plan that leads to the execution again.
-    pub(crate) fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// The number of switches between tasks.
-    pub(crate) fn switches(&self) -> u64 {
+    pub fn switches(&self) -> u64 {
         self.switches
     }
 
@@ -244,7 +245,7 @@ fn at(counts: &mut EngineVec<u32>, task: TaskId) -> &mut u32 {
 }
 
 /// The strategy that follows a plan. Its other owner reads the results.
-pub(crate) struct GuidedReplayStrategy(pub(crate) Rc<RefCell<GuidedReplay>, EngineMemory>);
+pub struct GuidedReplayStrategy(pub Rc<RefCell<GuidedReplay>, EngineMemory>);
 
 impl Strategy for GuidedReplayStrategy {
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// A set of hashes: one table, or many once it is large. The tables grow one by one, so that the
 /// explorer never takes long for it while helpers wait.
-pub(crate) struct HashSet {
+pub struct HashSet {
     tables: EngineVec<Table>,
     count: u64,
 }
@@ -28,7 +28,8 @@ const TABLE_BITS: u32 = 8;
 const ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl HashSet {
-    pub(crate) const fn new() -> Self {
+    /// An empty set.
+    pub const fn new() -> Self {
         Self {
             tables: engine_vec(),
             count: 0,
@@ -36,7 +37,7 @@ impl HashSet {
     }
 
     /// The number of hashes.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count
     }
 
@@ -52,7 +53,7 @@ impl HashSet {
     /// Prefetches the slot of a hash, while others are looked up: a large set does not fit into the
     /// cache.
     #[inline]
-    pub(crate) fn prefetch(&self, hash: u64) {
+    pub fn prefetch(&self, hash: u64) {
         if let Some(table) = self.tables.get(self.table_of(hash)) {
             prefetch(&raw const table.slots[table.first_slot(hash)]);
         }
@@ -60,7 +61,7 @@ impl HashSet {
 
     /// Adds a hash. Returns whether it is new.
     #[inline]
-    pub(crate) fn insert(&mut self, hash: u64) -> bool {
+    pub fn insert(&mut self, hash: u64) -> bool {
         let hash = if hash == 0 { ZERO } else { hash };
         while self
             .tables
@@ -149,7 +150,7 @@ impl Table {
 
 /// Prefetches the memory at `there`.
 #[inline]
-pub(crate) fn prefetch<T>(there: *const T) {
+pub fn prefetch<T>(there: *const T) {
     // SAFETY: a prefetch has no effect that the program can observe, at any address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
 }

@@ -1,7 +1,32 @@
 //! Search strategies: the choice of the next task at each scheduling point, and the end of a
 //! search.
+//!
+//! Tasks and objects are only numbers here. The runtime drives a search through [`Strategy`]. The
+//! state of a search is in the engine's memory (`base`), which the runtime maps.
+
+#![feature(allocator_api, sanitize)]
+// Its generics are compiled with the runtime and with the user's crates.
+#![sanitize(thread = "off")]
+#![allow(
+    stable_features,
+    reason = "what is stable with the newest compiler is not with the two before it"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "numbers of tasks, steps and schedules, on 64-bit machines only"
+)]
+#![allow(
+    clippy::new_without_default,
+    clippy::return_self_not_must_use,
+    clippy::should_implement_trait,
+    reason = "the runtime is the only user of these functions"
+)]
 
 mod auto;
+pub mod base;
 mod chunked_vec;
 mod codec;
 mod delay;
@@ -21,30 +46,30 @@ mod random;
 mod replay;
 mod sampler;
 mod surw;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod trace;
 mod turns;
 
-pub(crate) use auto::Auto;
-pub(crate) use delay::Delay;
-pub(crate) use dpor::Dpor;
-pub(crate) use estimate::{Draw, Estimate};
-pub(crate) use guided_replay::{GuidedReplay, GuidedReplayStrategy, Source};
-pub(crate) use hash_set::{HashSet, prefetch};
-pub(crate) use icb::{BacktrackPoint, Deviation, Icb, Listed, Part, Share};
-pub(crate) use minimise_edits::{Answer, Cost, Failing, Measure, minimise};
-pub(crate) use orders::{Labelled, Orders, PairOrders};
-pub(crate) use pct::Pct;
-pub(crate) use portfolio::Portfolio;
-pub(crate) use pos::Pos;
-pub(crate) use races::HappensBefore;
-pub(crate) use random::Random;
-pub(crate) use replay::{Replay, Taken};
-pub(crate) use surw::Surw;
-pub(crate) use trace::{ObjectId, Touch, Trace, TraceStep};
+pub use auto::Auto;
+pub use delay::Delay;
+pub use dpor::Dpor;
+pub use estimate::{Draw, Estimate};
+pub use guided_replay::{GuidedReplay, GuidedReplayStrategy, Source};
+pub use hash_set::{HashSet, prefetch};
+pub use icb::{BacktrackPoint, Deviation, Icb, Listed, Part, Share};
+pub use minimise_edits::{Answer, Cost, Failing, Measure, minimise};
+pub use orders::{Labelled, Orders, PairOrders};
+pub use pct::Pct;
+pub use portfolio::Portfolio;
+pub use pos::Pos;
+pub use races::HappensBefore;
+pub use random::Random;
+pub use replay::{Replay, Taken};
+pub use surw::Surw;
+pub use trace::{ObjectId, Touch, Trace, TraceStep};
 
-pub(crate) use chess_vocabulary::Decision;
+pub use chess_vocabulary::Decision;
 use chess_vocabulary::Decisions;
 
 use crate::base::checkpoint::Checkpoint;
@@ -52,63 +77,66 @@ use crate::base::memory::EngineVec;
 use chess_vocabulary::{Op, TaskId};
 
 /// A point with more than one task to choose from.
-pub(crate) struct SchedulingPoint<'a> {
+pub struct SchedulingPoint<'a> {
     /// The number of decisions before it in this execution.
-    pub(crate) index: u32,
+    pub index: u32,
     /// The enabled tasks that fairness allows, at least two. The first one is the task that an
     /// execution without preemptions runs next.
-    pub(crate) options: &'a [TaskId],
+    pub options: &'a [TaskId],
     /// The number of options, the first ones, that cost nothing. Each of the others costs a
     /// preemption: the current task is enabled and did not yield, or a timeout fires although a
     /// task could run.
-    pub(crate) free: u32,
+    pub free: u32,
     /// The hash of the execution so far, to detect that a prefix repeats.
-    pub(crate) prefix: u64,
+    pub prefix: u64,
     /// The number of steps that the execution has taken, including those without a choice.
-    pub(crate) step: u32,
+    pub step: u32,
     /// The number of events of the execution.
-    pub(crate) event: u32,
+    pub event: u32,
     /// Returns the next operation of a task.
-    pub(crate) pending: &'a dyn Fn(TaskId) -> Pending,
+    pub pending: &'a dyn Fn(TaskId) -> Pending,
     /// The execution so far, if the strategy [reads](Strategy::wants_trace) it.
-    pub(crate) past: Past<'a>,
+    pub past: Past<'a>,
 }
 
 /// The steps of an execution so far.
 #[derive(Clone, Copy)]
-pub(crate) struct Past<'a> {
-    pub(crate) trace: &'a Trace,
+pub struct Past<'a> {
+    /// The steps and their accesses.
+    pub trace: &'a Trace,
     /// Returns the name of an object of the trace, its address, which is the same in all
     /// executions.
-    pub(crate) name: &'a dyn Fn(ObjectId) -> usize,
+    pub name: &'a dyn Fn(ObjectId) -> usize,
 }
 
 /// The next operation of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pending {
-    pub(crate) op: Op,
+pub struct Pending {
+    /// The operation.
+    pub op: Op,
     /// The name of the object, its address, which is the same in all executions; 0 for none.
-    pub(crate) object: usize,
+    pub object: usize,
 }
 
 /// A point at which an operation has more than one outcome.
-pub(crate) struct ChoicePoint<'a> {
+pub struct ChoicePoint<'a> {
     /// The number of decisions before it in this execution.
-    pub(crate) index: u32,
+    pub index: u32,
     /// The number of outcomes, at least two; 0 is the ordinary one.
-    pub(crate) outcomes: u32,
-    pub(crate) kind: Outcomes<'a>,
+    pub outcomes: u32,
+    /// The kind of the outcomes.
+    pub kind: Outcomes<'a>,
     /// As in [`SchedulingPoint`].
-    pub(crate) event: u32,
+    pub event: u32,
     /// As in [`SchedulingPoint`].
-    pub(crate) prefix: u64,
+    pub prefix: u64,
     /// As in [`SchedulingPoint`].
-    pub(crate) past: Past<'a>,
+    pub past: Past<'a>,
 }
 
 /// The kind of the outcomes of an operation.
 #[derive(Clone, Copy)]
-pub(crate) enum Outcomes<'a> {
+pub enum Outcomes<'a> {
     /// The program depends on one of them.
     Free,
     /// As [`Outcomes::Free`]; the outcome is a number of the test, and smaller ones are preferred.
@@ -126,12 +154,12 @@ pub(crate) enum Outcomes<'a> {
 
 impl ChoicePoint<'_> {
     /// Whether every outcome but 0 costs as much as a preemption.
-    pub(crate) fn costs(&self) -> bool {
+    pub fn costs(&self) -> bool {
         !matches!(self.kind, Outcomes::Free | Outcomes::Data)
     }
 
     /// The name of an outcome.
-    pub(crate) fn name(&self, outcome: u32) -> u64 {
+    pub fn name(&self, outcome: u32) -> u64 {
         match self.kind {
             Outcomes::Late(name) => name(outcome),
             _ => outcome.into(),
@@ -140,43 +168,44 @@ impl ChoicePoint<'_> {
 }
 
 /// The end of an execution, from which a strategy learns.
-pub(crate) struct Ended<'a> {
-    pub(crate) past: Past<'a>,
+pub struct Ended<'a> {
+    /// The whole execution.
+    pub past: Past<'a>,
     /// No execution before it had its happens-before graph.
-    pub(crate) is_new: bool,
+    pub is_new: bool,
     /// It ran past the step limit, so that its trace is incomplete.
-    pub(crate) is_cut: bool,
+    pub is_cut: bool,
     /// A decision could not be repeated, so that the execution shows nothing.
-    pub(crate) diverged: bool,
+    pub diverged: bool,
 }
 
 /// The place at which a schedule no longer fits the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Divergence {
+pub struct Divergence {
     /// The index of the decision in the schedule.
-    pub(crate) index: u32,
+    pub index: u32,
     /// The decision that was not possible.
-    pub(crate) expected: Decision,
+    pub expected: Decision,
 }
 
 /// The progress of a strategy.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// The preemption bound that is being explored, if the strategy has one.
-    pub(crate) bound: Option<u32>,
+    pub bound: Option<u32>,
     /// The largest preemption bound that was finished.
-    pub(crate) bound_completed: Option<u32>,
+    pub bound_completed: Option<u32>,
     /// The largest number of delays with which every schedule was run.
-    pub(crate) delays_completed: Option<u32>,
+    pub delays_completed: Option<u32>,
     /// The number of schedules that a reduction proved redundant.
-    pub(crate) pruned: u64,
+    pub pruned: u64,
     /// Every schedule was explored.
-    pub(crate) complete: bool,
+    pub complete: bool,
 }
 
 impl Progress {
     /// The progress of a search that has not begun.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         bound: None,
         bound_completed: None,
         delays_completed: None,
@@ -185,7 +214,7 @@ impl Progress {
     };
 
     /// Adds the results of an `earlier` strategy.
-    pub(crate) fn after(self, earlier: Self) -> Self {
+    pub fn after(self, earlier: Self) -> Self {
         Self {
             bound_completed: self.bound_completed.max(earlier.bound_completed),
             delays_completed: self.delays_completed.max(earlier.delays_completed),
@@ -196,7 +225,7 @@ impl Progress {
 }
 
 /// A search over schedules. It is independent of fibers and shims.
-pub(crate) trait Strategy {
+pub trait Strategy {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
@@ -282,7 +311,7 @@ pub(crate) trait Strategy {
 ///
 /// # Errors
 /// Returns the first token that is invalid.
-pub(crate) fn parse_schedule(text: &str) -> Result<EngineVec<Decision>, &str> {
+pub fn parse_schedule(text: &str) -> Result<EngineVec<Decision>, &str> {
     let mut schedule = crate::base::memory::engine_vec();
     for token in text.split_whitespace() {
         let Decisions { decision, times } = Decisions::of_token(token).ok_or(token)?;
@@ -293,7 +322,7 @@ pub(crate) fn parse_schedule(text: &str) -> Result<EngineVec<Decision>, &str> {
 }
 
 /// The text form of a schedule.
-pub(crate) fn format_schedule(schedule: &[Decision]) -> String {
+pub fn format_schedule(schedule: &[Decision]) -> String {
     use core::fmt::Write;
     let mut text = String::new();
     let mut rest = schedule;

@@ -17,34 +17,39 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// The cost of an execution, the more important number first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub(crate) struct Cost {
+pub struct Cost {
     /// Preemptions, and all other choices of the same cost.
-    pub(crate) preemptions: u32,
+    pub preemptions: u32,
     /// The late effects among these choices.
-    pub(crate) late_effects: u32,
+    pub late_effects: u32,
 }
 
 /// The size of an execution, the most important measure first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Measure {
+pub struct Measure {
     /// The number of timeouts that fire while another task could run; each is also a preemption.
-    pub(crate) early: u32,
-    pub(crate) cost: Cost,
+    pub early: u32,
+    /// The choices that cost.
+    pub cost: Cost,
     /// The sum of the test's choices of data.
-    pub(crate) data: u64,
-    pub(crate) switches: u64,
-    pub(crate) steps: u64,
+    pub data: u64,
+    /// The number of switches between tasks.
+    pub switches: u64,
+    /// The number of steps.
+    pub steps: u64,
 }
 
 /// A failing execution, and the plan that leads to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Failing {
-    pub(crate) plan: Plan,
-    pub(crate) measure: Measure,
+pub struct Failing {
+    /// The plan.
+    pub plan: Plan,
+    /// The size of the execution.
+    pub measure: Measure,
 }
 
 /// The result of following a plan.
-pub(crate) enum Answer {
+pub enum Answer {
     /// The same failure.
     Same(Failing),
     /// No failure, or another one.
@@ -54,7 +59,7 @@ pub(crate) enum Answer {
 }
 
 /// The smallest execution that edits of `first` lead to, until `run` stops.
-pub(crate) fn minimise(first: Failing, run: &mut dyn FnMut(&Plan) -> Answer) -> Failing {
+pub fn minimise(first: Failing, run: &mut dyn FnMut(&Plan) -> Answer) -> Failing {
     let mut shrink = Shrink {
         best: first,
         run,

@@ -21,22 +21,23 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// The line of a touch of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Labelled {
+pub struct Labelled {
     /// The index of the touch.
-    pub(crate) touch: u32,
-    pub(crate) line: u32,
+    pub touch: u32,
+    /// The number that the caller gave the line.
+    pub line: u32,
 }
 
 /// The facts that are known about two lines, or about one line in two tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct PairOrders {
+pub struct PairOrders {
     /// The first line came before the second one. For one line: in the task with the smaller number
     /// before the other task.
-    pub(crate) forward: bool,
+    pub forward: bool,
     /// The second line came before the first one.
-    pub(crate) backward: bool,
+    pub backward: bool,
     /// They raced.
-    pub(crate) races: bool,
+    pub races: bool,
 }
 
 /// The first line came before the second one; for one line, in the task with the smaller number.
@@ -62,7 +63,7 @@ struct Entry {
 }
 
 /// The orders of all pairs of lines.
-pub(crate) struct Orders {
+pub struct Orders {
     /// A byte for each pair of lines: for every number, the pairs of this line with all lines up to
     /// it come after those of the smaller numbers.
     pairs: EngineVec<u8>,
@@ -99,7 +100,8 @@ impl Reader {
 }
 
 impl Orders {
-    pub(crate) const fn new() -> Self {
+    /// The orders of no execution.
+    pub const fn new() -> Self {
         Self {
             pairs: engine_vec(),
             reader: Reader::new(),
@@ -108,7 +110,7 @@ impl Orders {
 
     /// Adds the orders of an execution. `labels` has the lines of touches, in the order of the trace;
     /// other touches belong to no line.
-    pub(crate) fn add(&mut self, trace: &Trace, labels: &[Labelled]) {
+    pub fn add(&mut self, trace: &Trace, labels: &[Labelled]) {
         self.reader.happens_before.read(trace);
         self.reader.first.clear();
         self.reader.entries.clear();
@@ -183,7 +185,7 @@ impl Orders {
     }
 
     /// The facts about the lines `first` and `second`, of which the second one is not smaller.
-    pub(crate) fn of(&self, first: u32, second: u32) -> PairOrders {
+    pub fn of(&self, first: u32, second: u32) -> PairOrders {
         let facts = |first, second| self.pairs.get(place(first, second)).copied().unwrap_or(0);
         let forward = facts(first, second);
         let backward = facts(second, first);

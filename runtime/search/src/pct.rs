@@ -34,10 +34,10 @@ struct Rank {
 }
 
 /// The search.
-pub(crate) type Pct = Sampler<Ranks>;
+pub type Pct = Sampler<Ranks>;
 
 /// The ranks of one execution, and the state from which they are drawn.
-pub(crate) struct Ranks {
+pub struct Ranks {
     /// The number of executions that were learnt from.
     executions: u64,
     /// The largest number of decisions between tasks in an execution.
@@ -211,7 +211,7 @@ mod tests {
     use super::super::testing::{self, Act, Program};
     use super::super::{Past, Pending, Strategy};
     use super::*;
-    use crate::search::Trace;
+    use crate::Trace;
 
     /// The share of executions of a depth that end with `value`, and the largest number of
     /// decisions in one.

@@ -26,7 +26,7 @@ struct Member {
 }
 
 /// Strategies that alternate, until one has seen all schedules.
-pub(crate) struct Portfolio {
+pub struct Portfolio {
     members: EngineVec<Member>,
     /// Whether strategies that find fewer new graphs have fewer slices.
     adapts: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Portfolio {
 
 impl Portfolio {
     /// The `members`, of which there is at least one, with equal slices.
-    pub(crate) fn new(members: EngineVec<Box<dyn Strategy, EngineMemory>>) -> Self {
+    pub fn new(members: EngineVec<Box<dyn Strategy, EngineMemory>>) -> Self {
         Self {
             adapts: false,
             ..Self::weighted(members, &[])
@@ -50,10 +50,7 @@ impl Portfolio {
 
     /// Members with a larger weight have more slices; the weight of a member without one is 1.
     /// Members that find more new graphs have more slices as well.
-    pub(crate) fn weighted(
-        members: EngineVec<Box<dyn Strategy, EngineMemory>>,
-        weights: &[f64],
-    ) -> Self {
+    pub fn weighted(members: EngineVec<Box<dyn Strategy, EngineMemory>>, weights: &[f64]) -> Self {
         let weights = weights.iter().copied().chain(core::iter::repeat(1.0));
         let mut all = engine_vec();
         all.extend(

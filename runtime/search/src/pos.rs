@@ -81,10 +81,10 @@ impl Reads {
 }
 
 /// The search.
-pub(crate) type Pos = Sampler<Priorities>;
+pub type Pos = Sampler<Priorities>;
 
 /// The priorities of one execution.
-pub(crate) struct Priorities {
+pub struct Priorities {
     /// The next operation of each task.
     events: EngineVec<Event>,
     /// Whether writes to objects that were read wait longer.

@@ -7,7 +7,7 @@ use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::{Codec, codec};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
-use crate::search::{ObjectId, Trace, TraceStep};
+use crate::{ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect, TaskId};
 
 /// The number of first executions that are read; of the later ones, one in this number is read.

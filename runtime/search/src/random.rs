@@ -45,11 +45,11 @@ pub(super) fn is_unusual(rng: &mut Rng) -> bool {
 }
 
 /// The random walk.
-pub(crate) type Random = Sampler<Walk>;
+pub type Random = Sampler<Walk>;
 
 /// Chooses each task with the same probability.
 #[derive(Default)]
-pub(crate) struct Walk;
+pub struct Walk;
 
 impl Rule for Walk {
     const NAME: &'static str = "random";

@@ -5,18 +5,19 @@ use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::TaskId;
 
 /// A decision, and its alternatives.
-pub(crate) struct Taken {
+pub struct Taken {
     /// The number of events before it.
-    pub(crate) event: u32,
-    pub(crate) decision: Decision,
+    pub event: u32,
+    /// The decision that was taken.
+    pub decision: Decision,
     /// The number of options, the first ones, that cost nothing.
-    pub(crate) free: u32,
+    pub free: u32,
     /// The tasks, or the outcomes of an operation.
-    pub(crate) options: EngineVec<u32>,
+    pub options: EngineVec<u32>,
 }
 
 /// One schedule.
-pub(crate) struct Replay {
+pub struct Replay {
     schedule: EngineVec<Decision>,
     started: bool,
     divergence: Option<Divergence>,
@@ -24,7 +25,8 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) fn new(schedule: EngineVec<Decision>) -> Self {
+    /// A replay of `schedule`.
+    pub fn new(schedule: EngineVec<Decision>) -> Self {
         Self {
             schedule,
             started: false,

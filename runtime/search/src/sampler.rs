@@ -8,7 +8,7 @@ use crate::base::codec::Codec;
 use crate::base::rng::Rng;
 
 /// The rule by which a sampling strategy draws the next task.
-pub(crate) trait Rule: Default {
+pub trait Rule: Default {
     /// The strategy's name on the command line.
     const NAME: &'static str;
     /// The distribution of its schedules.
@@ -37,7 +37,7 @@ pub(crate) trait Rule: Default {
 }
 
 /// The search. It is determined by its seed.
-pub(crate) struct Sampler<R> {
+pub struct Sampler<R> {
     rng: Rng,
     /// The generator at the start of the current execution.
     start: Rng,
@@ -46,7 +46,7 @@ pub(crate) struct Sampler<R> {
 }
 
 impl<R: Rule> Sampler<R> {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             rng: Rng::new(seed),
             start: Rng::new(seed),

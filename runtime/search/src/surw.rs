@@ -29,10 +29,10 @@ struct Walker {
 }
 
 /// The search.
-pub(crate) type Surw = Sampler<Walkers>;
+pub type Surw = Sampler<Walkers>;
 
 /// The tasks of one execution, and the profile of the program.
-pub(crate) struct Walkers {
+pub struct Walkers {
     profile: Profile,
     /// The priorities of the tasks that are not at an interesting step.
     priorities: Priorities,

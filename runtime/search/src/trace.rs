@@ -11,58 +11,61 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// Identifies an object within one execution: its position in the order of first use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ObjectId(pub(crate) u32);
+pub struct ObjectId(pub u32);
 
 impl ObjectId {
     /// For events that touch no object.
-    pub(crate) const NONE: Self = Self(u32::MAX);
+    pub const NONE: Self = Self(u32::MAX);
 }
 
 /// One step of one task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-pub(crate) struct TraceStep {
-    pub(crate) task: TaskId,
+pub struct TraceStep {
+    /// Its task.
+    pub task: TaskId,
     /// The decision that chose the task; [`TraceStep::NONE`] where there was no choice.
-    pub(crate) decision: u32,
+    pub decision: u32,
     /// The index of its first access.
-    pub(crate) accesses: u32,
+    pub accesses: u32,
     /// The step that woke the task; [`TraceStep::NONE`] if the task did not wait to be woken.
-    pub(crate) waker: u32,
+    pub waker: u32,
     /// It waited at an object that it checks again now. Its accesses to this object therefore
     /// contain the whole dependence on its waker.
-    pub(crate) retries: bool,
+    pub retries: bool,
     /// It has more than one operation. The later operations may depend on the result of the first.
-    pub(crate) goes_on: bool,
+    pub goes_on: bool,
     /// The task yielded at its end, so switching away there was free.
-    pub(crate) yields: bool,
+    pub yields: bool,
     /// It waited for the end of tasks.
-    pub(crate) joins: bool,
+    pub joins: bool,
     /// Its task checked all objects that it had read in this iteration of a loop for changes. The
     /// task did so only because of the values that it read last.
-    pub(crate) awaits: bool,
+    pub awaits: bool,
     /// Its task waited with a deadline: it could have continued earlier, no matter which task woke
     /// it.
-    pub(crate) timed: bool,
+    pub timed: bool,
     /// Time passed in it only because no task was enabled: all earlier steps of the execution come
     /// before it.
-    pub(crate) comes_last: bool,
+    pub comes_last: bool,
 }
 
 impl TraceStep {
     /// Stands for a missing decision or step.
-    pub(crate) const NONE: u32 = u32::MAX;
+    pub const NONE: u32 = u32::MAX;
     /// Stands for the decision of a step that was still blocked at the end.
-    pub(crate) const NEVER: u32 = u32::MAX - 1;
+    pub const NEVER: u32 = u32::MAX - 1;
 }
 
 /// An access of a step to an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Touch {
-    pub(crate) object: ObjectId,
-    pub(crate) effect: Effect,
+pub struct Touch {
+    /// The object.
+    pub object: ObjectId,
+    /// The effect that it had.
+    pub effect: Effect,
     /// The effect that the access could have in another state of the object.
-    pub(crate) could: Effect,
+    pub could: Effect,
 }
 
 /// The tasks whose every step may touch an object without an event.
@@ -87,30 +90,33 @@ impl Unseen {
 
 /// The steps of one execution, up to the step limit.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-pub(crate) struct Trace {
+pub struct Trace {
     /// Whether the trace has a reader; otherwise nothing is kept.
-    pub(crate) is_wanted: bool,
+    pub is_wanted: bool,
     /// Whether the current steps are kept.
     keeps: bool,
     /// An event happened whose dependences are not traced: fairness held a task back, or time
     /// passed for a wait that is not traced.
-    pub(crate) is_irregular: bool,
+    pub is_irregular: bool,
     /// Time could pass while tasks were enabled.
-    pub(crate) has_timers: bool,
+    pub has_timers: bool,
     /// A task yielded.
     pub(crate) has_yields: bool,
     unseen: Unseen,
     /// A task tried to read a lock. The result may have revealed that other tasks wait for the
     /// readers to leave.
-    pub(crate) tries_to_read: bool,
+    pub tries_to_read: bool,
     /// The steps that ended waits until no other task could run.
     idle_ends: EngineVec<u32>,
-    pub(crate) steps: EngineVec<TraceStep>,
-    pub(crate) touches: EngineVec<Touch>,
+    /// The steps in their order.
+    pub steps: EngineVec<TraceStep>,
+    /// The accesses of all steps in their order.
+    pub touches: EngineVec<Touch>,
 }
 
 impl Trace {
-    pub(crate) const fn new() -> Self {
+    /// An empty trace that nothing reads.
+    pub const fn new() -> Self {
         Self {
             is_wanted: false,
             keeps: false,
@@ -125,8 +131,9 @@ impl Trace {
         }
     }
 
+    /// Begins the trace of a new execution.
     #[inline]
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.keeps = self.is_wanted;
         self.is_irregular = false;
         self.has_timers = false;
@@ -140,7 +147,7 @@ impl Trace {
 
     /// Records that the running step touches `object`.
     #[inline]
-    pub(crate) fn access(&mut self, object: ObjectId, effect: Effect, could: Effect) {
+    pub fn access(&mut self, object: ObjectId, effect: Effect, could: Effect) {
         if self.keeps {
             self.touches.push(Touch {
                 object,
@@ -152,7 +159,7 @@ impl Trace {
 
     /// Records that `task` begins a step.
     #[inline]
-    pub(crate) fn begin(&mut self, task: TaskId, decision: u32, waker: u32, retries: bool) {
+    pub fn begin(&mut self, task: TaskId, decision: u32, waker: u32, retries: bool) {
         if self.keeps {
             self.steps.push(TraceStep {
                 task,
@@ -175,21 +182,21 @@ impl Trace {
 
     /// Records that each step of `task` may change `object` without an event, beginning with its
     /// next one.
-    pub(crate) fn touches_unseen(&mut self, task: TaskId, object: ObjectId) {
+    pub fn touches_unseen(&mut self, task: TaskId, object: ObjectId) {
         self.unseen.tasks |= Unseen::bit(task);
         self.unseen.object = object;
     }
 
     /// Records that the running step continues with one more operation.
     #[inline]
-    pub(crate) fn go_on(&mut self) {
+    pub fn go_on(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.goes_on = true;
         }
     }
 
     /// Records that the running step checks earlier reads for changes.
-    pub(crate) fn awaits(&mut self) {
+    pub fn awaits(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.awaits = true;
         }
@@ -197,21 +204,21 @@ impl Trace {
 
     /// Records that the running step waited for the end of tasks.
     #[inline]
-    pub(crate) fn joins(&mut self) {
+    pub fn joins(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.joins = true;
         }
     }
 
     /// Records that the task of the running step waited with a deadline.
-    pub(crate) fn timed(&mut self) {
+    pub fn timed(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.timed = true;
         }
     }
 
     /// Records that no task was enabled before the running step.
-    pub(crate) fn comes_last(&mut self) {
+    pub fn comes_last(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.comes_last = true;
         }
@@ -219,7 +226,7 @@ impl Trace {
 
     /// Records that the running step ends a wait of its task until no other task can run: all earlier
     /// steps come before it, and none of them can be reversed with it.
-    pub(crate) fn ends_idle_wait(&mut self) {
+    pub fn ends_idle_wait(&mut self) {
         self.timed();
         self.comes_last();
         if self.keeps {
@@ -244,7 +251,7 @@ impl Trace {
 
     /// Records that the running step ends with a yield.
     #[inline]
-    pub(crate) fn yields(&mut self) {
+    pub fn yields(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.yields = true;
             self.has_yields = true;
@@ -253,7 +260,7 @@ impl Trace {
 
     /// Records that the execution ends while `task` is still blocked in an operation on `object`.
     /// This is a step of its own, so that the step that keeps it blocked races with it.
-    pub(crate) fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
+    pub fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
         // An earlier step kept a task blocked that had not run since the end of an idle wait. A later
         // access to the object may hide the race with that step. Random programs with locks, channels
         // and initialised values have no such race; for other objects, such as the descriptors, that
@@ -264,24 +271,24 @@ impl Trace {
     }
 
     /// Whether the current steps are kept.
-    pub(crate) fn is_kept(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.keeps
     }
 
     /// Stops keeping steps and accesses.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.keeps = false;
     }
 
     /// The number of the running step.
     #[inline]
-    pub(crate) fn step(&self) -> u32 {
+    pub fn step(&self) -> u32 {
         (self.steps.len() as u32).wrapping_sub(1)
     }
 
     /// A copy of the trace without the accesses that have this effect.
-    #[cfg(test)]
-    pub(crate) fn without(&self, effect: Effect) -> Self {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn without(&self, effect: Effect) -> Self {
         let mut rest = Self::new();
         rest.tries_to_read = self.tries_to_read;
         for (at, step) in self.steps.iter().enumerate() {

@@ -5,28 +5,18 @@
 //! engine's data there. The region is shared memory: when the exploring process dies,
 //! the zygote reads the state of the exploration from it.
 
-use core::alloc::{AllocError, Allocator, Layout};
 use core::marker::PhantomData;
-use core::ptr::NonNull;
+
+use chess_search::base::memory::{BASE, HEADER_SIZE, begin, extent};
+pub(crate) use chess_search::base::memory::{EngineMemory, EngineVec, engine_vec};
 
 use super::sys;
 
-/// The address of the region in every process, so that pointers into it hold across
-/// forks.
-pub(crate) const BASE: usize = 0x5a00_0000_0000;
 /// The largest size is tried first: machines that account for address space grant less.
 const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
-const CLASSES: usize = 48;
-/// The offset of the first free byte. The bytes before it belong to [`Header`] and to
+/// The offset of the first free byte. The bytes before it belong to the allocator's header and to
 /// the engine's parts.
 const FIRST_FREE: usize = 1 << 20;
-
-#[repr(C)]
-struct Header {
-    next: usize,
-    end: usize,
-    free: [usize; CLASSES],
-}
 
 /// Maps the region; call once, in the zygote, before it forks.
 ///
@@ -43,10 +33,7 @@ pub(crate) fn map() -> Result<(), &'static str> {
         );
     };
     // SAFETY: the region was just mapped, zeroed, and only this thread exists.
-    unsafe {
-        (*header()).next = BASE + FIRST_FREE;
-        (*header()).end = BASE + size;
-    }
+    unsafe { begin(BASE + FIRST_FREE, BASE + size) };
     Ok(())
 }
 
@@ -61,15 +48,15 @@ pub(crate) fn contains(address: usize) -> bool {
 pub(crate) fn make_private() -> bool {
     // SAFETY: the region is mapped, and no process writes there now.
     unsafe {
-        let (next, end) = ((*header()).next, (*header()).end);
+        let (next, end) = extent();
         sys::make_private(BASE, end - BASE, next - BASE)
     }
 }
 
 /// The address of the engine's parts, after the allocator's header.
-const PARTS: usize = BASE + 4096;
+const PARTS: usize = BASE + HEADER_SIZE;
 /// The number of bytes for all parts.
-const PARTS_SIZE: usize = FIRST_FREE - 4096;
+const PARTS_SIZE: usize = FIRST_FREE - HEADER_SIZE;
 
 /// The place of one part of the engine in this memory.
 ///
@@ -115,89 +102,5 @@ impl<T> Place<T> {
     #[inline]
     pub(crate) fn get(&self) -> *mut T {
         (PARTS + self.offset) as *mut T
-    }
-}
-
-fn header() -> *mut Header {
-    BASE as *mut Header
-}
-
-/// An allocator over the region, for the engine's own collections.
-///
-/// Only one thread at a time runs engine code, so it takes no lock.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct EngineMemory;
-
-/// A vector in the engine's memory.
-pub(crate) type EngineVec<T> = Vec<T, EngineMemory>;
-
-/// An empty [`EngineVec`].
-pub(crate) const fn engine_vec<T>() -> EngineVec<T> {
-    Vec::new_in(EngineMemory)
-}
-
-fn class_of(layout: Layout) -> usize {
-    let size = layout.size().max(layout.align()).max(16);
-    size.next_power_of_two().trailing_zeros() as usize
-}
-
-// SAFETY: blocks are disjoint, sized and aligned to their power-of-two class (up
-// to a page, which is the largest alignment asked for), and stay valid until
-// deallocated; copies of the allocator are the same allocator.
-unsafe impl Allocator for EngineMemory {
-    fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        // Unit tests run on many threads, and without a zygote.
-        #[cfg(test)]
-        return std::alloc::Global.allocate(layout);
-        #[cfg(not(test))]
-        take(layout)
-    }
-
-    unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller returns a block of this layout.
-        unsafe {
-            #[cfg(test)]
-            return std::alloc::Global.deallocate(block, layout);
-            #[cfg(not(test))]
-            give_back(block, layout);
-        }
-    }
-}
-
-#[cfg_attr(test, expect(dead_code, reason = "unit tests use the ordinary heap"))]
-#[inline]
-fn take(layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-    let class = class_of(layout);
-    let size = 1usize << class;
-    // SAFETY: the region is mapped, and engine code runs on one thread at a time.
-    let header = unsafe { &mut *header() };
-    let block = header.free[class];
-    let block = if block == 0 {
-        let block = header.next.next_multiple_of(size.min(sys::PAGE));
-        if block + size > header.end {
-            return Err(AllocError);
-        }
-        header.next = block + size;
-        block
-    } else {
-        // SAFETY: a free block's first word links to the next one.
-        header.free[class] = unsafe { *(block as *const usize) };
-        block
-    };
-    let block = NonNull::new(block as *mut u8).ok_or(AllocError)?;
-    Ok(NonNull::slice_from_raw_parts(block, size))
-}
-
-#[cfg_attr(test, expect(dead_code, reason = "unit tests use the ordinary heap"))]
-#[inline]
-unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
-    let class = class_of(layout);
-    let block = block.as_ptr() as usize as *mut usize;
-    // SAFETY: the caller returns a block of this class; engine code runs on one thread
-    // at a time.
-    unsafe {
-        let header = &mut *header();
-        *block = header.free[class];
-        header.free[class] = block as usize;
     }
 }

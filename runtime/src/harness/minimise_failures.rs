@@ -1,5 +1,5 @@
 //! Minimisation of reported failures, and its limit: by edits of their schedules
-//! (`search/minimise_edits.rs`), and by a search for fewer preemptions if few are left.
+//! (`minimise_edits.rs` of `chess_search`), and by a search for fewer preemptions if few are left.
 
 use std::cell::RefCell;
 use std::rc::Rc;

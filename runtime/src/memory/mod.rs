@@ -495,6 +495,9 @@ fn is_locked(access: &Access) -> bool {
 }
 
 #[cfg(test)]
+mod weak_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

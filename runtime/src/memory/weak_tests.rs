@@ -1,14 +1,19 @@
 //! Searches under memory models, against brute force by the axioms.
 
+mod axioms;
+mod stores;
+
 use std::collections::BTreeSet;
 
 use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use super::axioms::{Allowed, allowed};
-use super::brute_force::Exhaustive;
-use super::{Act, Atomic, Final, Machine, Program, run, seeds, shrink};
+use self::axioms::{Allowed, allowed};
+use self::stores::Stores;
+use super::Model;
 use crate::base::rng::Rng;
-use crate::memory::Model;
+use crate::search::testing::{
+    Act, Atomic, Exhaustive, Final, Machine, Program, run, seeds, shrink,
+};
 use crate::search::{Dpor, Icb, Strategy};
 
 /// The results of a search.
@@ -30,17 +35,23 @@ fn explore_up_to(
     search: &mut dyn Strategy,
     most: u64,
 ) -> Option<Found> {
-    explore_with(&mut Machine::with_model(program, model), search, most)
+    explore_with(program, &mut Stores::new(model), search, most)
 }
 
-fn explore_with(machine: &mut Machine<'_>, search: &mut dyn Strategy, most: u64) -> Option<Found> {
+fn explore_with(
+    program: &Program,
+    stores: &mut Stores,
+    search: &mut dyn Strategy,
+    most: u64,
+) -> Option<Found> {
+    let mut machine = Machine::with_memory(program, stores);
     let mut found = Found::default();
     while search.begin() {
-        run(machine, search);
+        run(&mut machine, search);
         found.executions += 1;
         found.ends.insert(machine.end());
-        let weak = machine.weak.as_ref().expect("it has a memory model");
-        found.graphs.insert(weak.graph());
+        let memory = machine.memory.as_ref().expect("it has a memory model");
+        found.graphs.insert(memory.graph());
         if found.executions > most {
             return None;
         }
@@ -129,10 +140,11 @@ const WAYS: [Way; 3] = [
 
 /// Whether a search finds something else than the graphs that the axioms allow.
 fn differs(program: &Program, model: Model, allowed: &Allowed, (_, search, loads): Way) -> bool {
-    let mut machine = Machine::with_model(program, model);
-    machine.weak.as_mut().expect("it has a model").reads_kept = loads;
+    let mut stores = Stores::new(model);
+    stores.reads_kept = loads;
     let mut search = search();
-    let found = explore_with(&mut machine, &mut *search, u64::MAX).expect("there is no limit");
+    let found = explore_with(program, &mut stores, &mut *search, u64::MAX);
+    let found = found.expect("there is no limit");
     assert!(search.progress().complete, "{program:?}");
     found.ends != allowed.ends || !loads && found.graphs != allowed.graphs
 }
@@ -238,18 +250,17 @@ fn the_monitor_speaks_of_programs_with_weak_executions_and_of_no_other() {
         let [Some(sc), Some(c11)] = all else {
             continue;
         };
-        let mut machine = Machine::watching(&program);
-        let mut search = Dpor::new();
-        let found = explore_with(&mut machine, &mut search, u64::MAX).expect("there is no limit");
+        let mut stores = Stores::watching();
+        let found = explore_with(&program, &mut stores, &mut Dpor::new(), u64::MAX);
+        let found = found.expect("there is no limit");
         assert_eq!(found.graphs, sc.graphs, "{seed}: {program:?}");
-        let weak = machine.weak.as_ref().expect("it has a model");
         let is_weak = sc.graphs != c11.graphs;
-        if weak.has_spoken || !weak.is_unclear {
-            assert_eq!(weak.has_spoken, is_weak, "{seed}: {program:?}");
+        if stores.has_spoken || !stores.is_unclear {
+            assert_eq!(stores.has_spoken, is_weak, "{seed}: {program:?}");
         }
         silent += usize::from(!is_weak);
-        spoken += usize::from(weak.has_spoken);
-        unclear += usize::from(!weak.has_spoken && weak.is_unclear);
+        spoken += usize::from(stores.has_spoken);
+        unclear += usize::from(!stores.has_spoken && stores.is_unclear);
     }
     // The programs are of both kinds, and few of them are unclear.
     let counts = (silent, spoken, unclear);

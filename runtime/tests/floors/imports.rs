@@ -26,14 +26,7 @@ struct File {
 }
 
 impl Sources {
-    /// Reads every source file below `root` but those that are compiled for tests alone.
-    pub(crate) fn read(root: &Path) -> Self {
-        let mut files = BTreeMap::new();
-        collect(root, root, &mut files);
-        Self::of(&files)
-    }
-
-    /// As [`Self::read`], of a path and a text for each file.
+    /// Reads a path and a text for each file. Leaves out files that only tests have.
     pub(crate) fn of(texts: &BTreeMap<String, String>) -> Self {
         let mut files = BTreeMap::new();
         let mut only_tests = BTreeSet::new();
@@ -60,7 +53,7 @@ impl Sources {
         Self { files }
     }
 
-    /// As [`Self::read`], of pairs of a path and a text.
+    /// As [`Self::of`], of pairs of a path and a text.
     pub(crate) fn tree(files: &[(&str, &str)]) -> Self {
         let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
         Self::of(&files.iter().map(text).collect())
@@ -325,20 +318,27 @@ fn after_parenthesis(tokens: &[String], at: usize) -> usize {
     end.map_or(tokens.len(), |end| at + end + 1)
 }
 
-/// Leaves out the items under `#[cfg(test)]`. Also returns the names of the modules in other files
+/// Leaves out the items that only tests have. Also returns the names of the modules in other files
 /// among them.
 fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
-    const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
+    /// Of items that only tests have, also those of other crates. The tokens have no strings.
+    const MARKS: [&[&str]; 2] = [
+        &["#", "[", "cfg", "(", "test", ")", "]"],
+        &[
+            "#", "[", "cfg", "(", "any", "(", "test", ",", "feature", "=", ")", ")", "]",
+        ],
+    ];
     let mut kept = Vec::new();
     let mut modules = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        if !tokens[at..].iter().take(MARK.len()).eq(MARK.iter()) {
+        let begins = |mark: &&[&str]| tokens[at..].iter().take(mark.len()).eq(mark.iter());
+        let Some(mark) = MARKS.into_iter().find(begins) else {
             kept.push(tokens[at].clone());
             at += 1;
             continue;
-        }
-        at += MARK.len();
+        };
+        at += mark.len();
         let start = at;
         let mut depth = 0;
         while at < tokens.len() {
@@ -459,6 +459,13 @@ fn module_of(path: &str) -> Names {
         names.pop();
     }
     names
+}
+
+/// The texts of all source files below `root`, by their paths from there.
+pub(crate) fn texts(root: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    collect(root, root, &mut files);
+    files
 }
 
 fn collect(dir: &Path, root: &Path, files: &mut BTreeMap<String, String>) {

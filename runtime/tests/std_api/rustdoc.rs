@@ -116,34 +116,40 @@ fn documentation_of_std() -> PathBuf {
     html
 }
 
-/// The crate that the runtime depends on, as far as rustdoc needs it.
-fn compile_the_vocabulary(out: &Path) -> PathBuf {
+/// Compiles `chess_NAME`, on which the runtime depends, as far as rustdoc needs it, and adds it to
+/// `externs`. The crate may depend on those that are there.
+fn compile(name: &str, out: &Path, externs: &mut Vec<String>) {
     fs::create_dir_all(out).expect("the directory can be made");
-    let library = out.join("libchess_vocabulary.rmeta");
+    let library = out.join(format!("libchess_{name}.rmeta"));
     let output = Command::new(env_or("RUSTC", "rustc"))
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("vocabulary/src/lib.rs"))
-        .args(["--crate-name", "chess_vocabulary", "--crate-type", "lib"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("{name}/src/lib.rs")))
+        .args(["--crate-name", &format!("chess_{name}")])
+        .args(["--crate-type", "lib", "--cap-lints", "allow"])
         .args(["--edition", "2024", "--emit", "metadata", "-o"])
         .arg(&library)
+        .args(&*externs)
+        .env("RUSTC_BOOTSTRAP", "1")
         .output()
         .expect("rustc starts");
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
-        "rustc failed on the vocabulary:\n{messages}"
+        "rustc failed on chess_{name}:\n{messages}"
     );
-    library
+    externs.push("--extern".to_owned());
+    externs.push(format!("chess_{name}={}", library.display()));
 }
 
 fn document_the_shims() -> PathBuf {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("std_api");
     // Files of an earlier run would hide removed items.
     let _ = fs::remove_dir_all(&out);
-    let vocabulary = compile_the_vocabulary(&out);
+    let mut externs = Vec::new();
+    compile("vocabulary", &out, &mut externs);
+    compile("search", &out, &mut externs);
     let output = Command::new(env_or("RUSTDOC", "rustdoc"))
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
-        .arg("--extern")
-        .arg(format!("chess_vocabulary={}", vocabulary.display()))
+        .args(&externs)
         .args([
             "--crate-name",
             "chess_runtime",

@@ -1,10 +1,10 @@
 //! The reduced searches reach the outcomes of all schedules, for random programs on the real
 //! engine.
 //!
-//! Random programs of a model are compared with brute force inside the runtime (its
-//! `search/testing`). The programs here are ordinary ones, with threads that spawn and join others,
-//! and with locks, atomics and owners. They therefore show whether the engine reports all relevant
-//! events to a search. Assembly that synchronizes disables the reduction of a search.
+//! Random programs of a model are compared with brute force in the crate of the search
+//! (`runtime/search/src/testing`). The programs here are ordinary ones, with threads that spawn and
+//! join others, and with locks, atomics and owners. They therefore show whether the engine reports
+//! all relevant events to a search. Assembly that synchronizes disables the reduction of a search.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -10,7 +10,7 @@ use super::memory::{EngineVec, engine_vec};
 const WORTH_LENDING: usize = 1 << 16;
 
 /// The state of a search, in pieces.
-pub(crate) struct Checkpoint {
+pub struct Checkpoint {
     bytes: EngineVec<u8>,
     lent: EngineVec<Lent>,
 }
@@ -25,9 +25,11 @@ struct Lent {
 /// Consecutive bytes of the state. They belong to the state only until it is withdrawn,
 /// but can be read after that, too.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece {
-    pub(crate) address: *const u8,
-    pub(crate) length: usize,
+pub struct Piece {
+    /// The address of the first byte.
+    pub address: *const u8,
+    /// The number of bytes.
+    pub length: usize,
 }
 
 impl Piece {
@@ -39,7 +41,7 @@ impl Piece {
     }
 
     /// Returns the rest of the piece after its first `count` bytes.
-    pub(crate) fn after(self, count: usize) -> Self {
+    pub fn after(self, count: usize) -> Self {
         Self {
             address: self.address.wrapping_add(count),
             length: self.length - count,
@@ -48,7 +50,8 @@ impl Piece {
 }
 
 impl Checkpoint {
-    pub(crate) const fn new() -> Self {
+    /// A state without pieces.
+    pub const fn new() -> Self {
         Self {
             bytes: engine_vec(),
             lent: engine_vec(),
@@ -56,20 +59,20 @@ impl Checkpoint {
     }
 
     /// Removes all pieces.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.lent.clear();
     }
 
     /// Appends a copy of `bytes`.
     #[inline]
-    pub(crate) fn extend_from_slice(&mut self, bytes: &[u8]) {
+    pub fn extend_from_slice(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Appends `bytes` without a copy. They must not change, in a way that makes a
     /// difference, before the state is withdrawn or another state is requested.
-    pub(crate) fn lend(&mut self, bytes: &[u8]) {
+    pub fn lend(&mut self, bytes: &[u8]) {
         if bytes.len() < WORTH_LENDING {
             self.bytes.extend_from_slice(bytes);
             return;
@@ -81,7 +84,7 @@ impl Checkpoint {
     }
 
     /// Returns all pieces in order.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
         let starts = core::iter::once(0).chain(self.lent.iter().map(|lent| lent.after));
         let ends = self.lent.iter().map(|lent| lent.after);
         let own = starts.zip(ends.chain([self.bytes.len()]));
@@ -92,8 +95,8 @@ impl Checkpoint {
     }
 
     /// Returns a copy of the whole state.
-    #[cfg(test)]
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn to_bytes(&self) -> Vec<u8> {
         let copy = |Piece { address, length }| {
             // SAFETY: tests withdraw no state.
             unsafe { core::slice::from_raw_parts(address, length) }

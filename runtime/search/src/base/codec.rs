@@ -11,7 +11,7 @@ use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::rng::Rng;
 
 /// A value that can be serialized as bytes.
-pub(crate) trait Codec: Sized {
+pub trait Codec: Sized {
     /// Appends the value to `out`.
     fn write(&self, out: &mut Checkpoint);
 
@@ -58,7 +58,8 @@ macro_rules! codecs_of_tokens {
 
 codecs_of_tokens!(Op, OutsideEffect);
 
-/// Implements `Codec` for a structure, field by field.
+/// Implements [`Codec`](crate::base::codec::Codec) for a structure, field by field.
+#[macro_export]
 macro_rules! codec {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::base::codec::Codec for $name {
@@ -96,7 +97,7 @@ macro_rules! kept_between_executions {
     };
 }
 
-pub(crate) use codec;
+pub use crate::codec;
 pub(crate) use kept_between_executions;
 
 impl Codec for bool {

@@ -6,14 +6,14 @@ const WORD: usize = size_of::<u64>();
 
 /// Combines two hashes; order matters.
 #[inline]
-pub(crate) fn mix(a: u64, b: u64) -> u64 {
+pub fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
     (product as u64) ^ (product >> 64) as u64
 }
 
 /// Combines `start` with the hash of `bytes`. Other bytes have the same hash only by
 /// chance.
-pub(crate) fn of(start: u64, bytes: &[u8]) -> u64 {
+pub fn of(start: u64, bytes: &[u8]) -> u64 {
     let mut lanes: [u64; LANES] = [start, 1, 2, 3];
     let mut blocks = bytes.chunks_exact(LANES * WORD);
     for block in &mut blocks {

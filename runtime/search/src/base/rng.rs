@@ -2,22 +2,23 @@
 
 /// Deterministic from its seed.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
-    pub(crate) const fn new(seed: u64) -> Self {
+    /// A generator whose numbers follow from `seed`.
+    pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// The seed with which [`Self::new`] makes a generator in the current state of this
     /// one.
-    pub(crate) fn state(&self) -> u64 {
+    pub fn state(&self) -> u64 {
         self.0
     }
 
     /// The next 64 bits.
     #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -27,7 +28,7 @@ impl Rng {
 
     /// A number below `limit`, which is not zero.
     #[inline]
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 }

@@ -16,7 +16,7 @@ use super::races::{HappensBefore, Race};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
 use crate::base::codec::{codec, kept_between_executions};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::{Trace, TraceStep};
+use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
 /// The most planned steps: a search that needs more gives up.
@@ -120,7 +120,7 @@ impl Node {
     clippy::struct_excessive_bools,
     reason = "independent facts, not a state machine"
 )]
-pub(crate) struct Dpor {
+pub struct Dpor {
     labels: Labels,
     /// The steps of the current execution, and the number of prescribed steps at its start.
     nodes: EngineVec<Node>,
@@ -157,7 +157,8 @@ pub(crate) struct Dpor {
 }
 
 impl Dpor {
-    pub(crate) fn new() -> Self {
+    /// A search that has not begun.
+    pub fn new() -> Self {
         Self {
             labels: Labels::new(),
             nodes: engine_vec(),

@@ -4,8 +4,8 @@ use super::labels::{ANYTHING, Label, Outcomes, Touches};
 use super::wakeup::insert;
 use super::{Dpor, Node};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::races::Race;
-use crate::search::{Past, TraceStep};
+use crate::races::Race;
+use crate::{Past, TraceStep};
 use chess_vocabulary::Effect;
 
 impl Dpor {

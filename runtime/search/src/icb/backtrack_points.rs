@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use super::{BacktrackPoint, Deviation, Icb, OUTCOMES, Point};
-use crate::search::races::Race;
-use crate::search::{Ended, Trace};
+use crate::races::Race;
+use crate::{Ended, Trace};
 
 impl Icb {
     /// Finds the choices that the last execution shows to be needed.

@@ -22,8 +22,9 @@ mod rounds;
 mod sleep_sets;
 
 use self::partition::Partition;
-pub(crate) use self::partition::{Part, Share};
-pub(crate) use self::rounds::{BacktrackPoint, Deviation, Findings, Listed};
+pub use self::partition::{Part, Share};
+pub(crate) use self::rounds::Findings;
+pub use self::rounds::{BacktrackPoint, Deviation, Listed};
 use super::chunked_vec::{ChunkedVec, Plain};
 use super::hash_set::{HashSet, RecentHashes};
 use super::races::HappensBefore;
@@ -82,7 +83,7 @@ const OUTCOMES: u32 = u32::MAX;
 
 /// The search, up to a largest preemption bound.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-pub(crate) struct Icb {
+pub struct Icb {
     largest_bound: u32,
     bound: u32,
     completed: Option<u32>,
@@ -146,7 +147,7 @@ pub(crate) struct Icb {
 impl Icb {
     /// A search up to `largest_bound` preemptions that will run at most
     /// `budget` executions.
-    pub(crate) fn new(largest_bound: u32, budget: u64) -> Self {
+    pub fn new(largest_bound: u32, budget: u64) -> Self {
         Self {
             largest_bound,
             bound: 0,
@@ -192,13 +193,13 @@ impl Icb {
     }
 
     /// The search, of the sequentially consistent executions alone.
-    pub(crate) fn without_late_effects(mut self) -> Self {
+    pub fn without_late_effects(mut self) -> Self {
         self.without_late_effects = true;
         self
     }
 
     /// The search, of the executions whose choices of data have a lower sum than `data`.
-    pub(crate) fn with_less_data(mut self, data: u64) -> Self {
+    pub fn with_less_data(mut self, data: u64) -> Self {
         self.most_data = data.saturating_sub(1);
         self
     }

@@ -16,17 +16,19 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// The index of a part, from 0, and the number of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Part {
-    pub(crate) index: u32,
-    pub(crate) count: u32,
+pub struct Part {
+    /// From 0.
+    pub index: u32,
+    /// At least 1.
+    pub count: u32,
 }
 
 impl Part {
     /// All of the space.
-    pub(crate) const WHOLE: Self = Self { index: 0, count: 1 };
+    pub const WHOLE: Self = Self { index: 0, count: 1 };
 
     /// Whether this part takes the work that cannot be divided.
-    pub(crate) fn is_first(self) -> bool {
+    pub fn is_first(self) -> bool {
         self.index == 0
     }
 }
@@ -50,18 +52,18 @@ pub(crate) struct Partition {
 }
 
 /// The results of a part that are needed to merge all parts.
-pub(crate) struct Share {
-    /// The number of schedules that all parts have in common, and the number that was pruned before
-    /// the partition.
-    pub(crate) shared: u64,
-    pub(crate) shared_pruned: u64,
+pub struct Share {
+    /// The number of schedules that all parts have in common.
+    pub shared: u64,
+    /// The number of schedules that were pruned before the partition.
+    pub shared_pruned: u64,
     /// The names of the late units, which other parts may have explored as well, and the numbers of
     /// their schedules.
-    pub(crate) late: EngineVec<(u64, u64)>,
+    pub late: EngineVec<(u64, u64)>,
     /// The bound that all parts have completed.
-    pub(crate) bound_completed: Option<u32>,
+    pub bound_completed: Option<u32>,
     /// This part is finished, and it is not the whole space.
-    pub(crate) is_exhausted: bool,
+    pub is_exhausted: bool,
 }
 
 /// The unit of the schedules that all parts explore.
@@ -160,7 +162,7 @@ fn group(mut node: u32, nodes: &ChunkedVec<Node>) -> u32 {
 #[cfg(test)]
 impl Icb {
     /// The search of a part, with the earliest possible partition.
-    pub(in crate::search) fn of_early_part(self, part: Part) -> Self {
+    pub(crate) fn of_early_part(self, part: Part) -> Self {
         let mut search = self.of_part(part);
         if let Some(partition) = &mut search.partition {
             partition.enough = 1;
@@ -171,7 +173,7 @@ impl Icb {
 
 impl Icb {
     /// The search of a part.
-    pub(crate) fn of_part(mut self, part: Part) -> Self {
+    pub fn of_part(mut self, part: Part) -> Self {
         if part.count > 1 {
             self.partition = Some(Partition::new(part));
         }

@@ -11,7 +11,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 /// One decision that is not the default one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Deviation {
+pub struct Deviation {
     pub(super) index: u32,
     /// The index of the option, or the outcome of the operation.
     pub(super) choice: u32,
@@ -28,22 +28,23 @@ impl Deviation {
 
 /// A choice that an execution shows to be needed, and the number of preemptions up to it.
 #[derive(Clone, Copy)]
-pub(crate) struct BacktrackPoint {
+pub struct BacktrackPoint {
     pub(super) deviation: Deviation,
     pub(super) cost: u32,
 }
 
 /// The findings of an execution.
-pub(crate) struct Findings {
+pub struct Findings {
     /// The backtrack points in order, possibly with duplicates.
-    pub(crate) backtrack_points: EngineVec<BacktrackPoint>,
+    pub backtrack_points: EngineVec<BacktrackPoint>,
     /// The number of other choices within the largest bound.
-    pub(crate) possible: u64,
+    pub possible: u64,
 }
 
 /// The deviations of several schedules, one schedule after another.
-pub(crate) struct Listed {
-    pub(crate) deviations: EngineVec<Deviation>,
+pub struct Listed {
+    /// The deviations of all schedules.
+    pub deviations: EngineVec<Deviation>,
     /// The start of the deviations of the last schedule, and its nodes: the next schedule mostly
     /// shares its first ones.
     last: usize,
@@ -51,7 +52,8 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    pub(crate) const fn new() -> Self {
+    /// No schedules.
+    pub const fn new() -> Self {
         Self {
             deviations: engine_vec(),
             last: 0,
@@ -59,20 +61,21 @@ impl Listed {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Removes all schedules.
+    pub fn clear(&mut self) {
         self.deviations.clear();
         self.path.clear();
         self.last = 0;
     }
 
     /// Removes the last schedule.
-    pub(crate) fn pop(&mut self) {
+    pub fn pop(&mut self) {
         self.deviations.truncate(self.last);
         self.path.clear();
     }
 
     /// The deviations of the last schedule.
-    pub(crate) fn last(&self) -> &[Deviation] {
+    pub fn last(&self) -> &[Deviation] {
         &self.deviations[self.last..]
     }
 
@@ -203,18 +206,18 @@ impl Icb {
 
     /// The number of the round, and the number of its schedules that are left, without the current
     /// one.
-    pub(crate) fn round(&self) -> (u64, usize) {
+    pub fn round(&self) -> (u64, usize) {
         (self.rounds, self.round.len())
     }
 
     /// The number of schedules in the round after this one.
-    pub(crate) fn ahead(&self) -> usize {
+    pub fn ahead(&self) -> usize {
         self.ahead.len()
     }
 
     /// Lists a schedule of this round, or of the one after it: the one at distance `after` from the
     /// next one.
-    pub(crate) fn list(&self, is_ahead: bool, after: usize, to: &mut Listed) {
+    pub fn list(&self, is_ahead: bool, after: usize, to: &mut Listed) {
         let round = if is_ahead { &self.ahead } else { &self.round };
         let number = round.len() - 1 - after;
         self.prefetch_nodes(round, number);
@@ -228,13 +231,13 @@ impl Icb {
     }
 
     /// The largest bound. A helper uses the same one, so that it finds nothing beyond it.
-    pub(crate) fn largest_bound(&self) -> u32 {
+    pub fn largest_bound(&self) -> u32 {
         self.largest_bound
     }
 
     /// For a helper: makes the schedule of these deviations, which belongs to `round`, the next
     /// one. Schedules of a round may come after some of the next round.
-    pub(crate) fn follow(&mut self, deviations: &[Deviation], round: u32) {
+    pub fn follow(&mut self, deviations: &[Deviation], round: u32) {
         self.only_finds = true;
         self.serves = short(round);
         self.findings.backtrack_points.clear();
@@ -266,19 +269,19 @@ impl Icb {
 
     /// For a helper: records that the findings of the last execution were sent to the served
     /// search.
-    pub(crate) fn note_reported(&mut self) {
+    pub fn note_reported(&mut self) {
         for point in &self.findings.backtrack_points {
             self.reported.note(point.deviation.name(), self.serves);
         }
     }
 
     /// The findings of the last execution.
-    pub(crate) fn findings(&self) -> &Findings {
+    pub fn findings(&self) -> &Findings {
         &self.findings
     }
 
     /// Prefetches the memory that [`Self::learn`] will read for these backtrack points.
-    pub(crate) fn prefetch(&self, backtrack_points: &[BacktrackPoint]) {
+    pub fn prefetch(&self, backtrack_points: &[BacktrackPoint]) {
         for point in backtrack_points {
             self.opened.prefetch(point.deviation.name());
         }
@@ -297,7 +300,7 @@ impl Icb {
     }
 
     /// Takes over the findings on the current schedule, possibly those of a helper.
-    pub(crate) fn learn(&mut self, backtrack_points: &[BacktrackPoint], possible: u64) {
+    pub fn learn(&mut self, backtrack_points: &[BacktrackPoint], possible: u64) {
         self.possible += possible;
         let queued = self.now.len();
         self.prefetch(backtrack_points);

@@ -11,8 +11,8 @@
 use core::ops::Range;
 
 use super::{Icb, OUTCOMES, Point};
-use crate::search::races::Race;
-use crate::search::{Trace, TraceStep};
+use crate::races::Race;
+use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
 /// A turn that could have run earlier, at no higher cost and with the same effect.

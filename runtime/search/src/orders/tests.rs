@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::search::testing::{self, Act, Executed, Exhaustive, Program, visit};
-use crate::search::{Dpor, Icb, Strategy, Touch};
+use crate::testing::{self, Act, Executed, Exhaustive, Program, visit};
+use crate::{Dpor, Icb, Strategy, Touch};
 
 /// The most interleavings of a program that brute force runs.
 const MOST: u64 = 500;

@@ -2,7 +2,7 @@
 
 use super::NOTHING;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::{ObjectId, Touch};
+use crate::{ObjectId, Touch};
 use chess_vocabulary::Effect;
 
 /// An access to an object.

@@ -3,7 +3,7 @@
 use super::accesses::{Access, is_exclusive};
 use super::clocks::Clock;
 use super::{HappensBefore, Met, NOTHING, Place, Race, Role};
-use crate::search::{Touch, Trace, TraceStep};
+use crate::{Touch, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect};
 
 impl HappensBefore {

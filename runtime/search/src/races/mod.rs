@@ -13,7 +13,7 @@ use self::accesses::{Access, Accesses, is_exclusive};
 use self::clocks::{Clock, Clocks};
 use self::detect::takes;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::{Touch, Trace, TraceStep};
+use crate::{Touch, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect};
 
 /// Two steps that race, the earlier one first.
@@ -72,7 +72,7 @@ struct Place {
 }
 
 /// The happens-before relation of one trace. It is reused for its allocations.
-pub(crate) struct HappensBefore {
+pub struct HappensBefore {
     places: EngineVec<Place>,
     clocks: Clocks,
     accesses: Accesses,
@@ -92,7 +92,9 @@ pub(crate) struct HappensBefore {
 }
 
 impl HappensBefore {
-    pub(crate) const fn new(waits_too: bool) -> Self {
+    /// The order of no execution. `waits_too`: whether a step also races with a step that only enables
+    /// it.
+    pub const fn new(waits_too: bool) -> Self {
         Self {
             places: engine_vec(),
             clocks: Clocks::new(),
@@ -108,7 +110,7 @@ impl HappensBefore {
 
     /// Whether `earlier` is `later`, or happened before it.
     #[inline]
-    pub(crate) fn precedes(&self, earlier: u32, later: u32) -> bool {
+    pub fn precedes(&self, earlier: u32, later: u32) -> bool {
         let Place { task, .. } = self.places[earlier as usize];
         let later_one = self.places[later as usize];
         if task == later_one.task {
@@ -144,7 +146,7 @@ impl HappensBefore {
 
     /// As [`Self::read`], without the races whose second step comes before `fresh`. The first
     /// `shared` steps are those of the trace that was read last.
-    pub(crate) fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
+    pub fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
         self.take_back(shared.min(fresh).min(trace.steps.len()));
         self.races.clear();
         self.fresh = fresh as u32;
@@ -159,7 +161,7 @@ impl HappensBefore {
 
     /// Notes whether tasks try to read in `trace`. Returns whether that changes the relation, so
     /// that no step of an earlier trace may be shared.
-    pub(crate) fn note_attempts(&mut self, trace: &Trace) -> bool {
+    pub fn note_attempts(&mut self, trace: &Trace) -> bool {
         let changes = trace.tries_to_read && !self.waits_too && !self.orders_queues;
         self.orders_queues |= changes;
         changes

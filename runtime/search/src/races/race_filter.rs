@@ -2,7 +2,7 @@
 
 use super::accesses::{Access, is_exclusive};
 use super::{HappensBefore, Met, NOTHING, Race, Role};
-use crate::search::{Touch, Trace, TraceStep};
+use crate::{Touch, Trace, TraceStep};
 use chess_vocabulary::Effect;
 
 /// The most accesses that are inspected to see whether a race matters.
@@ -104,7 +104,7 @@ impl HappensBefore {
     /// enables the second one, the reversal makes the second task wait earlier. That matters only
     /// if a step of this task in between, or the wait itself, conflicts with a step of another task
     /// since the first one, unless that step came after a wait for the end of the second task.
-    pub(in crate::search) fn matters(&self, trace: &Trace, race: Race) -> bool {
+    pub(crate) fn matters(&self, trace: &Trace, race: Race) -> bool {
         if !race.waits {
             return true;
         }

@@ -7,7 +7,7 @@ use super::super::{ChoicePoint, Ended, Labelled, Progress, SchedulingPoint, Stra
 use super::{Final, Graph, Machine, Program, graph, run};
 
 /// A depth-first search over all decisions, with at most `bound` preemptions.
-pub(in crate::search) struct Exhaustive {
+pub struct Exhaustive {
     bound: u32,
     /// The choices of the execution: their number, the number of free ones, the taken one, and the
     /// cost before it.
@@ -17,7 +17,8 @@ pub(in crate::search) struct Exhaustive {
 }
 
 impl Exhaustive {
-    pub(in crate::search) fn new(bound: u32) -> Self {
+    /// A search that has not begun.
+    pub fn new(bound: u32) -> Self {
         Self {
             bound,
             stack: Vec::new(),
@@ -77,35 +78,34 @@ impl Strategy for Exhaustive {
 
 /// The executions of a program that a search ran.
 #[derive(Default)]
-pub(in crate::search) struct Explored {
-    pub(in crate::search) executions: u64,
-    pub(in crate::search) ends: BTreeSet<Final>,
-    pub(in crate::search) graphs: BTreeSet<Graph>,
+pub struct Explored {
+    /// The number of executions.
+    pub executions: u64,
+    /// Their ends.
+    pub ends: BTreeSet<Final>,
+    /// Their happens-before graphs.
+    pub graphs: BTreeSet<Graph>,
 }
 
 impl Explored {
     /// Whether it has the same ends and graphs as `other`.
-    pub(in crate::search) fn is_as(&self, other: &Self) -> bool {
+    pub fn is_as(&self, other: &Self) -> bool {
         self.ends == other.ends && self.graphs == other.graphs
     }
 }
 
 /// Runs `search` to its end.
-pub(in crate::search) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
+pub fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
     explore_up_to(program, search, u64::MAX).expect("there is no limit")
 }
 
 /// As [`explore`] by brute force; `None` if that takes more than `most` executions.
-pub(in crate::search) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
+pub fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
     explore_up_to(program, &mut Exhaustive::new(bound), most)
 }
 
 /// As [`explore`]; `None` if that takes more than `most` executions.
-pub(in crate::search) fn explore_up_to(
-    program: &Program,
-    search: &mut dyn Strategy,
-    most: u64,
-) -> Option<Explored> {
+pub fn explore_up_to(program: &Program, search: &mut dyn Strategy, most: u64) -> Option<Explored> {
     let mut explored = Explored::default();
     let mut machine = Machine::new(program);
     let mut happens_before = HappensBefore::new(false);
@@ -122,14 +122,16 @@ pub(in crate::search) fn explore_up_to(
 }
 
 /// One execution of a program, with the lines of its touches.
-pub(in crate::search) struct Executed<'a> {
-    pub(in crate::search) trace: &'a Trace,
-    pub(in crate::search) labels: &'a [Labelled],
+pub struct Executed<'a> {
+    /// Its steps.
+    pub trace: &'a Trace,
+    /// The line of each touch.
+    pub labels: &'a [Labelled],
 }
 
 /// Runs `search` to its end, and calls `each` after each execution; `None` if that takes more than
 /// `most` executions.
-pub(in crate::search) fn visit(
+pub fn visit(
     program: &Program,
     search: &mut dyn Strategy,
     most: u64,

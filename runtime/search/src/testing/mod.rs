@@ -1,23 +1,21 @@
 //! Small concurrent programs without fibers, with which searches are checked against brute force.
 
-mod axioms;
 mod brute_force;
 mod machine;
+mod memory;
 mod random_program;
 mod shrink;
-mod weak;
-mod weak_tests;
 
-pub(super) use brute_force::{
-    Executed, Exhaustive, Explored, explore, explore_all, explore_up_to, visit,
-};
-pub(super) use random_program::{
+pub use brute_force::{Executed, Exhaustive, Explored, explore, explore_all, explore_up_to, visit};
+pub use machine::Machine;
+pub use memory::Memory;
+pub use random_program::{
     random_calls, random_choices, random_idle_waits, random_long_steps, random_program,
     random_sections, seeds,
 };
-pub(super) use shrink::shrink;
+pub use shrink::shrink;
 
-use self::machine::{Machine, past};
+use self::machine::past;
 use super::races::HappensBefore;
 use super::{Ended, Strategy};
 use chess_vocabulary::Effect;
@@ -25,7 +23,8 @@ use core::sync::atomic::Ordering;
 
 /// An act of a task of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Act {
+#[allow(missing_docs, reason = "the names are those of operations of std")]
+pub enum Act {
     /// Touches nothing; the first step of a task.
     Idle,
     Load(u32),
@@ -112,7 +111,8 @@ pub(super) enum Act {
 
 /// An access to a value under a memory model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Atomic {
+#[allow(missing_docs, reason = "the names are those of operations of std")]
+pub enum Atomic {
     Load(Ordering),
     Store(u64, Ordering),
     Add(u64, Ordering),
@@ -122,29 +122,32 @@ pub(super) enum Atomic {
     Exchange(u64, u64, Ordering, Ordering),
 }
 
-pub(super) type Program = Vec<Vec<Act>>;
+/// The acts of each task.
+pub type Program = Vec<Vec<Act>>;
 
 /// The number of objects of each kind.
-const OBJECTS: usize = 4;
+pub const OBJECTS: usize = 4;
 /// The first of the channels that hold one message; the others hold any number.
-pub(super) const BOUNDED: u32 = 2;
+pub const BOUNDED: u32 = 2;
 
 /// The line of an act of a program: a number for the task and the position of the act.
-pub(super) fn line_of(task: usize, at: usize) -> u32 {
+pub fn line_of(task: usize, at: usize) -> u32 {
     (task * 64 + at) as u32
 }
 
 /// The end of an execution.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Final {
-    values: [u64; OBJECTS],
-    seen: Vec<u64>,
+pub struct Final {
+    /// The last value of each object.
+    pub values: [u64; OBJECTS],
+    /// The hash of the values that each task has seen.
+    pub seen: Vec<u64>,
     /// The position of each task: in a deadlock it is before the end.
-    at: Vec<usize>,
+    pub at: Vec<usize>,
 }
 
 /// The hash of the values that a task has seen: `before`, and then this value.
-fn seen_after(before: u64, value: u64) -> u64 {
+pub fn seen_after(before: u64, value: u64) -> u64 {
     mix(before, value + 1)
 }
 
@@ -155,7 +158,8 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl Final {
-    pub(super) fn values(&self) -> &[u64] {
+    /// The last value of each object.
+    pub fn values(&self) -> &[u64] {
         &self.values
     }
 }
@@ -166,18 +170,22 @@ impl Final {
 /// leave is left out as well: only the consequences count. If attempts to read fail because of
 /// that, failed operations are also left out: it makes no difference whether they fail before the
 /// task has the lock or after that.
-pub(super) type Graph = Vec<u64>;
+pub type Graph = Vec<u64>;
 
 /// The results of one execution.
-pub(super) struct Outcome {
-    pub(super) end: Final,
-    pub(super) graph: Graph,
-    pub(super) preemptions: u32,
-    pub(super) data: u64,
+pub struct Outcome {
+    /// Its end.
+    pub end: Final,
+    /// Its happens-before graph.
+    pub graph: Graph,
+    /// The number of preemptions.
+    pub preemptions: u32,
+    /// The sum of the choices of data.
+    pub data: u64,
 }
 
 /// Runs `program` once under `search`, which has begun.
-pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
+pub fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     let mut machine = Machine::new(program);
     run(&mut machine, search);
     Outcome {
@@ -189,7 +197,7 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
 }
 
 /// Runs the program of `machine` from its beginning to its end.
-fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
+pub fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
     follow(machine, search);
     assert!(!search.diverged(), "{machine:?}");
     end(machine, search, false);
@@ -197,7 +205,7 @@ fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
 
 /// As [`execute`], for a program that may differ from that of earlier executions. Returns whether
 /// the execution left its prescribed prefix.
-pub(super) fn execute_nondeterministic(program: &Program, search: &mut dyn Strategy) -> bool {
+pub fn execute_nondeterministic(program: &Program, search: &mut dyn Strategy) -> bool {
     let mut machine = Machine::new(program);
     follow(&mut machine, search);
     let diverged = search.diverged();

@@ -7,7 +7,7 @@ use crate::base::rng::Rng;
 
 /// The seeds of the random programs on which searches are compared with brute force. The
 /// environment variable `CHESS_PROGRAMS` sets their number, and `CHESS_FIRST` the first seed.
-pub(in crate::search) fn seeds() -> std::ops::Range<u64> {
+pub fn seeds() -> std::ops::Range<u64> {
     let number = |variable| {
         let asked = std::env::var(variable).ok()?;
         let number = asked.parse::<u64>();
@@ -21,7 +21,7 @@ pub(in crate::search) fn seeds() -> std::ops::Range<u64> {
 const KINDS: u64 = 14;
 
 /// A program of two to four tasks that is small enough for brute force.
-pub(in crate::search) fn random_program(seed: u64) -> Program {
+pub fn random_program(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut below = |n: u64| rng.below(n) as u32;
     let tasks = 2 + below(3);
@@ -124,7 +124,7 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
 }
 
 /// A random program whose tasks also choose within their steps, and have assumptions.
-pub(in crate::search) fn random_choices(seed: u64) -> Program {
+pub fn random_choices(seed: u64) -> Program {
     let mut program = random_program(seed);
     let mut rng = Rng::new(!seed);
     for acts in &mut program {
@@ -147,7 +147,7 @@ pub(in crate::search) fn random_choices(seed: u64) -> Program {
 
 /// A program of three or four tasks with few values, and with steps whose later operations depend on
 /// the results of the first ones.
-pub(in crate::search) fn random_long_steps(seed: u64) -> Program {
+pub fn random_long_steps(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let tasks = 3 + rng.below(2);
     let mut acts = |own: u64| {
@@ -174,7 +174,7 @@ pub(in crate::search) fn random_long_steps(seed: u64) -> Program {
 }
 
 /// As [`random_program`], with calls of objects that exclude each other.
-pub(in crate::search) fn random_calls(seed: u64) -> Program {
+pub fn random_calls(seed: u64) -> Program {
     let mut rng = Rng::new(!seed);
     let mut program = random_program(seed);
     for acts in &mut program {
@@ -190,7 +190,7 @@ pub(in crate::search) fn random_calls(seed: u64) -> Program {
 }
 
 /// As [`random_program`], with waits until no other task can run.
-pub(in crate::search) fn random_idle_waits(seed: u64) -> Program {
+pub fn random_idle_waits(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut program = random_program(seed);
     for _ in 0..=rng.below(2) {
@@ -203,7 +203,7 @@ pub(in crate::search) fn random_idle_waits(seed: u64) -> Program {
 
 /// A program of three tasks that hold two locks, shared or exclusively, one inside the other or not.
 /// All of its schedules are too many for brute force, but not those with few preemptions.
-pub(in crate::search) fn random_sections(seed: u64) -> Program {
+pub fn random_sections(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut below = |n: u64| rng.below(n) as u32;
     let mut program = Program::new();

@@ -3,7 +3,7 @@
 use super::{Act, Program};
 
 /// Removes acts of `program` as long as it `fails`, for a readable message.
-pub(in crate::search) fn shrink(program: &Program, fails: impl Fn(&Program) -> bool) -> Program {
+pub fn shrink(program: &Program, fails: impl Fn(&Program) -> bool) -> Program {
     let mut smallest = program.clone();
     let smaller = |program: &Program| {
         let places = (0..program.len()).flat_map(|task| {

@@ -1,7 +1,7 @@
 //! The requested strategies, one after the other: the construction of the next one.
 //!
-//! Consecutive strategies that share a budget become the members of one `search/portfolio.rs`,
-//! which alternates between them in slices.
+//! Consecutive strategies that share a budget become the members of one portfolio (`portfolio.rs`
+//! of `chess_search`), which alternates between them in slices.
 
 use super::Explorer;
 use crate::base::memory::{EngineMemory, engine_vec};

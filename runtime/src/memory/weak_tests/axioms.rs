@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use core::sync::atomic::Ordering;
 
-use super::{Act, Final, OBJECTS, Program, seen_after};
-use crate::memory::Model;
+use super::super::Model;
+use crate::search::testing::{Act, Atomic, Final, OBJECTS, Program, seen_after};
 
 /// A relation, or a set for each event: bit `b` of number `a`.
 type Relation = Vec<u32>;
@@ -75,16 +75,16 @@ struct Graph {
 
 /// The graphs of a program.
 #[derive(Default)]
-pub(in crate::search) struct Allowed {
-    pub(in crate::search) ends: BTreeSet<Final>,
+pub(super) struct Allowed {
+    pub(super) ends: BTreeSet<Final>,
     /// The names of the graphs: for each load its name and that of its store, then the modification
     /// orders, then the orders of the tasks that held each lock.
-    pub(in crate::search) graphs: BTreeSet<Vec<u64>>,
+    pub(super) graphs: BTreeSet<Vec<u64>>,
 }
 
 /// All graphs of `program` that `model` allows; `None` if there are more than `most`, with those
 /// that are not complete.
-pub(in crate::search) fn allowed(program: &Program, model: Model, most: usize) -> Option<Allowed> {
+pub(super) fn allowed(program: &Program, model: Model, most: usize) -> Option<Allowed> {
     let init = |object| Event {
         kind: Kind::Init,
         task: usize::MAX,
@@ -164,8 +164,8 @@ impl Graph {
             }
             Act::Atomic(v, access) => {
                 event.object = v as usize;
-                let reads = !matches!(access, super::Atomic::Store(..));
-                event.is_update = reads && !matches!(access, super::Atomic::Load(_));
+                let reads = !matches!(access, Atomic::Store(..));
+                event.is_update = reads && !matches!(access, Atomic::Load(_));
                 let order = &self.orders[event.object];
                 let met = order.iter().enumerate().map(|(place, &store)| {
                     let value = self.events[store].writes.expect("it is a store");

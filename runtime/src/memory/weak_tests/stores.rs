@@ -1,65 +1,32 @@
-//! The memory of a machine under a memory model.
+//! The stores of the memory models, as the memory of a machine of `chess_search`.
 
 use core::sync::atomic::Ordering;
 
-use super::{Atomic, OBJECTS};
-use crate::memory::{Access, At, Kind, Model, Performed, State, Word, Would};
+use super::super::{Access, At, Kind, Model, Performed, State, Word, Would};
 use crate::monitor::race::Races;
 use crate::search::Trace;
+use crate::search::testing::{Atomic, Memory, OBJECTS};
 use chess_vocabulary::{Op, TaskId};
 
-impl Atomic {
-    pub(super) fn op(self) -> Op {
-        match self {
-            Self::Load(_) => Op::AtomicLoad,
-            Self::Store(..) => Op::AtomicStore,
-            Self::Add(..) => Op::AtomicFetchAdd,
-            Self::Swap(..) => Op::AtomicSwap,
-            Self::Exchange(..) => Op::AtomicCompareExchange,
-        }
-    }
-
-    /// The access to the value `v`.
-    fn access(self, v: u32) -> Access {
-        let (kind, order, failure) = match self {
-            Self::Load(order) => (Kind::Load, order, order),
-            Self::Store(_, order) => (Kind::Store, order, order),
-            Self::Add(_, order) | Self::Swap(_, order) => (Kind::Update, order, order),
-            Self::Exchange(_, _, success, failure) => (Kind::Update, success, failure),
-        };
-        Access {
-            address: 8 * (v as usize + 1),
-            size: 8,
-            kind,
-            order,
-            failure,
-        }
-    }
-
-    /// The value that it writes if it meets a store of the value `met`.
-    pub(super) fn written(self, met: u64) -> Option<u64> {
-        match self {
-            Self::Load(_) => None,
-            Self::Store(value, _) | Self::Swap(value, _) => Some(value),
-            Self::Add(value, _) => Some(met + value),
-            Self::Exchange(from, to, ..) => (met == from).then_some(to),
-        }
-    }
-
-    /// Its ordering if it writes, or if it does not.
-    pub(super) fn order(self, writes: bool) -> Ordering {
-        match self {
-            Self::Load(order)
-            | Self::Store(_, order)
-            | Self::Add(_, order)
-            | Self::Swap(_, order) => order,
-            Self::Exchange(_, _, success, failure) => [failure, success][usize::from(writes)],
-        }
+/// The access to the value `v`.
+fn access_of(atomic: Atomic, v: u32) -> Access {
+    let (kind, order, failure) = match atomic {
+        Atomic::Load(order) => (Kind::Load, order, order),
+        Atomic::Store(_, order) => (Kind::Store, order, order),
+        Atomic::Add(_, order) | Atomic::Swap(_, order) => (Kind::Update, order, order),
+        Atomic::Exchange(_, _, success, failure) => (Kind::Update, success, failure),
+    };
+    Access {
+        address: 8 * (v as usize + 1),
+        size: 8,
+        kind,
+        order,
+        failure,
     }
 }
 
 /// The stores, and what each task knows of the others.
-pub(super) struct Weak {
+pub(super) struct Stores {
     races: Races,
     /// The tasks that held each lock, in order.
     locks: Vec<Vec<u64>>,
@@ -87,7 +54,7 @@ fn lock_address(lock: u32) -> usize {
     0x1000 + lock as usize
 }
 
-impl Weak {
+impl Stores {
     pub(super) fn new(model: Model) -> Self {
         let mut races = Races::new();
         races.turn_on(false);
@@ -108,9 +75,10 @@ impl Weak {
         weak.races.memory.watch();
         weak
     }
+}
 
-    /// Begins an execution with this number of tasks.
-    pub(super) fn begin(&mut self, tasks: usize) {
+impl Memory for Stores {
+    fn begin(&mut self, tasks: usize) {
         self.races.renew(true);
         // The creation of the tasks is no part of the graph.
         self.races.memory.is_on = false;
@@ -123,15 +91,7 @@ impl Weak {
         self.races.memory.is_on = true;
     }
 
-    /// The number of stores that the access of `task` to the value `v` may meet.
-    pub(super) fn offer(
-        &mut self,
-        task: usize,
-        v: u32,
-        access: Atomic,
-        current: u64,
-        trace: &Trace,
-    ) -> u32 {
+    fn offer(&mut self, task: usize, v: u32, access: Atomic, current: u64, trace: &Trace) -> u32 {
         let reads_kept = self.reads_kept && !self.fenced[task];
         let would = |met: Word| match access.written(met.bits()) {
             None => Would::Fail,
@@ -146,7 +106,7 @@ impl Weak {
         };
         let offered =
             self.races
-                .offer_stores(TaskId(task as u32), &access.access(v), &state, would);
+                .offer_stores(TaskId(task as u32), &access_of(access, v), &state, would);
         if self.races.memory.stale.is_on {
             self.has_spoken |= offered > 1;
             return 1;
@@ -154,12 +114,11 @@ impl Weak {
         offered
     }
 
-    pub(super) fn name(&self, v: u32, access: Atomic, choice: u32) -> u64 {
-        self.races.memory.name(&access.access(v), choice)
+    fn name(&self, v: u32, access: Atomic, choice: u32) -> u64 {
+        self.races.memory.name(&access_of(access, v), choice)
     }
 
-    /// Performs the access that was offered stores. Returns the values that it reads and writes.
-    pub(super) fn perform(
+    fn perform(
         &mut self,
         task: usize,
         v: u32,
@@ -167,7 +126,11 @@ impl Weak {
         choice: u32,
         step: u32,
     ) -> (Option<u64>, Option<u64>) {
-        let met = self.races.memory.value(&access.access(v), choice).bits();
+        let met = self
+            .races
+            .memory
+            .value(&access_of(access, v), choice)
+            .bits();
         let written = written(access, met, self.reads_kept && !self.fenced[task]);
         let performed = Performed {
             choice,
@@ -177,7 +140,7 @@ impl Weak {
         };
         self.races.meet_store(
             TaskId(task as u32),
-            &access.access(v),
+            &access_of(access, v),
             performed,
             At {
                 step,
@@ -191,25 +154,24 @@ impl Weak {
         (read.then_some(met), written)
     }
 
-    pub(super) fn fence(&mut self, task: usize, order: Ordering) {
+    fn fence(&mut self, task: usize, order: Ordering) {
         self.fenced[task] = true;
         self.races.fence(TaskId(task as u32), order, None);
     }
 
-    pub(super) fn lock(&mut self, task: usize, lock: u32) {
+    fn lock(&mut self, task: usize, lock: u32) {
         self.locks[lock as usize].push(task as u64);
         self.races
             .acquire(TaskId(task as u32), lock_address(lock), true);
     }
 
-    pub(super) fn unlock(&mut self, task: usize, lock: u32) {
+    fn unlock(&mut self, task: usize, lock: u32) {
         let op = (Op::MutexUnlock, None);
         self.races
             .release(TaskId(task as u32), lock_address(lock), true, op);
     }
 
-    /// The name of the graph of the execution, as `axioms` has it.
-    pub(super) fn graph(&self) -> Vec<u64> {
+    fn graph(&self) -> Vec<u64> {
         let addresses = (0..OBJECTS).map(|v| 8 * (v + 1));
         let mut graph = self.races.memory.graph(addresses);
         for lock in &self.locks {

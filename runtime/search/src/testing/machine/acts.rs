@@ -1,12 +1,12 @@
 //! The effect of each act of a program.
 
-use super::super::weak::Weak;
+use super::super::memory::Memory;
 use super::super::{Act, Atomic, BOUNDED, OBJECTS, line_of, seen_after};
 use super::{
     ARC, BARRIER, CHANNEL, CONDVAR, END, Initialised, LOCK, Machine, ONCE, OWN, State, THREAD,
     VALUE, object,
 };
-use crate::search::{Labelled, ObjectId, Outcomes, Strategy, TraceStep};
+use crate::{Labelled, ObjectId, Outcomes, Strategy, TraceStep};
 use chess_vocabulary::{Effect, Op};
 
 impl Machine<'_> {
@@ -78,7 +78,7 @@ impl Machine<'_> {
 
     /// Performs the current task's next act.
     #[expect(clippy::too_many_lines, reason = "a list of what each act does")]
-    pub(in super::super) fn step(&mut self, search: &mut dyn Strategy) {
+    pub fn step(&mut self, search: &mut dyn Strategy) {
         let own = self.current;
         let is_silent = std::mem::take(&mut self.tasks[own].is_silent);
         if let Some(mutex) = self.tasks[own].relocks.take() {
@@ -284,7 +284,7 @@ impl Machine<'_> {
                 self.touch(object(OWN, own as u32), Effect::Write);
             }
             Act::Atomic(v, access) => self.step_of_atomic(v, access, search),
-            Act::Fence(order) => self.weak().fence(own, order),
+            Act::Fence(order) => self.memory().fence(own, order),
             Act::SkipUnlessSeen(acts) => {
                 self.touch(object(OWN, own as u32), Effect::Write);
                 if self.tasks[own].last == 0 {
@@ -322,20 +322,23 @@ impl Machine<'_> {
         }
     }
 
-    fn weak(&mut self) -> &mut Weak {
-        self.weak.as_mut().expect("the machine has a memory model")
+    fn memory(&mut self) -> &mut dyn Memory {
+        *self
+            .memory
+            .as_mut()
+            .expect("the machine has a memory model")
     }
 
     /// Performs an access under the memory model, which meets the store that the search chooses.
     fn step_of_atomic(&mut self, v: u32, access: Atomic, search: &mut dyn Strategy) {
         let own = self.current;
-        let mut weak = self.weak.take().expect("the machine has a memory model");
+        let memory = self.memory.take().expect("the machine has a memory model");
         let current = self.values[v as usize];
-        let offered = weak.offer(own, v, access, current, &self.trace);
-        let name = |choice| weak.name(v, access, choice);
+        let offered = memory.offer(own, v, access, current, &self.trace);
+        let name = |choice| memory.name(v, access, choice);
         let choice = self.outcome_of(offered, Outcomes::Late(&name), search);
-        let (read, written) = weak.perform(own, v, access, choice, self.trace.step());
-        self.weak = Some(weak);
+        let (read, written) = memory.perform(own, v, access, choice, self.trace.step());
+        self.memory = Some(memory);
         if let Some(value) = written.filter(|_| choice == 0) {
             self.values[v as usize] = value;
         }
@@ -372,8 +375,8 @@ impl Machine<'_> {
                 return false;
             }
             Act::Lock(m) => {
-                if let Some(weak) = &mut self.weak {
-                    weak.lock(own, m);
+                if let Some(memory) = &mut self.memory {
+                    memory.lock(own, m);
                 }
                 self.owners[m as usize] = Some(own);
                 self.queued[m as usize] -= u32::from(std::mem::take(&mut self.tasks[own].queued));
@@ -387,8 +390,8 @@ impl Machine<'_> {
                 self.try_take(Op::RwLockTryWrite, m, is_free);
             }
             Act::Unlock(m) if self.owners[m as usize] == Some(own) => {
-                if let Some(weak) = &mut self.weak {
-                    weak.unlock(own, m);
+                if let Some(memory) = &mut self.memory {
+                    memory.unlock(own, m);
                 }
                 self.owners[m as usize] = None;
                 self.touch(object(LOCK, m), Effect::Release);

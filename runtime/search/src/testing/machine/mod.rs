@@ -4,11 +4,10 @@ mod acts;
 
 use std::fmt;
 
-use super::weak::Weak;
+use super::memory::Memory;
 use super::{Act, Final, OBJECTS, Program, mix};
-use crate::memory::Model;
-use crate::search::{ChoicePoint, Decision, Outcomes, Past, Pending, SchedulingPoint, Strategy};
-use crate::search::{Labelled, ObjectId, Trace, TraceStep};
+use crate::{ChoicePoint, Decision, Outcomes, Past, Pending, SchedulingPoint, Strategy};
+use crate::{Labelled, ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Effect, Op, TaskId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +62,7 @@ enum Initialised {
 }
 
 /// One execution of a program.
-pub(super) struct Machine<'a> {
+pub struct Machine<'a> {
     program: &'a Program,
     tasks: Vec<Task>,
     current: usize,
@@ -85,17 +84,20 @@ pub(super) struct Machine<'a> {
     calls: Vec<(usize, u32, bool)>,
     /// A task checks whether others have ended.
     looks_at_ends: bool,
-    pub(super) trace: Trace,
+    /// The steps of the execution.
+    pub trace: Trace,
     /// The line of each touch: the act that made it.
-    pub(super) labels: Vec<Labelled>,
-    pub(super) decisions: Vec<Decision>,
+    pub labels: Vec<Labelled>,
+    /// The decisions of the execution.
+    pub decisions: Vec<Decision>,
     options: Vec<TaskId>,
     prefix: u64,
-    pub(super) preemptions: u32,
+    /// The number of preemptions.
+    pub preemptions: u32,
     /// The sum of the choices of data.
-    pub(super) data: u64,
+    pub data: u64,
     /// The stores of the values that [`Act::Atomic`] accesses.
-    pub(super) weak: Option<Box<Weak>>,
+    pub memory: Option<&'a mut dyn Memory>,
 }
 
 fn object(kind: u32, number: u32) -> ObjectId {
@@ -136,7 +138,8 @@ impl fmt::Debug for Machine<'_> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(program: &'a Program) -> Self {
+    /// A machine without a memory model.
+    pub fn new(program: &'a Program) -> Self {
         Self {
             program,
             tasks: Vec::new(),
@@ -160,28 +163,20 @@ impl<'a> Machine<'a> {
             prefix: 0,
             preemptions: 0,
             data: 0,
-            weak: None,
+            memory: None,
         }
     }
 
-    /// A machine with this memory model.
-    pub(super) fn with_model(program: &'a Program, model: Model) -> Self {
+    /// A machine whose [`Act::Atomic`] accesses this memory.
+    pub fn with_memory(program: &'a Program, memory: &'a mut dyn Memory) -> Self {
         Self {
-            weak: Some(Box::new(Weak::new(model))),
-            ..Self::new(program)
-        }
-    }
-
-    /// A machine with the monitor of stale loads.
-    pub(super) fn watching(program: &'a Program) -> Self {
-        Self {
-            weak: Some(Box::new(Weak::watching())),
+            memory: Some(memory),
             ..Self::new(program)
         }
     }
 
     /// Begins a new execution.
-    pub(super) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         let task = Task {
             at: 0,
             state: State::Ready,
@@ -206,7 +201,7 @@ impl<'a> Machine<'a> {
             mut labels,
             mut decisions,
             options,
-            mut weak,
+            mut memory,
             ..
         } = std::mem::replace(self, Self::new(self.program));
         tasks.clear();
@@ -216,10 +211,10 @@ impl<'a> Machine<'a> {
         trace.is_wanted = true;
         trace.clear();
         trace.begin(TaskId(0), TraceStep::NONE, TraceStep::NONE, false);
-        if let Some(weak) = &mut weak {
-            weak.begin(self.program.len());
+        if let Some(memory) = &mut memory {
+            memory.begin(self.program.len());
         }
-        self.weak = weak;
+        self.memory = memory;
         // Only their allocations are kept.
         self.tasks = tasks;
         self.trace = trace;
@@ -324,7 +319,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Chooses among the enabled tasks as the engine does; `None` at the end.
-    pub(super) fn choose(&mut self, search: &mut dyn Strategy) -> Option<usize> {
+    pub fn choose(&mut self, search: &mut dyn Strategy) -> Option<usize> {
         let enabled = (0..self.tasks.len())
             .filter(|&task| self.is_enabled(task))
             .fold(0_u64, |enabled, task| enabled | 1 << task);
@@ -436,7 +431,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Traces the next operations of the tasks that are blocked for ever.
-    pub(super) fn trace_pending(&mut self) {
+    pub fn trace_pending(&mut self) {
         for task in 0..self.tasks.len() {
             let waits = match (self.tasks[task].relocks, self.next(task)) {
                 (Some(m), _) if self.tasks[task].state == State::Ready => {
@@ -465,7 +460,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub(super) fn end(&self) -> Final {
+    /// The end of the execution.
+    pub fn end(&self) -> Final {
         Final {
             values: self.values,
             seen: self.tasks.iter().map(|task| task.seen).collect(),

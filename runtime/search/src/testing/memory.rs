@@ -1,0 +1,75 @@
+//! The memory of a machine under a memory model, as the runtime implements it.
+
+use core::sync::atomic::Ordering;
+
+use super::Atomic;
+use crate::Trace;
+use chess_vocabulary::Op;
+
+/// The stores of a machine's values, and the knowledge that each task has of them.
+pub trait Memory {
+    /// Begins an execution with this number of tasks.
+    fn begin(&mut self, tasks: usize);
+
+    /// The number of stores that the access of `task` to the value `v` may meet.
+    fn offer(&mut self, task: usize, v: u32, access: Atomic, current: u64, trace: &Trace) -> u32;
+
+    /// The name of one of these stores.
+    fn name(&self, v: u32, access: Atomic, choice: u32) -> u64;
+
+    /// Performs the access that was offered stores. Returns the values that it reads and writes.
+    fn perform(
+        &mut self,
+        task: usize,
+        v: u32,
+        access: Atomic,
+        choice: u32,
+        step: u32,
+    ) -> (Option<u64>, Option<u64>);
+
+    /// Performs a fence of `task`.
+    fn fence(&mut self, task: usize, order: Ordering);
+
+    /// `task` takes the lock.
+    fn lock(&mut self, task: usize, lock: u32);
+
+    /// `task` releases the lock.
+    fn unlock(&mut self, task: usize, lock: u32);
+
+    /// The name of the graph of the execution.
+    fn graph(&self) -> Vec<u64>;
+}
+
+impl Atomic {
+    /// The operation that it stands for.
+    pub fn op(self) -> Op {
+        match self {
+            Self::Load(_) => Op::AtomicLoad,
+            Self::Store(..) => Op::AtomicStore,
+            Self::Add(..) => Op::AtomicFetchAdd,
+            Self::Swap(..) => Op::AtomicSwap,
+            Self::Exchange(..) => Op::AtomicCompareExchange,
+        }
+    }
+
+    /// The value that it writes if it meets a store of the value `met`.
+    pub fn written(self, met: u64) -> Option<u64> {
+        match self {
+            Self::Load(_) => None,
+            Self::Store(value, _) | Self::Swap(value, _) => Some(value),
+            Self::Add(value, _) => Some(met + value),
+            Self::Exchange(from, to, ..) => (met == from).then_some(to),
+        }
+    }
+
+    /// Its ordering if it writes, or if it does not.
+    pub fn order(self, writes: bool) -> Ordering {
+        match self {
+            Self::Load(order)
+            | Self::Store(_, order)
+            | Self::Add(_, order)
+            | Self::Swap(_, order) => order,
+            Self::Exchange(_, _, success, failure) => [failure, success][usize::from(writes)],
+        }
+    }
+}
