@@ -47,10 +47,11 @@ fn opaque_packages(plan: &Plan, build: &Build) -> String {
 /// The packages that link libraries of C code, and that such code is not watched for races, if
 /// other code is.
 fn native_libraries(plan: &Plan, build: &Build) -> String {
-    let mut words = String::new();
-    if plan.instruments {
-        words += ", whose accesses to memory were not watched for races";
-    }
+    let unwatched = if plan.instruments {
+        ", whose accesses to memory were not watched for races"
+    } else {
+        ""
+    };
     let named = build.native_libraries.iter().filter_map(|linked| {
         let mut packages = plan.packages.iter();
         let package = packages.find(|package| package.id == linked.package)?;
@@ -58,10 +59,11 @@ fn native_libraries(plan: &Plan, build: &Build) -> String {
         Some(format!("{names} of {} {}", package.name, package.version))
     });
     let named: Vec<String> = named.collect();
-    if !named.is_empty() {
-        words += &format!(" (this build links {})", named.join(", "));
+    if named.is_empty() {
+        unwatched.to_owned()
+    } else {
+        format!("{unwatched} (this build links {})", named.join(", "))
     }
-    words
 }
 
 fn opaque_by_policy(plan: &Plan) -> Vec<String> {
