@@ -51,9 +51,31 @@ pub struct Found {
     pub reading: String,
     /// The address of a public report, if there is one.
     pub report: Option<String>,
+    /// The entry and the test, separated by a space, that show the same defect: one correction
+    /// corrects both, or the same mistake stands in copies of the code.
+    pub same_as: Option<String>,
+    /// One of [`Found::CHECKS`] if no other check shows the defect.
+    pub only: Option<String>,
 }
 
 impl Found {
+    /// The values of `only`.
+    pub const CHECKS: [&str; 3] = ["faults", "linearizability", "weak memory"];
+
+    /// Returns the test of `all` that shows the same defect, if this one names one.
+    ///
+    /// # Panics
+    /// If there is no such test, or if that one names another one in its turn.
+    pub fn original<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
+        let same_as = self.same_as.as_deref()?;
+        let (entry, test) = same_as.split_once(' ').expect("an entry and a test");
+        let is_named = |it: &&Self| it.entry == entry && it.test == test;
+        let original = all.iter().find(is_named);
+        let original = original.unwrap_or_else(|| panic!("{same_as} is not in the index"));
+        assert!(original.same_as.is_none(), "{same_as} names another test");
+        Some(original)
+    }
+
     /// Returns the crate and its version, which the name of the entry has.
     ///
     /// # Panics

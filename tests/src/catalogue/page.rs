@@ -96,13 +96,11 @@ pub fn page() -> String {
 
 /// A table of the defects, and the note on each crate.
 fn defects(found: &[Found]) -> String {
-    let crates: BTreeSet<_> = found.iter().map(Found::package).collect();
     let mut text = DEFECTS.to_owned();
     let _ = write!(
         text,
-        "\n{} tests show defects of {} crates.\n\n| crate | kind | test | at | second reading |\n|---|---|---|---|---|\n",
-        found.len(),
-        crates.len()
+        "\n{}\n\n| crate | kind | test | at | second reading |\n|---|---|---|---|---|\n",
+        numbers(found)
     );
     for defect in found {
         let (name, version) = defect.package();
@@ -112,9 +110,13 @@ fn defects(found: &[Found]) -> String {
         };
         let lines: Vec<_> = defect.at.iter().map(|it| format!("`{it}`")).collect();
         let (name_of_test, lines) = (&defect.test, lines.join(", "));
+        let same = defect.original(found).map_or(String::new(), |original| {
+            let (name, version) = original.package();
+            format!("; the defect of `{}`, {name} {version}", original.test)
+        });
         let _ = writeln!(
             text,
-            "| {name} {version} | {kind} | `{name_of_test}` | {lines} | {} |",
+            "| {name} {version} | {kind} | `{name_of_test}` | {lines} | {}{same} |",
             defect.reading
         );
     }
@@ -126,6 +128,27 @@ fn defects(found: &[Found]) -> String {
         let _ = write!(text, "\n##{note}");
     }
     text
+}
+
+/// Sentences with the numbers of tests, of distinct defects, and of groups of these.
+fn numbers(found: &[Found]) -> String {
+    let distinct = || found.iter().filter(|it| it.original(found).is_none());
+    let crates: BTreeSet<_> = distinct().map(Found::package).collect();
+    let only = |check: &str| {
+        let shown = distinct().filter(|it| it.only.as_deref() == Some(check));
+        shown.count()
+    };
+    let [faults, linearizability, weak_memory] = Found::CHECKS.map(only);
+    format!(
+        "{} tests show {} distinct defects of {} crates. A test that shows the defect of another test names that one in \
+         the last column.\nNo public report was found of {} of the defects. Of all, {linearizability} show only by \
+         linearizability: no call alone has a wrong result. {weak_memory} show\nonly by weak memory: the orderings are too weak, and no \
+         interleaving fails. {faults} show only by faults.",
+        found.len(),
+        distinct().count(),
+        crates.len(),
+        distinct().filter(|it| it.report.is_none()).count(),
+    )
 }
 
 fn suspicions(refuted: &[Refuted]) -> String {

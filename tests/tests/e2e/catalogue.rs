@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use end_to_end::catalogue::{
-    Bugs, Explained, FalseAlarms, Passed, page, page_path, tests_by_crate,
+    Bugs, Explained, FalseAlarms, Found, Passed, page, page_path, tests_by_crate,
 };
 use end_to_end::source_of;
 
@@ -25,7 +25,7 @@ fn every_found_entry_is_in_the_index_and_names_lines() {
         let name = format!("found/{}", entry.file_name().to_string_lossy());
         assert!(found.iter().any(|it| it.entry == name), "{name}");
     }
-    for defect in found {
+    for defect in &found {
         let source = source_of("bugs").join(&defect.entry).join("tests/bug.rs");
         let source = fs::read_to_string(source).expect("a test");
         // A macro may define it.
@@ -39,8 +39,15 @@ fn every_found_entry_is_in_the_index_and_names_lines() {
         let note = source_of("bugs").join(&defect.entry).join("NOTE.md");
         let note = fs::read_to_string(note).expect("a note");
         assert!(note.starts_with("# "), "{}", defect.entry);
-        if let Some(report) = defect.report {
+        if let Some(report) = &defect.report {
             assert!(report.starts_with("https://github.com/"), "{report}");
+        }
+        if let Some(original) = defect.original(&found) {
+            let same = (&defect.report, &defect.only) == (&original.report, &original.only);
+            assert!(same, "{} is that of {}", defect.test, original.test);
+        }
+        if let Some(check) = &defect.only {
+            assert!(Found::CHECKS.contains(&&**check), "{check}");
         }
     }
 }
