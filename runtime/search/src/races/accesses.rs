@@ -114,6 +114,7 @@ impl Accesses {
     }
 
     /// Removes the accesses of `step` and of all later steps.
+    #[inline]
     pub(super) fn take_back(&mut self, step: u32) {
         while let Some(last) = self.renewals.last() {
             let access = &mut self.all[last.access as usize];

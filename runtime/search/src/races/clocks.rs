@@ -32,6 +32,7 @@ impl Clocks {
     }
 
     /// Removes the clocks that are newer than this one.
+    #[inline]
     pub(super) fn forget_after(&mut self, newest: Clock) {
         self.lanes.truncate(newest.0 as usize / LANE + self.width);
     }

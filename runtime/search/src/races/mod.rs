@@ -146,6 +146,7 @@ impl HappensBefore {
 
     /// As [`Self::read`], without the races whose second step comes before `fresh`. The first
     /// `shared` steps are those of the trace that was read last.
+    #[inline]
     pub fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
         self.take_back(shared.min(fresh).min(trace.steps.len()));
         self.races.clear();
@@ -161,6 +162,7 @@ impl HappensBefore {
 
     /// Notes whether tasks try to read in `trace`. Returns whether that changes the relation, so
     /// that no step of an earlier trace may be shared.
+    #[inline]
     pub fn note_attempts(&mut self, trace: &Trace) -> bool {
         let changes = trace.tries_to_read && !self.waits_too && !self.orders_queues;
         self.orders_queues |= changes;
@@ -173,6 +175,7 @@ impl HappensBefore {
     }
 
     /// Removes all steps but the first `shared` ones.
+    #[inline]
     fn take_back(&mut self, shared: usize) {
         if shared >= self.places.len() {
             return;
