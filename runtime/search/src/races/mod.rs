@@ -144,8 +144,8 @@ impl HappensBefore {
         self.read_on(trace, 0, 0);
     }
 
-    /// As [`Self::read`], without the races whose second step comes before `fresh`. The first
-    /// `shared` steps are those of the trace that was read last.
+    /// Reads `trace`, without the races whose second step comes before `fresh`. The first `shared`
+    /// steps are those of the trace that was read last.
     #[inline]
     pub fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
         self.take_back(shared.min(fresh).min(trace.steps.len()));
