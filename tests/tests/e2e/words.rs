@@ -104,8 +104,8 @@ mod tests {
             other.store(true, SeqCst);
             panic!();
         }));
-        assert!(std::process::Command::new("true").status().unwrap().success());
         assert!(!flag.load(SeqCst));
+        assert!(std::process::Command::new("true").status().unwrap().success());
     }
 }
 "#;
