@@ -156,7 +156,11 @@ impl<'a> ChangedCopy<'a> {
             }
         }
         self.is_stale = true;
-        if changed.is_empty() {
+        let is_sure = !changed.is_empty();
+        if !is_sure {
+            // If the text without reports does not compile either, the reports are not to blame: then the
+            // next compilation must write the copy again.
+            _ = fs::remove_file(self.basis_file());
             self.rewriting.refuse_all();
             self.problems.clear();
             self.unmarked.clear();
@@ -166,8 +170,15 @@ impl<'a> ChangedCopy<'a> {
             self.copy_file(&path, &inside)?;
         }
         self.is_stale = false;
-        self.rewriting.save_refused()?;
+        if is_sure {
+            self.rewriting.save_refused()?;
+        }
         Ok(true)
+    }
+
+    /// Keeps the rejected reports for later compilations, after the copy has compiled without them.
+    pub(super) fn keep_refused(&mut self) -> io::Result<()> {
+        self.rewriting.save_refused()
     }
 
     /// The parts of the instructions that did not fit, as text. `dep_info` lists the files of the
@@ -305,7 +316,7 @@ impl<'a> ChangedCopy<'a> {
         self.ways = ways.map(Utf8Path::to_owned).collect();
         self.problems.clear();
         self.unmarked.clear();
-        let known_basis = Utf8PathBuf::from(format!("{}.basis", self.copy));
+        let known_basis = self.basis_file();
         let basis = self.rewriting.basis();
         self.is_stale =
             self.package.borrows && fs::read_to_string(&known_basis).ok().as_ref() != Some(&basis);
@@ -315,6 +326,11 @@ impl<'a> ChangedCopy<'a> {
             self.is_stale = false;
         }
         Ok(())
+    }
+
+    /// The file with the inputs of the copy that concern all of its files.
+    fn basis_file(&self) -> Utf8PathBuf {
+        format!("{}.basis", self.copy).into()
     }
 
     /// Copies a directory around the package, or around a file outside it. Its other entries become

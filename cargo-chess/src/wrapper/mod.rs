@@ -215,7 +215,12 @@ impl Compiler<'_> {
                         return Ok(Outcome::Failed(attempt));
                     }
                 }
-                ended @ Outcome::Ended(_) => return Ok(ended),
+                ended @ Outcome::Ended(code) => {
+                    if code == 0 {
+                        prepared.keep_refused()?;
+                    }
+                    return Ok(ended);
+                }
             }
         }
     }

@@ -80,6 +80,9 @@ impl RejectedSites {
     /// Saves the new lines for other compilers. This must happen after the copy was written without
     /// these sites: a compiler that knew them earlier would misread the old copy.
     pub(super) fn save(&mut self) -> io::Result<()> {
+        if self.unsaved.is_empty() {
+            return Ok(());
+        }
         let mut options = fs::OpenOptions::new();
         let mut file = options.append(true).create(true).open(&self.file)?;
         // Several compilers may add to one file, so all lines are written at once.

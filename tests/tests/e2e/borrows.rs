@@ -171,3 +171,26 @@ fn reports_can_be_reviewed() {
     shown.assert_code(0);
     insta::assert_snapshot!(shown.stdout);
 }
+
+/// A feature set that does not compile is no reason to leave out reports from another one: the digest of
+/// the sources is the same.
+#[test]
+fn an_error_of_the_program_leaves_the_reports_of_later_builds() {
+    let workspace = workspace();
+    let broken = "#[cfg(feature = \"broken\")]\ncompile_error!(\"broken\");\n";
+    workspace.write(
+        "src/other.rs",
+        &format!("pub static mut COUNT: u32 = 0;\n{broken}"),
+    );
+    let manifest = workspace.root().join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("it can be read");
+    workspace.write("Cargo.toml", &format!("{text}\n[features]\nbroken = []\n"));
+    let run = workspace
+        .chess(&["test", "--no-run", "--features", "broken"])
+        .run();
+    run.assert_code(101);
+    let run = workspace.chess(&["list"]).run();
+    run.assert_code(0);
+    let watched = "8 of 9 references to raw memory (1 did not compile)";
+    assert!(run.stdout.contains(watched), "{run:?}");
+}
