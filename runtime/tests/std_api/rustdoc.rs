@@ -150,6 +150,9 @@ fn document_the_shims() -> PathBuf {
     let output = Command::new(env_or("RUSTDOC", "rustdoc"))
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
         .args(&externs)
+        // The search depends on the vocabulary itself.
+        .arg("-L")
+        .arg(&out)
         .args([
             "--crate-name",
             "chess_runtime",

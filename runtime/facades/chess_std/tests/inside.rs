@@ -36,11 +36,11 @@ fn inline_assembly_outside_control_is_named() {
     let fence = "fails_by_panic_so_is_one_on_a_local_variable";
     assert_eq!(named(fence), "");
     let exchange = named("fails_by_panic_an_exchange_with_memory_is_a_scheduling_point");
-    let sentence = "\"ran inline assembly that synchronizes through memory, at program.rs:";
-    assert!(exchange.starts_with(sentence), "{exchange}");
+    let effect = r#"{"kind":"assembly-memory","location":{"file":"program.rs","line":"#;
+    assert!(exchange.starts_with(effect), "{exchange}");
     let call = named("passed_a_call_of_the_kernel_is_no_scheduling_point");
-    let sentence = "\"ran inline assembly that calls the kernel, at program.rs:";
-    assert!(call.starts_with(sentence), "{call}");
+    let effect = r#"{"kind":"assembly-kernel","location":{"file":"program.rs","line":"#;
+    assert!(call.starts_with(effect), "{call}");
 }
 
 /// Explores all tests of a program, of which there must be at least `tests`, on both backends. The

@@ -113,13 +113,6 @@ macro_rules! header {
 /// Implements the parts that locks have in common, for a lock that is only the real one.
 macro_rules! lock {
     ($Lock:ident) => {
-        impl<T> $Lock<T> {
-            #[inline]
-            pub const fn new(t: T) -> $Lock<T> {
-                $Lock(std::sync::$Lock::new(t))
-            }
-        }
-
         impl<T: ?Sized> $Lock<T> {
             #[inline]
             #[track_caller]

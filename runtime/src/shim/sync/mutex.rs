@@ -27,6 +27,14 @@ const HEADER: usize = lock::header!(Mutex);
 
 lock::lock!(Mutex);
 
+// Not by the macro, which the compiler's messages about wrong arguments would name.
+impl<T> Mutex<T> {
+    #[inline]
+    pub const fn new(t: T) -> Mutex<T> {
+        Mutex(std::sync::Mutex::new(t))
+    }
+}
+
 impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]

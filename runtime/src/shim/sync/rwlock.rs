@@ -34,6 +34,14 @@ const HEADER: usize = lock::header!(RwLock);
 
 lock::lock!(RwLock);
 
+// Not by the macro, which the compiler's messages about wrong arguments would name.
+impl<T> RwLock<T> {
+    #[inline]
+    pub const fn new(t: T) -> RwLock<T> {
+        RwLock(std::sync::RwLock::new(t))
+    }
+}
+
 impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
