@@ -45,15 +45,20 @@ impl Schedule {
         self.fairness.clear(self.live);
         self.enabled.clear();
         self.late.clear();
-        let old = core::mem::replace(self, Self::new());
-        *self = Self {
-            tasks: old.tasks,
-            enabled: old.enabled,
-            late: old.late,
-            fairness: old.fairness,
-            candidates: old.candidates,
-            ..Self::new()
-        };
+        // In place: the process that watches the explorer may read the tasks at any moment, and must find
+        // as many as there are.
+        let Self {
+            live,
+            retired,
+            waits,
+            tasks: _,
+            current: _,
+            enabled: _,
+            late: _,
+            fairness: _,
+            candidates: _,
+        } = self;
+        (*live, *retired, *waits) = (0, 0, 0);
         self.run(TaskId(0));
     }
 
