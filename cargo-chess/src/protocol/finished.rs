@@ -85,9 +85,10 @@ pub(crate) struct Finished {
     pub own_warnings: Vec<String>,
     /// Loops that wait without yielding, and only warn.
     pub spins: Vec<Spin>,
-    /// Operations that could have late effects under the language's memory model.
+    /// Atomic operations for which the language's memory model allows a late effect: a stale load, or a
+    /// late store.
     pub stale_loads: Vec<StaleLoad>,
-    /// Whether there may be others.
+    /// Whether there may be more such operations than those in `stale_loads`.
     pub unclear_loads: bool,
     /// Source files of code under the policy `atomic` that synchronized.
     pub atomic: Vec<String>,

@@ -167,7 +167,8 @@ const SEARCHED: u64 = 2;
 /// The time limit of a replay without another limit. Its work is known.
 const LONG: Duration = Duration::from_hours(1);
 
-/// The options with which the schedule was found. They override the workspace's own configuration.
+/// Returns the options that are saved in the schedule, as a layer of the configuration. A replay takes
+/// them before those of the workspace.
 pub(crate) fn options_of(schedule: &Schedule) -> Result<Layer> {
     let (schedules, time) = match schedule.only_run.as_deref() {
         None => (SEARCHED, None),

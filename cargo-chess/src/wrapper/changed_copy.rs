@@ -333,8 +333,8 @@ impl<'a> ChangedCopy<'a> {
         format!("{}.basis", self.copy).into()
     }
 
-    /// Copies a directory around the package, or around a file outside it. Its other entries become
-    /// links, for paths that lead there.
+    /// Copies a directory that is an ancestor of the package, or of a copied file outside it. Its other
+    /// entries become links to the originals, so that relative paths in the sources find them.
     fn copy_way(&mut self, from: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
         link_tree::directory(&to)?;

@@ -175,7 +175,8 @@ impl<'a> Rewriting<'a> {
     }
 }
 
-/// The source files below a package's directory, by their paths in it.
+/// Returns the paths of the `.rs` files of the package in `root`, sorted and relative to `root`. Nested
+/// packages, hidden directories and directories of caches are left out.
 pub(crate) fn source_files(root: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![root.to_owned()];

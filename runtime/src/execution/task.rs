@@ -135,7 +135,8 @@ pub(crate) struct Task {
     pub(super) was_interrupted: bool,
     /// It is a pthread that no task will join.
     pub(crate) detached: bool,
-    /// The program can no longer refer to its pthread, so its donor is free after its end.
+    /// The program has no valid pthread handle of this task. Once the task has ended, a new task may
+    /// use its donor, the pthread that lends it a stack and a thread-local block.
     pub(crate) released: bool,
     pub(crate) result: *mut c_void,
     /// Its main function has returned. Set only if the program may check that.

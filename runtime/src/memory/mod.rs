@@ -425,8 +425,8 @@ impl Memory {
         }
     }
 
-    /// The event of the store that follows the one with the number `choice` of the last offer, which
-    /// is late.
+    /// Returns the number of the event of the store that follows the store `choice` of the last offer in
+    /// the modification order. That store must not be the newest one.
     pub(crate) fn overtaken(&self, access: &Access, choice: u32) -> u32 {
         let location = self.locations.find(access.address).expect("it was offered");
         let order = &self.locations.get(location).order;

@@ -52,7 +52,8 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
     all
 }
 
-/// Whether it is the end of a value that a call into `atomic` code gave, as of a guard.
+/// Whether the step is the drop of a value that a call into `atomic` code returned, for example of a
+/// lock guard.
 fn is_end(step: &Step) -> bool {
     step.atomic_call().is_some_and(|it| it.drops)
 }

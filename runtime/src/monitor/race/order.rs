@@ -313,7 +313,8 @@ pub(crate) fn notes_late_effect(access: &Access, op: Op, site: Site) -> bool {
     memory.stale.is_on
 }
 
-/// The event of the store that follows this one, which is not the newest.
+/// Returns the number of the event of the store that follows the offered store `choice` in the
+/// modification order. The offered store must not be the newest one.
 pub(crate) fn overtaken_event(access: &Access, choice: u32) -> u32 {
     // SAFETY: as in `with_if_on`.
     unsafe { (*monitors()).races.memory.overtaken(access, choice) }

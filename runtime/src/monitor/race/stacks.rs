@@ -14,7 +14,8 @@ use super::shadow::PAGE;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::TaskId;
 
-/// The number of pages of each stack that are distinguished. Farther pages are always recorded.
+/// The number of pages of each stack, from its highest address, with a bit in `shared`. Accesses to
+/// pages below them are always recorded.
 const PAGES: usize = 4096;
 /// The length of the longest access for which there is a quick check.
 pub(super) const SHORT: usize = 16;
