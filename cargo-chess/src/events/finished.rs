@@ -106,8 +106,6 @@ pub(crate) struct TestFinished {
 
 /// The counts of an exploration. A test binary reports them, and the event has them unchanged.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(!default)]
 pub(crate) struct Counts {
     /// Executions with a new schedule.
     pub schedules: u64,

@@ -449,6 +449,14 @@ mod tests {
     }
 
     #[test]
+    fn an_event_without_a_count_is_an_error() {
+        let mut event = serde_json::to_value(finished()).expect("plain data");
+        let fields = event.as_object_mut().expect("an object");
+        fields.remove("distinct").expect("a count");
+        assert!(serde_json::from_value::<TestFinished>(event).is_err());
+    }
+
+    #[test]
     fn a_kind_is_named_alike_in_json_and_in_words() {
         for kind in Kind::ALL {
             let json = serde_json::to_string(kind).expect("a kind is plain data");

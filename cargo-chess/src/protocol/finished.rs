@@ -20,9 +20,9 @@ const TIME_ENDED: &str = "the time budget ended the search";
 /// The message for a test whose time ended before an execution did.
 const TIME_ENDED_AT_ONCE: &str = "the time ended before the first execution did: give more --time";
 
-/// The verdict of a test binary on one test. A line may leave out each field that does not apply.
+/// The verdict of a test binary on one test. A line has an outcome and counts, and may leave out each
+/// other field that does not apply.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent flags, not a state machine"
@@ -31,107 +31,152 @@ pub(crate) struct Finished {
     /// The verdict.
     pub outcome: Outcome,
     /// The kind of the failure.
+    #[serde(default)]
     pub kind: Option<Kind>,
     /// The failure in words.
+    #[serde(default)]
     pub message: Option<String>,
     /// The source line of the failure.
+    #[serde(default)]
     pub location: Option<Location>,
     /// The counts of the exploration.
     #[serde(flatten)]
     pub counts: Counts,
     /// Whether the search paused at a request: it is neither finished nor at the end of its
     /// budget. A paused search has no failure, unless it continues after failures.
+    #[serde(default)]
     pub paused: bool,
     /// Whether the state of a paused search is not in the shared file, so that the search must begin
     /// again.
+    #[serde(default)]
     pub lost: bool,
     /// The library whose runtime ran futures on the thread that waits for them.
+    #[serde(default)]
     pub one_thread_runtime: Option<String>,
     /// The largest preemption bound that was finished.
+    #[serde(default)]
     pub bound_completed: Option<u32>,
     /// The largest number of delays with which every schedule was run.
+    #[serde(default)]
     pub delays_completed: Option<u32>,
     /// The progress of the search after each 10,000 schedules.
+    #[serde(default)]
     pub milestones: Vec<Milestone>,
     /// Whether every schedule was explored without a bound.
+    #[serde(default)]
     pub complete: bool,
     /// The coverage of the schedules without early timeouts, if it differs from that of all
     /// schedules.
+    #[serde(default)]
     pub timers_last: Option<TimersLast>,
     /// When timeouts fire in the failing schedule: `any` or `last`.
+    #[serde(default)]
     pub timers: Option<String>,
     /// The waits that ended early in it.
+    #[serde(default)]
     pub early: Vec<EarlyWait>,
     /// Whether a schedule led to two executions, so that nothing is guaranteed.
+    #[serde(default)]
     pub unstable: bool,
     /// The strategy that found the failure, or ran last.
+    #[serde(default)]
     pub strategy: Option<String>,
     /// The seed of every random choice.
+    #[serde(default)]
     pub seed: u64,
     /// The failing schedule.
+    #[serde(default)]
     pub decisions: Option<String>,
     /// The lines whose accesses to plain memory were scheduling points of it.
+    #[serde(default)]
     pub points: Vec<String>,
     /// The places of panics in the first schedule that no join receives. They are not failures in
     /// any schedule.
+    #[serde(default)]
     pub intended: Vec<String>,
     /// Whether the time of `--time` ended the search.
+    #[serde(default)]
     pub time_ended: bool,
     /// The signal that killed the process.
+    #[serde(default)]
     pub signal: Option<i32>,
     /// Warnings about the exploration.
+    #[serde(default)]
     pub warnings: Vec<Warning>,
     /// Warnings of this tool, in words. No test binary reports them.
+    #[serde(default)]
     pub own_warnings: Vec<String>,
     /// Loops that wait without yielding, and only warn.
+    #[serde(default)]
     pub spins: Vec<Spin>,
     /// Atomic operations for which the language's memory model allows a late effect: a stale load, or a
     /// late store.
+    #[serde(default)]
     pub stale_loads: Vec<StaleLoad>,
     /// Whether there may be more such operations than those in `stale_loads`.
+    #[serde(default)]
     pub unclear_loads: bool,
     /// Source files of code under the policy `atomic` that synchronized.
+    #[serde(default)]
     pub atomic: Vec<String>,
     /// Source files of code with data races that are warnings.
+    #[serde(default)]
     pub racing: Vec<String>,
     /// The effects outside the scheduler's control.
+    #[serde(default)]
     pub outside: Vec<OutsideEffect>,
     /// The paths outside its own directory for temporary files that the test created, wrote,
     /// removed or locked. One that ends in `/` stands for all that lies below it, too.
+    #[serde(default)]
     pub written: Vec<String>,
     /// The paths outside that directory that the test read, looked for or listed. One that ends in
     /// `/` stands for all that lies below it, too.
+    #[serde(default)]
     pub read: Vec<String>,
     /// The failing execution, in detail.
+    #[serde(default)]
     pub tasks: Vec<Task>,
     /// Its events, in order.
+    #[serde(default)]
     pub events: Vec<Step>,
     /// The calls in progress at its events, until they are found in the sources.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
     /// The decisions, if it is a replay.
+    #[serde(default)]
     pub decided: Vec<Decided>,
     /// The tasks that wait at its end.
+    #[serde(default)]
     pub blocked: Vec<Blocked>,
     /// The tasks of the wait-for cycle.
+    #[serde(default)]
     pub cycle: Vec<u32>,
     /// The liveness properties that are hot at its end.
+    #[serde(default)]
     pub hot: Vec<Hot>,
     /// Its panics, in order.
+    #[serde(default)]
     pub panics: Vec<Panic>,
     /// Its output.
+    #[serde(default)]
     pub output: String,
     /// The other failures, if the search continued after the first one.
+    #[serde(default)]
     pub others: Vec<Other>,
     /// The result of the minimisation of the schedule.
+    #[serde(default)]
     pub minimised: Option<Minimised>,
     /// The schedules in `chess-regressions/` for this test. No test binary reports them.
+    #[serde(default)]
     pub regressions: Vec<RegressionRun>,
     /// Whether an earlier run had finished the exploration, and nothing has changed since.
+    #[serde(default)]
     pub cached: bool,
     /// The report on a part of the space.
+    #[serde(default)]
     pub part: Option<TestPart>,
     /// Where a replayed schedule no longer fits the program.
+    #[serde(default)]
     pub diverged: Option<Divergence>,
 }
 

@@ -163,13 +163,26 @@ mod tests {
         assert_eq!(line, Line::Unknown);
     }
 
+    const LEAST: &str = r#"{"type":"finished","outcome":"passed","schedules":0,"executions":0,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0}"#;
+
     #[test]
     fn a_verdict_may_leave_out_what_does_not_apply() {
-        let line: Line =
-            serde_json::from_str(r#"{"type":"finished","outcome":"passed"}"#).expect("a line");
+        let line: Line = serde_json::from_str(LEAST).expect("a line");
         assert_eq!(
             line,
             Line::Finished(Box::new(Finished::new(Outcome::Passed)))
         );
+    }
+
+    #[test]
+    fn a_verdict_without_an_outcome_or_a_count_is_an_error() {
+        for field in [
+            r#""outcome":"passed","#,
+            r#","steps":0"#,
+            r#","schedules":0"#,
+        ] {
+            let line = LEAST.replace(field, "");
+            assert!(serde_json::from_str::<Line>(&line).is_err(), "{line}");
+        }
     }
 }

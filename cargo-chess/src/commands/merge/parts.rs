@@ -46,7 +46,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         let most = |count: fn(&TestFinished) -> u64| all.iter().map(count).max().unwrap_or(0);
         let shared_by_all: u64 = parts.iter().map(|part| part.shared).sum();
         test.counts.schedules =
-            sum(|test| test.counts.schedules) - shared_by_all + shared - told_twice(&parts);
+            sum(|test| test.counts.schedules) - shared_by_all + shared - surplus(&parts);
         let pruned = parts.iter().map(|part| part.shared_pruned);
         let pruned_by_all: u64 = pruned.clone().sum();
         let pruned_once = pruned.max().unwrap_or(0);
@@ -119,7 +119,7 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
 
 /// The number of surplus counts of schedules that several parts have, without the schedules that
 /// all parts share.
-fn told_twice(parts: &[&TestPart]) -> u64 {
+fn surplus(parts: &[&TestPart]) -> u64 {
     let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, count) in parts.iter().flat_map(|part| &part.late) {
         let (sum, most) = groups.entry(name).or_default();

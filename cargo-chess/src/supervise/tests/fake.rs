@@ -20,10 +20,10 @@ use crate::report::Reporter;
 use crate::supervise::{Inputs, run};
 
 /// A verdict line without a failure.
-pub(in crate::supervise) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"bound_completed":2,"strategy":"icb"}"#;
+pub(in crate::supervise) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0,"bound_completed":2,"strategy":"icb"}"#;
 
 /// A verdict line with a failure.
-pub(in crate::supervise) const FAILED: &str = r#"{"type":"finished","outcome":"failed","kind":"panic","message":"boom","location":{"file":"src/lib.rs","line":1,"column":1},"schedules":3,"executions":4,"preemptions":1,"bound_completed":0,"strategy":"icb","decisions":"0*2 1"}"#;
+pub(in crate::supervise) const FAILED: &str = r#"{"type":"finished","outcome":"failed","kind":"panic","message":"boom","location":{"file":"src/lib.rs","line":1,"column":1},"schedules":3,"executions":4,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0,"preemptions":1,"bound_completed":0,"strategy":"icb","decisions":"0*2 1"}"#;
 
 /// Fake binaries in a directory of their own.
 pub(in crate::supervise) struct Fakes {

@@ -269,7 +269,7 @@ fn a_binary_that_cannot_list_its_tests_is_an_error_that_says_why() {
 
 #[test]
 fn a_budget_that_ends_in_the_first_execution_is_told() {
-    let line = r#"{"type":"finished","outcome":"timeout"}"#;
+    let line = r#"{"type":"finished","outcome":"timeout","schedules":0,"executions":0,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0}"#;
     let ran = one(&format!("echo '{line}'")).run();
     insta::assert_snapshot!(
         ran.verdict().message.as_deref().unwrap_or_default(),
@@ -292,7 +292,7 @@ fn our_own_messages_are_the_same_on_every_machine() {
         ),
     ] {
         let line = format!(
-            r#"{{"type":"finished","outcome":{outcome},"message":"reached no scheduling point for 60 s after load at {path}"}}"#
+            r#"{{"type":"finished","outcome":{outcome},"schedules":0,"executions":0,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0,"message":"reached no scheduling point for 60 s after load at {path}"}}"#
         );
         let ran = one(&format!("echo '{line}'")).run();
         assert_eq!(ran.verdict().message.as_deref(), Some(shown));

@@ -18,7 +18,7 @@ had=$((${had:-0} + 1))
 echo $had >>$2.turns
 if [ "$had" -le ROUNDS ] && [ -n "$pause" ]; then
     printf '01\n%s' $had 1<>/dev/stdin
-    echo '{"type":"finished","outcome":"passed","paused":true,"work":'$pause',"schedules":'$had',"executions":'$had',"bound_completed":0}'
+    echo '{"type":"finished","outcome":"passed","paused":true,"work":'$pause',"schedules":'$had',"executions":'$had',"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0,"bound_completed":0}'
 else
     echo 'VERDICT'
 fi
@@ -72,8 +72,7 @@ fn tests_are_told_by_the_round_that_ends_them_however_many_run_at_once() {
 
 #[test]
 fn a_search_without_a_state_begins_anew() {
-    let paused =
-        r#"{"type":"finished","outcome":"passed","paused":true,"lost":true,"work":400000}"#;
+    let paused = r#"{"type":"finished","outcome":"passed","paused":true,"lost":true,"work":400000,"schedules":0,"executions":0,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0}"#;
     let body = format!(
         "read cores
         echo \"${{CHESS_REQUEST##*resume=}}\" | head -n 1 >>$2.turns
