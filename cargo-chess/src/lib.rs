@@ -46,7 +46,7 @@ use commands::{
     clean, completions, demo, explain, gate, init, list, man, merge, nextest, replay, rewrite,
     schema, test,
 };
-use error::{Error, Result, exit};
+use error::{Error, Result, exit_code};
 use interrupt::Interrupt;
 
 /// Runs the command that `args` select. The first argument is the program's name.
@@ -81,9 +81,9 @@ fn run_command(mut args: Vec<OsString>) -> ExitCode {
         Err(answer) => {
             let _ = answer.print();
             return if answer.use_stderr() {
-                exit::USAGE
+                exit_code::USAGE
             } else {
-                exit::OK
+                exit_code::OK
             }
             .into();
         }
@@ -108,21 +108,21 @@ fn run_command(mut args: Vec<OsString>) -> ExitCode {
 /// Reports that a program could not be started in place of this process.
 fn not_started(what: &str, error: &io::Error) -> ExitCode {
     let _ = writeln!(io::stderr(), "error: could not start {what}: {error}");
-    exit::INTERNAL.into()
+    exit_code::INTERNAL.into()
 }
 
 fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
     match command {
         Command::Test(args) => test::run(args, interrupt),
-        Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
-        Command::Clean(args) => clean::run(args).map(|()| exit::OK),
-        Command::Init(args) => init::run(args).map(|()| exit::OK),
-        Command::Schema(args) => schema::run(args).map(|()| exit::OK),
-        Command::Completions(args) => completions::run(args).map(|()| exit::OK),
-        Command::Man(args) => man::run(args).map(|()| exit::OK),
+        Command::List(args) => list::run(args, interrupt).map(|()| exit_code::OK),
+        Command::Clean(args) => clean::run(args).map(|()| exit_code::OK),
+        Command::Init(args) => init::run(args).map(|()| exit_code::OK),
+        Command::Schema(args) => schema::run(args).map(|()| exit_code::OK),
+        Command::Completions(args) => completions::run(args).map(|()| exit_code::OK),
+        Command::Man(args) => man::run(args).map(|()| exit_code::OK),
         Command::Replay(args) => replay::run(args, interrupt),
-        Command::Explain(args) => explain::run(args, interrupt).map(|()| exit::OK),
-        Command::Rewrite(args) => rewrite::run(args).map(|()| exit::OK),
+        Command::Explain(args) => explain::run(args, interrupt).map(|()| exit_code::OK),
+        Command::Rewrite(args) => rewrite::run(args).map(|()| exit_code::OK),
         Command::Gate(args) => gate::run(args, interrupt),
         Command::Merge(args) => merge::run(args),
         Command::Nextest(args) => nextest::run(args, interrupt),

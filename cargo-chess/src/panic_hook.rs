@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::process::ExitCode;
 
-use crate::error::{DEFECT, exit};
+use crate::error::{DEFECT, exit_code};
 
 /// Adds an explanation for the user to the messages of panics.
 pub(crate) fn explain_panics() {
@@ -18,7 +18,7 @@ pub(crate) fn explain_panics() {
 
 /// The exit code of `run`; that of an internal error if it panics.
 pub(crate) fn catch(run: impl FnOnce() -> ExitCode) -> ExitCode {
-    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| exit::INTERNAL.into())
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| exit_code::INTERNAL.into())
 }
 
 fn words() -> String {
@@ -33,10 +33,10 @@ mod tests {
     #[test]
     fn a_panic_is_told_as_an_internal_error_is_and_has_its_exit_code() {
         let code = catch(|| panic!("a list without an end"));
-        assert_eq!(code, exit::INTERNAL.into());
+        assert_eq!(code, exit_code::INTERNAL.into());
         assert_eq!(catch(|| ExitCode::SUCCESS), ExitCode::SUCCESS);
         let error = Error::Internal("the panic above".to_owned());
-        assert_eq!(error.exit_code(), exit::INTERNAL);
+        assert_eq!(error.exit_code(), exit_code::INTERNAL);
         assert_eq!(error.to_string(), format!("internal error: {}", words()));
         insta::assert_snapshot!(error, @r"
         internal error: the panic above

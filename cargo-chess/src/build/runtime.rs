@@ -392,7 +392,7 @@ impl Compiler<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::exit;
+    use crate::error::exit_code;
 
     #[test]
     fn a_runtime_counts_only_while_each_of_its_files_is_whole() {
@@ -443,7 +443,7 @@ mod tests {
         };
         let said = "echo 'error: no' >&2; exit 1";
         let defect = error(&toolchain, said);
-        assert_eq!(defect.exit_code(), exit::INTERNAL);
+        assert_eq!(defect.exit_code(), exit_code::INTERNAL);
         let text = defect.to_string();
         assert!(
             text.contains("chess_runtime does not compile with rustc 1.")

@@ -151,7 +151,7 @@ fn parse(text: &str) -> Option<Version> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::exit;
+    use crate::error::exit_code;
 
     fn toolchain(release: &str) -> Toolchain {
         let mut toolchain = Toolchain::find().expect("the compiler that built this");
@@ -201,8 +201,8 @@ mod tests {
             log.expect("it was kept"),
             "it does not compile:\nerror: no\n"
         );
-        assert_eq!(refused("1.94.0").exit_code(), exit::USAGE);
-        assert_eq!(refused("1.95.0").exit_code(), exit::INTERNAL);
+        assert_eq!(refused("1.94.0").exit_code(), exit_code::USAGE);
+        assert_eq!(refused("1.95.0").exit_code(), exit_code::INTERNAL);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::build;
 use crate::cli::{RunOptions, TestArgs};
-use crate::error::{Result, exit};
+use crate::error::{Result, exit_code};
 use crate::interrupt::Interrupt;
 use crate::report;
 use crate::session::Session;
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
     if args.no_run {
         let build = session.build(&args.cargo, &args.output, interrupt)?;
         build::print_executables(&session.plan, &build, args.output.shell());
-        return Ok(exit::OK);
+        return Ok(exit_code::OK);
     }
     // A report file that cannot be written is an error before the build.
     let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 use super::file::File;
 use super::{Backend, Config, KEYS, Kind, Layer, Policy, Strategy, values};
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, Result, exit_code};
 
 const LAYERED: &str = r#"
 [explore]
@@ -179,7 +179,7 @@ fn each_mistake_in_the_file_names_its_place_and_the_nearest_valid_name() {
     for mistake in mistakes {
         let error = File::parse(Utf8Path::new("Chess.toml"), mistake.to_owned())
             .expect_err("this is a mistake");
-        assert_eq!(error.exit_code(), exit::USAGE);
+        assert_eq!(error.exit_code(), exit_code::USAGE);
         let _ = writeln!(texts, "{error}\n");
     }
     insta::assert_snapshot!(texts);
@@ -192,7 +192,7 @@ fn an_unknown_crate_is_an_error_and_suggests_a_package() {
     let error = config
         .check_crates(["bank", "crossbeam-queue"])
         .expect_err("there is no such package");
-    assert_eq!(error.exit_code(), exit::USAGE);
+    assert_eq!(error.exit_code(), exit_code::USAGE);
     insta::assert_snapshot!(without_directory(&error.to_string()));
 }
 

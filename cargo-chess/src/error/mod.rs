@@ -1,36 +1,13 @@
 //! The error type. Each variant has an exit code of the contract.
 
 mod config;
+pub(crate) mod exit_code;
 
 use std::path::Path;
 
 use camino::Utf8PathBuf;
 
 pub(crate) use config::ConfigError;
-
-/// The exit codes of the contract.
-pub(crate) mod exit {
-    /// No failure found in the explored schedules.
-    pub(crate) const OK: u8 = 0;
-    /// Usage or configuration error.
-    pub(crate) const USAGE: u8 = 1;
-    /// Nothing was selected.
-    pub(crate) const NOTHING_SELECTED: u8 = 4;
-    /// `--require-complete` was given, and a bound was not finished.
-    pub(crate) const INCOMPLETE: u8 = 5;
-    /// A rewrite differs from its reviewed snapshot.
-    pub(crate) const REWRITTEN: u8 = 6;
-    /// Internal error of cargo-chess.
-    pub(crate) const INTERNAL: u8 = 70;
-    /// A failure was found.
-    pub(crate) const FAILURE_FOUND: u8 = 100;
-    /// The build failed.
-    pub(crate) const BUILD_FAILED: u8 = 101;
-    /// `cargo metadata` failed.
-    pub(crate) const METADATA_FAILED: u8 = 102;
-    /// Interrupted. The results so far are saved.
-    pub(crate) const INTERRUPTED: u8 = 130;
-}
 
 /// Shorthand for results of this crate.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -87,14 +64,14 @@ impl Error {
     /// The process's exit code for this error.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Config(_) | Self::Unsupported(_) => exit::USAGE,
-            Self::NothingSelected(_) => exit::NOTHING_SELECTED,
-            Self::Incomplete(_) => exit::INCOMPLETE,
-            Self::Rewritten(_) => exit::REWRITTEN,
-            Self::Build(_) | Self::Io { .. } => exit::BUILD_FAILED,
-            Self::Metadata(_) => exit::METADATA_FAILED,
-            Self::Interrupted => exit::INTERRUPTED,
-            Self::Internal(_) => exit::INTERNAL,
+            Self::Usage(_) | Self::Config(_) | Self::Unsupported(_) => exit_code::USAGE,
+            Self::NothingSelected(_) => exit_code::NOTHING_SELECTED,
+            Self::Incomplete(_) => exit_code::INCOMPLETE,
+            Self::Rewritten(_) => exit_code::REWRITTEN,
+            Self::Build(_) | Self::Io { .. } => exit_code::BUILD_FAILED,
+            Self::Metadata(_) => exit_code::METADATA_FAILED,
+            Self::Interrupted => exit_code::INTERRUPTED,
+            Self::Internal(_) => exit_code::INTERNAL,
         }
     }
 

@@ -12,7 +12,6 @@ mod tests;
 mod uncontrolled_code;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
@@ -25,6 +24,7 @@ use crate::text::source_path;
 use crate::toolchain::Toolchain;
 
 pub(crate) use exclusive::Guard;
+pub(crate) use packages::PolicyReason;
 pub(crate) use place::{Marked, Place};
 
 /// The common name of the packages of the standard library, which have no policy.
@@ -108,7 +108,7 @@ pub(crate) struct PlannedPackage {
     /// Its treatment.
     pub policy: Policy,
     /// The reason for its treatment.
-    pub why: Why,
+    pub why: PolicyReason,
     /// The prefix of rustc's names of its source files.
     pub source_prefix: String,
     /// The places, in rustc's form, to which the policies apply.
@@ -128,27 +128,6 @@ pub(crate) struct Generated {
     pub package: String,
     /// The directory.
     pub directory: Utf8PathBuf,
-}
-
-/// The reason for a package's policy.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Why {
-    /// It is a workspace member without an entry in Chess.toml.
-    WorkspaceDefault,
-    /// It is a dependency without an entry in Chess.toml.
-    DependencyDefault,
-    /// It has an entry in Chess.toml.
-    Named,
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::WorkspaceDefault => "workspace default",
-            Self::DependencyDefault => "dependency default",
-            Self::Named => "named in Chess.toml",
-        })
-    }
 }
 
 impl Plan {

@@ -1,13 +1,36 @@
 //! The packages in test binaries, their treatments, and the source paths of each treatment.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use serde::{Deserialize, Serialize};
 
-use super::{Place, PlannedPackage, Why, exclusive};
+use super::{Place, PlannedPackage, exclusive};
 use crate::config::{Config, CrateEntry, Policy, Races};
 use crate::error::Result;
+
+/// The reason for a package's policy.
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PolicyReason {
+    /// It is a workspace member without an entry in Chess.toml.
+    WorkspaceDefault,
+    /// It is a dependency without an entry in Chess.toml.
+    DependencyDefault,
+    /// It has an entry in Chess.toml.
+    Named,
+}
+
+impl fmt::Display for PolicyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WorkspaceDefault => "workspace default",
+            Self::DependencyDefault => "dependency default",
+            Self::Named => "named in Chess.toml",
+        })
+    }
+}
 
 /// Plans every package that is linked into a test binary: members first, then by name.
 pub(super) fn plan(
@@ -82,11 +105,11 @@ fn plan_one(
     let is_member = metadata.workspace_members.contains(&package.id);
     let entry = config.crate_entry(&package.name);
     let (policy, why) = match entry.map(|entry| (entry.policy, entry.scope.is_empty())) {
-        Some((Some(policy), _)) => (policy, Why::Named),
+        Some((Some(policy), _)) => (policy, PolicyReason::Named),
         // A scope alone names the places of preemption.
-        Some((None, false)) => (Policy::Preempt, Why::Named),
-        _ if is_member => (config.workspace_policy(), Why::WorkspaceDefault),
-        _ => (config.dependency_policy(), Why::DependencyDefault),
+        Some((None, false)) => (Policy::Preempt, PolicyReason::Named),
+        _ if is_member => (config.workspace_policy(), PolicyReason::WorkspaceDefault),
+        _ => (config.dependency_policy(), PolicyReason::DependencyDefault),
     };
     let root = package_root(package);
     let prefix = prefix_of(metadata, package, &root);

@@ -64,7 +64,7 @@ mod tests {
     use camino::Utf8Path;
 
     use super::*;
-    use crate::plan::Why;
+    use crate::plan::PolicyReason;
 
     fn package(root: &Utf8Path, policy: Policy) -> PlannedPackage {
         PlannedPackage {
@@ -74,7 +74,7 @@ mod tests {
             root: root.to_owned(),
             is_member: true,
             policy,
-            why: Why::WorkspaceDefault,
+            why: PolicyReason::WorkspaceDefault,
             source_prefix: String::new(),
             races: None,
             spins: None,

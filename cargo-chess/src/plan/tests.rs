@@ -4,11 +4,11 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Generated, Plan, Why, Workspace};
+use super::{Generated, Plan, PolicyReason, Workspace};
 use crate::build::{Build, TestBinary};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Layer, Policy};
-use crate::error::{Result, exit};
+use crate::error::{Result, exit_code};
 use crate::toolchain::Toolchain;
 
 /// A workspace of two members with a dependency inside its directory and one outside.
@@ -112,10 +112,10 @@ fn members_come_first_and_build_dependencies_are_left_out() {
     assert_eq!(
         packages,
         [
-            ("bank", Policy::Preempt, Why::WorkspaceDefault),
-            ("my-queue", Policy::Preempt, Why::WorkspaceDefault),
-            ("far", Policy::Atomic, Why::DependencyDefault),
-            ("near", Policy::Atomic, Why::DependencyDefault),
+            ("bank", Policy::Preempt, PolicyReason::WorkspaceDefault),
+            ("my-queue", Policy::Preempt, PolicyReason::WorkspaceDefault),
+            ("far", Policy::Atomic, PolicyReason::DependencyDefault),
+            ("near", Policy::Atomic, PolicyReason::DependencyDefault),
         ]
     );
     assert_eq!(plan.chess_dir, plan.workspace_root.join("elsewhere/chess"));
@@ -148,8 +148,11 @@ fn a_named_package_is_treated_as_named() {
         let package = found.expect("it is there");
         (package.policy, package.why)
     };
-    assert_eq!(treatment("near"), (Policy::Preempt, Why::Named));
-    assert_eq!(treatment("far"), (Policy::Opaque, Why::DependencyDefault));
+    assert_eq!(treatment("near"), (Policy::Preempt, PolicyReason::Named));
+    assert_eq!(
+        treatment("far"),
+        (Policy::Opaque, PolicyReason::DependencyDefault)
+    );
 }
 
 #[test]
@@ -186,7 +189,7 @@ fn a_scope_that_names_no_file_and_a_crate_that_is_not_there_are_errors() {
     let error = project
         .plan("[crates.my-queue]\nscope = [\"my_queue::rnig\"]\n")
         .expect_err("there is no such module");
-    assert_eq!(error.exit_code(), exit::USAGE);
+    assert_eq!(error.exit_code(), exit_code::USAGE);
     let text = error.to_string();
     assert!(
         text.contains("the scope `my_queue::rnig` names no file of package `my-queue`")
@@ -210,7 +213,7 @@ fn a_directory_without_a_manifest_is_cargos_to_complain_about() {
     let toolchain = Toolchain::find().expect("the compiler that built this");
     let error = Workspace::find(&toolchain, &manifest, &FeatureArgs::default(), None)
         .expect_err("there is no workspace");
-    assert_eq!(error.exit_code(), exit::METADATA_FAILED);
+    assert_eq!(error.exit_code(), exit_code::METADATA_FAILED);
 }
 
 #[test]

@@ -10,11 +10,11 @@ use super::covered::{self, CoveredByRun};
 use super::early_timeouts;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
-use super::live::Live;
 use super::outside_effects::OutsideEffects;
 use super::progress::Progress;
 use super::racing_dependencies::RacingDependencies;
 use super::reporter::Reporter;
+use super::run_state::RunState;
 use super::summary::{Guarantee, counts};
 use super::verdict_line::{line, seconds, statistics};
 use crate::analysis::Detail;
@@ -270,8 +270,8 @@ impl<W: Write> Reporter for Human<W> {
         }
     }
 
-    fn live(&mut self, live: &Live) {
-        if let Some(lines) = self.progress.show(live, Instant::now()) {
+    fn state(&mut self, state: &RunState) {
+        if let Some(lines) = self.progress.show(state, Instant::now()) {
             // A closed standard error cannot be reported.
             let _ = self.print(&lines);
         }

@@ -17,7 +17,6 @@ mod junit;
 mod last_run;
 mod late_effects;
 mod layout;
-mod live;
 mod live_trace;
 mod lock_holders;
 mod markdown;
@@ -32,6 +31,7 @@ mod progress;
 mod racing_dependencies;
 mod reporter;
 mod repository;
+mod run_state;
 mod sarif;
 mod short;
 mod snippet;
@@ -47,13 +47,13 @@ use camino::Utf8Path;
 pub(crate) use human::Human;
 pub(crate) use json::Json;
 pub(crate) use last_run::LastRun;
-pub(crate) use live::Live;
 pub(crate) use live_trace::Trace;
 pub(crate) use markdown::{Surroundings, markdown};
 pub(crate) use objects::Objects;
 pub(crate) use page::page;
 pub(crate) use pointers::Pointers;
 pub(crate) use reporter::Reporter;
+pub(crate) use run_state::RunState;
 
 use coverage_plot::CoveragePlot;
 use github::GitHub;
@@ -108,9 +108,9 @@ impl Reporter for All {
         self.0.iter_mut().try_for_each(|it| it.event(event, detail))
     }
 
-    fn live(&mut self, live: &Live) {
+    fn state(&mut self, state: &RunState) {
         for reporter in &mut self.0 {
-            reporter.live(live);
+            reporter.state(state);
         }
     }
 

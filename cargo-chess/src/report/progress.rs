@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::live::{Live, Running};
+use super::run_state::{RunState, Running};
 use crate::text::{GOOD, NOTE, cut, status, thousands};
 
 /// Without moving lines, a running test is reported each time that this time has passed.
@@ -38,12 +38,12 @@ impl Progress {
         Self::Lines(bar, width)
     }
 
-    /// Shows `live`, and returns the lines to print.
-    pub(super) fn show(&mut self, live: &Live, now: Instant) -> Option<String> {
+    /// Shows `state`, and returns the lines to print.
+    pub(super) fn show(&mut self, state: &RunState, now: Instant) -> Option<String> {
         match self {
             Self::None => None,
             Self::Lines(bar, width) => {
-                let lines = lines(live, now);
+                let lines = lines(state, now);
                 let lines = lines.iter().map(|(verb, rest)| {
                     let rest = cut(rest, width.saturating_sub(VERB));
                     let style = if *verb == "Exploring" { GOOD } else { NOTE };
@@ -53,7 +53,7 @@ impl Progress {
                 None
             }
             Self::Slow(reported) => {
-                Some(slow(reported, live, now)).filter(|lines| !lines.is_empty())
+                Some(slow(reported, state, now)).filter(|lines| !lines.is_empty())
             }
         }
     }
@@ -87,47 +87,47 @@ impl Drop for Progress {
 const VERB: usize = 13;
 
 /// The moving lines: one for the run, and one for each running test.
-fn lines(live: &Live, now: Instant) -> Vec<(&'static str, String)> {
+fn lines(state: &RunState, now: Instant) -> Vec<(&'static str, String)> {
     let mut run = format!(
         "{}/{} finished, {} running, {} waiting, round {}, {}, {} schedules/s",
-        thousands(live.ended as u64),
-        thousands(live.total as u64),
-        live.running.len(),
-        thousands(live.waiting() as u64),
-        live.round(),
-        clock(live.elapsed(now)),
-        thousands(live.rate(now))
+        thousands(state.ended as u64),
+        thousands(state.total as u64),
+        state.running.len(),
+        thousands(state.waiting() as u64),
+        state.round(),
+        clock(state.elapsed(now)),
+        thousands(state.rate(now))
     );
-    if let Some(left) = live.left(now) {
+    if let Some(left) = state.left(now) {
         run.push_str(", ");
         run.push_str(&clock(left));
         run.push_str(" left at most");
     }
-    let tests = live
+    let tests = state
         .running
         .iter()
-        .map(|test| ("Running", state(test, now)));
+        .map(|test| ("Running", turn_state(test, now)));
     [("Exploring", run)].into_iter().chain(tests).collect()
 }
 
 /// Lines for the tests that have run for one more [`SLOW`] since their last line.
-fn slow(reported: &mut BTreeMap<(usize, Instant), u32>, live: &Live, now: Instant) -> String {
-    let running: Vec<_> = live.running.iter().map(Running::turn).collect();
+fn slow(reported: &mut BTreeMap<(usize, Instant), u32>, state: &RunState, now: Instant) -> String {
+    let running: Vec<_> = state.running.iter().map(Running::turn).collect();
     reported.retain(|turn, _| running.contains(turn));
     let mut lines = String::new();
-    for test in &live.running {
+    for test in &state.running {
         let times = u32::try_from(test.elapsed(now).as_secs() / SLOW.as_secs()).unwrap_or(0);
         let reported = reported.entry(test.turn()).or_default();
         if times > *reported {
             *reported = times;
-            lines += &status(NOTE, "Running", state(test, now));
+            lines += &status(NOTE, "Running", turn_state(test, now));
         }
     }
     lines
 }
 
 /// `bank::t transfer (1m 05s, 20,000 schedules, bound 1, about 12 % explored)`
-fn state(test: &Running, now: Instant) -> String {
+fn turn_state(test: &Running, now: Instant) -> String {
     let mut parts = vec![clock(test.elapsed(now))];
     if test.schedules > 0 {
         parts.push(format!("{} schedules", thousands(test.schedules)));
@@ -159,22 +159,22 @@ mod tests {
         }
     }
 
-    fn live() -> Live {
-        let mut live = Live::new(12, None);
-        live.begin(0, &id("a"), 0);
-        live.begin(1, &id("b"), 0);
-        live.end(0, 700);
-        live.begin(2, &id("c"), 1);
-        live.advance(1, 20_000, Some(2), Some(123_456));
-        live
+    fn state() -> RunState {
+        let mut state = RunState::new(12, None);
+        state.begin(0, &id("a"), 0);
+        state.begin(1, &id("b"), 0);
+        state.end(0, 700);
+        state.begin(2, &id("c"), 1);
+        state.advance(1, 20_000, Some(2), Some(123_456));
+        state
     }
 
     #[test]
     fn the_lines_say_what_runs_and_how_far_it_is() {
-        let live = live();
+        let state = state();
         let now = Instant::now() + Duration::from_secs(65);
         let mut text = String::new();
-        for (verb, rest) in lines(&live, now) {
+        for (verb, rest) in lines(&state, now) {
             // The rate depends on how long this takes.
             let rest = rest.split_once(" schedules/s").map_or(&*rest, |(left, _)| {
                 left.rsplit_once(' ').expect("a number").0
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn where_nothing_moves_a_slow_test_is_told_of_every_half_minute() {
-        let (live, mut reported) = (live(), BTreeMap::new());
+        let (state, mut reported) = (state(), BTreeMap::new());
         let start = Instant::now();
         let mut after = |seconds| {
-            let lines = slow(&mut reported, &live, start + Duration::from_secs(seconds));
+            let lines = slow(&mut reported, &state, start + Duration::from_secs(seconds));
             lines.lines().count()
         };
         assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
             [0, 2, 0, 0, 2, 0, 2]
         );
         let mut reported = BTreeMap::new();
-        let lines = slow(&mut reported, &live, start + Duration::from_secs(31));
+        let lines = slow(&mut reported, &state, start + Duration::from_secs(31));
         insta::assert_snapshot!(anstream::adapter::strip_str(&lines), @r"
              Running bank::t b (31s, 20,000 schedules, bound 2, about 12 % explored)
              Running bank::t c (31s)
@@ -210,10 +210,10 @@ mod tests {
 
     #[test]
     fn what_is_left_is_that_of_the_run_where_it_has_a_time() {
-        let mut live = Live::new(2, Some(Duration::from_secs(100)));
-        live.begin(0, &id("a"), 0);
+        let mut state = RunState::new(2, Some(Duration::from_secs(100)));
+        state.begin(0, &id("a"), 0);
         let now = Instant::now();
-        let left = live.left(now + Duration::from_secs(30));
+        let left = state.left(now + Duration::from_secs(30));
         let near = |left| (69..=70).contains(&Duration::as_secs(&left));
         assert!(left.is_some_and(near), "{left:?}");
     }

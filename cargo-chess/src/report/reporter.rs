@@ -5,7 +5,7 @@ use std::io;
 
 use camino::Utf8Path;
 
-use super::live::Live;
+use super::run_state::RunState;
 use crate::analysis::Detail;
 use crate::error::{Error, Result};
 use crate::events::Event;
@@ -18,7 +18,7 @@ pub(crate) trait Reporter {
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()>;
 
     /// The current state of the run, which is not in the order of the events.
-    fn live(&mut self, _live: &Live) {}
+    fn state(&mut self, _state: &RunState) {}
 
     /// A sentence that belongs to no test.
     fn warn(&mut self, _message: &str) {}

@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Schedule, file_format, format_1};
+use super::{Schedule, format_1, format_2};
 use crate::digest;
 use crate::error::{Error, Result};
 
@@ -67,7 +67,7 @@ impl Schedule {
             .prefix(".schedule")
             .tempfile_in(directory)
             .map_err(Error::io("write", &path))?;
-        std::io::Write::write_all(&mut file, file_format::print(self, &id).as_bytes())
+        std::io::Write::write_all(&mut file, format_2::print(self, &id).as_bytes())
             .map_err(Error::io("write", &path))?;
         file.persist(&path)
             .map_err(|error| Error::io("write", &path)(error.error))?;

@@ -1,12 +1,12 @@
 //! A saved schedule. `directory` names and saves its file.
 //!
-//! `file_format` is the format of `*.chess` files, and `inline` the one-word form. The text in the
+//! `format_2` is the format of `*.chess` files, and `inline` the one-word form. The text in the
 //! word is of `format_1`, which earlier versions also wrote into files.
 
 pub(crate) mod directory;
 mod error;
-mod file_format;
 mod format_1;
+mod format_2;
 pub(crate) mod inline;
 
 pub(crate) use error::ScheduleError;

@@ -15,8 +15,8 @@ use std::time::{Duration, SystemTime};
 
 use camino::Utf8Path;
 
+use super::test_process::Verdict;
 use super::used_paths::{self, UsedPaths};
-use super::verdict::Verdict;
 use crate::error::Result;
 use crate::events::{Kind, TestId};
 use crate::protocol::Finished;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::rounds;
-use super::verdict::{Job, Slice, Verdict};
+use super::test_process::{Job, Slice, Verdict};
 use crate::config::{Exploration, Strategy};
 use crate::error::Result;
 

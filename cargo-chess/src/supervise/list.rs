@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::process::{End, Flow, Invocation, watch};
+use super::child_process::{End, Flow, Invocation, watch};
 use super::status;
 use crate::build::{NotExplored, TestBinary};
 use crate::cli::{RunIgnored, RunOptions};

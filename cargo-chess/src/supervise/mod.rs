@@ -1,6 +1,7 @@
 //! Runs the tests of the built binaries in processes, and passes the results to a reporter.
 
 mod callers;
+mod child_process;
 mod columns;
 mod control_warnings;
 mod cores;
@@ -11,7 +12,6 @@ mod inputs;
 mod list;
 mod milestones;
 mod pool;
-mod process;
 mod regress;
 mod replay_result;
 mod request;
@@ -24,10 +24,10 @@ mod shard_report;
 mod stage;
 mod status;
 mod tally;
+mod test_process;
 mod turn;
 mod uncontrolled;
 mod used_paths;
-mod verdict;
 
 pub(crate) use gating::Gating;
 pub(crate) use inputs::Inputs;
@@ -36,7 +36,7 @@ pub(crate) use replay_result::{ReplayResult, Replayed};
 pub(crate) use run::run;
 pub(crate) use stage::{Stage, options_of, replay};
 pub(crate) use tally::Tally;
-pub(crate) use verdict::Live;
+pub(crate) use test_process::ReplayObserver;
 
 /// Makes this process the parent of its test processes' orphans, so that it can reap them. Called
 /// once per process, before the first test runs.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::cores::Cores;
 use super::rounds::Look;
-use super::verdict::{Advance, Verdict};
+use super::test_process::{Advance, Verdict};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 

@@ -6,7 +6,7 @@
 use super::replay_result::{ReplayResult, replay_result};
 use super::request::Mode;
 use super::stage::options_of;
-use super::verdict::{Job, Verdict};
+use super::test_process::{Job, Verdict};
 use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers};
 use crate::error::Result;
 use crate::events::{Kind, Outcome, RegressionOutcome, RegressionRun};

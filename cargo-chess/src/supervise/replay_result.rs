@@ -1,6 +1,6 @@
 //! The result of a replay: the same failure, another one, none, or a schedule that no longer fits.
 
-use super::verdict::Verdict;
+use super::test_process::Verdict;
 use crate::config::Exploration;
 use crate::error::Error;
 use crate::events::{Kind, Outcome};

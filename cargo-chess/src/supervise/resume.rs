@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::list::ListedTest;
 use super::request::{self, Mode, request};
 use super::rounds::Look;
-use super::verdict::{States, Verdict};
+use super::test_process::{States, Verdict};
 use crate::build::TestBinary;
 use crate::config::Exploration;
 use crate::digest;

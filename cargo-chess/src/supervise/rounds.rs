@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::pool::Turn;
-use super::verdict::Verdict;
+use super::test_process::Verdict;
 use crate::config::Exploration;
 use crate::events::Stop;
 use crate::protocol::Finished;

@@ -19,13 +19,13 @@ use super::rounds::{Clock, Rounds};
 use super::saving::Saving;
 use super::shard_report;
 use super::tally::Tally;
+use super::test_process::Verdict;
 use super::turn::{Turns, Which};
 use super::uncontrolled;
-use super::verdict::Verdict;
 use crate::analysis::Detail;
 use crate::cli::{NoTests, RunOptions};
 use crate::config::Exploration;
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, Result, exit_code};
 use crate::events::{
     Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, Stop, TestId, TestOptions,
     millis,
@@ -33,7 +33,7 @@ use crate::events::{
 use crate::journal::Claimed;
 use crate::protocol::{Finished, Milestone};
 use crate::regressions::{self, Regressions};
-use crate::report::{LastRun, Live, Objects, Pointers, Reporter};
+use crate::report::{LastRun, Objects, Pointers, Reporter, RunState};
 use crate::shard::{Part, Shard};
 use crate::text::thousands;
 
@@ -57,7 +57,7 @@ struct Run<'a> {
     regressions: &'a Regressions,
     reporter: &'a mut dyn Reporter,
     record: LastRun,
-    live: Live,
+    state: RunState,
     saving: Saving<'a>,
     tally: Tally,
     /// The tests, and their progress through the rounds.
@@ -125,7 +125,7 @@ pub(crate) fn run(inputs: Inputs<'_>, reporter: &mut dyn Reporter) -> Result<u8>
         regressions: &regressions,
         reporter,
         record: LastRun::create(&inputs.plan.run_dir)?,
-        live: Live::new(tests.len(), inputs.time_total()),
+        state: RunState::new(tests.len(), inputs.time_total()),
         rounds: Rounds::new(&explorations),
         saving: Saving::new(inputs),
         tally: Tally::default(),
@@ -336,7 +336,7 @@ impl Run<'_> {
     fn verdict(&self) -> Result<u8> {
         let code = self.exit_code();
         let options = self.inputs.options;
-        if code != exit::OK || self.all.is_empty() {
+        if code != exit_code::OK || self.all.is_empty() {
             return Ok(code);
         }
         // A single shard without tests under control is not an error.
@@ -352,7 +352,7 @@ impl Run<'_> {
 
     fn exit_code(&self) -> u8 {
         if self.inputs.interrupt.requested() {
-            exit::INTERRUPTED
+            exit_code::INTERRUPTED
         } else {
             self.tally.exit_code()
         }
@@ -497,18 +497,18 @@ impl Listener for Run<'_> {
         match moment {
             Moment::Begun(index) => {
                 let round = self.rounds.round();
-                self.live.begin(index, &self.tests[index].id, round);
+                self.state.begin(index, &self.tests[index].id, round);
             }
             Moment::Advanced(index, advance) => {
                 let explored = advance.milestones.last().and_then(|last| last.explored);
-                self.live
+                self.state
                     .advance(index, advance.schedules, advance.bound, explored);
             }
-            Moment::Ended(index, schedules) => self.live.end(index, schedules),
-            Moment::Paused(index, schedules) => self.live.pause(index, schedules),
+            Moment::Ended(index, schedules) => self.state.end(index, schedules),
+            Moment::Paused(index, schedules) => self.state.pause(index, schedules),
             Moment::Tick => {}
         }
-        self.reporter.live(&self.live);
+        self.reporter.state(&self.state);
     }
 
     fn is_fatal(&self, verdict: &Verdict) -> bool {

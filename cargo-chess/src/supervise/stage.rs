@@ -8,7 +8,7 @@ use super::columns::MarkedSources;
 use super::list::{ListedTest, list};
 use super::replay_result::Replayed;
 use super::request::Mode;
-use super::verdict::{Job, Live, Verdict};
+use super::test_process::{Job, ReplayObserver, Verdict};
 use crate::build::{Build, TestBinary};
 use crate::config::{Exploration, Layer, MemoryAccesses, Races, Spins, Spurious, Timers};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
         &self,
         schedule: &Schedule,
         stop: &dyn Fn() -> bool,
-        live: Option<&dyn Live>,
+        live: Option<&dyn ReplayObserver>,
     ) -> Result<Replayed> {
         let verdict = self.run_live(&schedule.decisions, stop, live)?;
         let plan = &self.session.plan;
@@ -120,7 +120,7 @@ impl<'a> Stage<'a> {
         &self,
         decisions: &str,
         stop: &dyn Fn() -> bool,
-        live: Option<&dyn Live>,
+        live: Option<&dyn ReplayObserver>,
     ) -> Result<Verdict> {
         let verdict = Job {
             test: &self.test,

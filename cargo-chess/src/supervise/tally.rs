@@ -1,6 +1,6 @@
 //! The counts of a run, and the exit code that follows from them.
 
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, Result, exit_code};
 use crate::events::{NOT_EXPLORED, Outcome, RunFinished, Stop, TestFinished};
 
 /// The outcomes of the tests reported so far.
@@ -64,11 +64,11 @@ impl Tally {
     /// The exit code, as far as the counts decide it.
     pub(crate) fn exit_code(&self) -> u8 {
         if self.counts.interrupted {
-            exit::INTERRUPTED
+            exit_code::INTERRUPTED
         } else if self.counts.failed + self.counts.timeout > 0 {
-            exit::FAILURE_FOUND
+            exit_code::FAILURE_FOUND
         } else {
-            exit::OK
+            exit_code::OK
         }
     }
 

@@ -15,7 +15,7 @@ use super::regress::{self, Rerun};
 use super::request::Mode;
 use super::resume::{Search, Verdicts};
 use super::rounds::{Clock, Look, Time};
-use super::verdict::{Advance, Job, Slice, States, Verdict};
+use super::test_process::{Advance, Job, Slice, States, Verdict};
 use crate::config::Exploration;
 use crate::error::Result;
 use crate::events::Outcome;

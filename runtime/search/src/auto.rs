@@ -11,12 +11,12 @@
 //! 6. The sampling strategies again, as long as they find new graphs.
 //!
 //! In a test that observes its states, samples and `icb` take turns instead of 2 and 3: see
-//! `turns.rs`.
+//! `auto_turns.rs`.
 //!
 //! `icb`, `delay` and `dpor` are left early if an estimate of their remaining schedules shows that
 //! they will not finish. Sampling is the better use of that budget.
 
-use super::turns::Turns;
+use super::auto_turns::Turns;
 use super::{
     ChoicePoint, Delay, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random,
     Surw,

@@ -26,6 +26,7 @@
 )]
 
 mod auto;
+mod auto_turns;
 pub mod base;
 mod chunked_vec;
 mod codec;
@@ -49,7 +50,6 @@ mod surw;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trace;
-mod turns;
 
 pub use auto::Auto;
 pub use delay::Delay;

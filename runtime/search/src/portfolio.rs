@@ -2,7 +2,7 @@
 //! ASE'21: no strategy is the best on all programs). Here are the length of a slice and the choice of
 //! the next strategy; `harness/explore/next_strategies.rs` and `auto` choose the members.
 
-use super::turns::Finds;
+use super::auto_turns::Finds;
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;

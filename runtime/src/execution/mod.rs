@@ -26,7 +26,7 @@ mod endless;
 mod event;
 mod exclusive;
 mod fairness;
-mod fault;
+mod fault_choice;
 mod file_use;
 pub(crate) mod files;
 mod free_blocks;
@@ -101,7 +101,7 @@ pub(crate) use detached::{Detached, detached, forget_task};
 pub(crate) use endless::Known;
 pub(crate) use event::{Early, Event, Label};
 pub use exclusive::{begin_call, end_call};
-pub(crate) use fault::fault_of;
+pub(crate) use fault_choice::fault_of;
 pub use files::end_scope;
 pub use idle::until_idle;
 pub use invariant::{

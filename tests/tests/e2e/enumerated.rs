@@ -71,6 +71,7 @@ fn orders_nothing(op: &Op) -> bool {
             | Op::TryLock(..)
             | Op::TryRead(..)
             | Op::TryWrite(..)
+            | Op::TrySend(_)
             | Op::SealedTry(..)
             | Op::FileTryLock(..)
             | Op::FileTryLockShared(..)

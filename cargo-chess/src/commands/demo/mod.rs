@@ -12,10 +12,10 @@ use crate::analysis::Detail;
 use crate::build::Build;
 use crate::cli::{CargoArgs, DemoArgs, RunOptions};
 use crate::config::{ENV_PREFIX, Layer};
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, Result, exit_code};
 use crate::events::{Event, Outcome, TestFinished};
 use crate::interrupt::Interrupt;
-use crate::report::{Live, Reporter, reporter};
+use crate::report::{Reporter, RunState, reporter};
 use crate::schedule::Schedule;
 use crate::schedule::directory::id_in;
 use crate::session::Session;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     );
     let others: Vec<&str> = names().filter(|name| *name != story.name).collect();
     shell.status("More", format!("cargo chess demo {}", others.join("|")));
-    Ok(exit::OK)
+    Ok(exit_code::OK)
 }
 
 /// `text` as one word of a shell.
@@ -171,7 +171,9 @@ impl Stage<'_> {
         );
         let replayed = supervise::replay(self.session, &self.build, &schedule, self.interrupt)?;
         let code = replay::report(self.session, &self.options, &schedule, &replayed)?;
-        if replayed.result(&schedule) != ReplayResult::Reproduced || code != exit::FAILURE_FOUND {
+        if replayed.result(&schedule) != ReplayResult::Reproduced
+            || code != exit_code::FAILURE_FOUND
+        {
             return Err(unexpected(
                 "the saved schedule did not fail in the same way again",
             ));
@@ -294,8 +296,8 @@ impl Reporter for Ear {
         self.reporter.event(event, detail)
     }
 
-    fn live(&mut self, live: &Live) {
-        self.reporter.live(live);
+    fn state(&mut self, state: &RunState) {
+        self.reporter.state(state);
     }
 
     fn warn(&mut self, message: &str) {
@@ -328,9 +330,9 @@ mod tests {
         let what = "the bug of the example was not found";
         let error =
             |options: &[&str]| unexpected_under(what, options.iter().map(ToString::to_string));
-        assert_eq!(error(&[]).exit_code(), exit::INTERNAL);
+        assert_eq!(error(&[]).exit_code(), exit_code::INTERNAL);
         let set = error(&["CHESS_EXPLORE_SEED", "CHESS_EXPLORE_SCHEDULES"]);
-        assert_eq!(set.exit_code(), exit::USAGE);
+        assert_eq!(set.exit_code(), exit_code::USAGE);
         insta::assert_snapshot!(set, @r"
         the demo did not go as it should: the bug of the example was not found.
         The demo needs the default options: unset CHESS_EXPLORE_SCHEDULES, CHESS_EXPLORE_SEED.

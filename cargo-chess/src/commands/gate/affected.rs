@@ -7,7 +7,7 @@ use cargo_metadata::{Metadata, Package, PackageId};
 
 /// The reason why a member is affected.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Why {
+pub(super) enum Reason {
     /// A file of it has changed.
     Changed,
     /// It depends on a changed member. Contains its own dependency that leads to it.
@@ -20,7 +20,7 @@ pub(super) enum Why {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Affected {
     /// Cargo's specification of each member, its name, and the reason.
-    pub(super) members: BTreeMap<String, (String, Why)>,
+    pub(super) members: BTreeMap<String, (String, Reason)>,
     /// Files in the workspace that belong to no package.
     pub(super) of_none: Vec<Utf8PathBuf>,
 }
@@ -73,13 +73,13 @@ pub(super) fn affected(
         lock.contains(&(package.name.to_string(), package.version.to_string()))
     };
     changed.extend(metadata.packages.iter().filter(is_in_lock).map(|it| &it.id));
-    let mut why: BTreeMap<&PackageId, Why> = dependents(metadata, &changed);
+    let mut why: BTreeMap<&PackageId, Reason> = dependents(metadata, &changed);
     for id in only_own_tests {
-        why.entry(id).or_insert(Why::Changed);
+        why.entry(id).or_insert(Reason::Changed);
     }
     for member in metadata.workspace_packages() {
         let own = why.get(&member.id).cloned();
-        let why = own.or_else(|| global.clone().map(Why::Everything));
+        let why = own.or_else(|| global.clone().map(Reason::Everything));
         if let Some(why) = why {
             let name = member.name.to_string();
             found.members.insert(member.id.repr.clone(), (name, why));
@@ -92,7 +92,7 @@ pub(super) fn affected(
 fn dependents<'a>(
     metadata: &'a Metadata,
     changed: &BTreeSet<&'a PackageId>,
-) -> BTreeMap<&'a PackageId, Why> {
+) -> BTreeMap<&'a PackageId, Reason> {
     let nodes = metadata.resolve.iter().flat_map(|it| &it.nodes);
     let mut users = BTreeMap::<&PackageId, Vec<&PackageId>>::new();
     for node in nodes {
@@ -100,13 +100,13 @@ fn dependents<'a>(
             users.entry(&dependency.pkg).or_default().push(&node.id);
         }
     }
-    let mut why: BTreeMap<_, _> = changed.iter().map(|id| (*id, Why::Changed)).collect();
+    let mut why: BTreeMap<_, _> = changed.iter().map(|id| (*id, Reason::Changed)).collect();
     let mut to_visit: Vec<&PackageId> = changed.iter().copied().collect();
     while let Some(id) = to_visit.pop() {
         for user in users.get(id).into_iter().flatten() {
             if !why.contains_key(user) {
                 let name = metadata[id].name.to_string();
-                why.insert(user, Why::DependsOn(name));
+                why.insert(user, Reason::DependsOn(name));
                 to_visit.push(user);
             }
         }

@@ -18,16 +18,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::rewrite;
 use crate::analysis::Detail;
 use crate::cli::{CargoArgs, GateArgs, NoTests, RunOptions};
-use crate::error::{Result, exit};
+use crate::error::{Result, exit_code};
 use crate::events::{Event, Outcome, RegressionOutcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::report::{self, Live, Reporter};
+use crate::report::{self, Reporter, RunState};
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::supervise::{self, Gating};
 use crate::text::plural;
-use affected::{Affected, Why, affected, changed_in_lock};
+use affected::{Affected, Reason, affected, changed_in_lock};
 use diff::Changes;
 use git::{Base, Git};
 
@@ -54,14 +54,14 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
         Shell::text(&diffs);
     }
     let explored = if found.members.is_empty() {
-        exit::OK
+        exit_code::OK
     } else {
         cargo.packages.package = found.members.keys().cloned().collect();
         explore(args, &cargo, &session, &git, &changes, interrupt)?
     };
     match rewritten {
         // The error was printed above, with the diff.
-        Some(error) if explored == exit::OK => {
+        Some(error) if explored == exit_code::OK => {
             shell.failure("the rewrites are not reviewed: see above");
             Ok(error.exit_code())
         }
@@ -108,9 +108,9 @@ fn explore(
     };
     let code = supervise::run(inputs, &mut ear)?;
     let shell = args.output.shell();
-    if code == exit::OK {
+    if code == exit_code::OK {
         shell.status("Gate", "passed");
-    } else if code == exit::FAILURE_FOUND {
+    } else if code == exit_code::FAILURE_FOUND {
         shell.failure(ear.verdict());
     }
     Ok(code)
@@ -194,9 +194,9 @@ fn print_base(shell: Shell, base: &Base, changes: &Changes) {
 fn print_affected(shell: Shell, session: &Session, found: &Affected) {
     let members = session.plan.metadata.workspace_packages().len();
     let affected = found.members.values().map(|(name, why)| match why {
-        Why::Changed => format!("{name} (changed)"),
-        Why::DependsOn(other) => format!("{name} (uses {other})"),
-        Why::Everything(file) => format!("{name} ({file} changed)"),
+        Reason::Changed => format!("{name} (changed)"),
+        Reason::DependsOn(other) => format!("{name} (uses {other})"),
+        Reason::Everything(file) => format!("{name} ({file} changed)"),
     });
     let mut affected: Vec<String> = affected.collect();
     affected.sort();
@@ -278,8 +278,8 @@ impl Reporter for Ear {
         self.reporter.event(event, detail)
     }
 
-    fn live(&mut self, live: &Live) {
-        self.reporter.live(live);
+    fn state(&mut self, state: &RunState) {
+        self.reporter.state(state);
     }
 
     fn warn(&mut self, message: &str) {

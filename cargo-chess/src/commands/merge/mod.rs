@@ -11,7 +11,7 @@ use camino::Utf8Path;
 use crate::analysis::Detail;
 use crate::cli::{MergeArgs, MessageFormat, RunOptions};
 use crate::config::Layer;
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, Result, exit_code};
 use crate::events::{Event, NOT_DETERMINISTIC, TestFinished};
 use crate::protocol::Finished;
 use crate::report::{self, Reporter};
@@ -57,7 +57,7 @@ fn report(joined: &Joined, reporter: &mut dyn Reporter) -> std::io::Result<()> {
 /// The exit code, or the error that determines it.
 fn verdict(joined: &Joined) -> Result<u8> {
     let code = joined.tally.exit_code();
-    if code != exit::OK || joined.part.tests == 0 {
+    if code != exit_code::OK || joined.part.tests == 0 {
         return Ok(code);
     }
     if joined.part.require_tests && joined.tally.not_explored() == joined.part.tests {

@@ -15,7 +15,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::cli::{ExploreArgs, MessageFormat, NextestAction, NextestArgs, RunnerArgs};
 use crate::config::Config;
 use crate::current_exe;
-use crate::error::{Error, OF_CARGO, Result, exit, not_run};
+use crate::error::{Error, OF_CARGO, Result, exit_code, not_run};
 use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::session::Session;
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
         return Err(Error::Interrupted);
     }
     let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.unwrap_or(exit::INTERNAL))
+    Ok(code.unwrap_or(exit_code::INTERNAL))
 }
 
 fn check_installed(toolchain: &Toolchain) -> Result<()> {

@@ -208,7 +208,7 @@ mod tests {
         let path = failures_dir(&saved.chess_dir).join(one.stem() + ".chess");
         fs::write(&path, [0xff, 0x00, b'\n']).expect("a file");
         let error = by_itself(path.as_str()).expect_err("no schedule");
-        assert_eq!(error.exit_code(), crate::error::exit::USAGE);
+        assert_eq!(error.exit_code(), crate::error::exit_code::USAGE);
         assert!(
             error.to_string().contains(".chess: this is not a schedule"),
             "{error}"

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 
 use crate::analysis::Detail;
 use crate::cli::{MessageFormat, RunOptions};
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, Result, exit_code};
 use crate::events::{Event, TestFinished};
 use crate::report::{Human, Json, Objects, Pointers, Reporter};
 use crate::schedule::Schedule;
@@ -69,7 +69,7 @@ impl ReplayReporter<'_> {
                 if replayed.sources_changed {
                     shell.warn(changed);
                 }
-                Ok(exit::FAILURE_FOUND)
+                Ok(exit_code::FAILURE_FOUND)
             }
             ReplayResult::Different => {
                 shell.warn(format!(
@@ -80,7 +80,7 @@ impl ReplayReporter<'_> {
                 if replayed.sources_changed {
                     shell.warn(changed);
                 }
-                Ok(exit::FAILURE_FOUND)
+                Ok(exit_code::FAILURE_FOUND)
             }
             ReplayResult::Gone => {
                 shell.status(
@@ -100,7 +100,7 @@ impl ReplayReporter<'_> {
                     "Note",
                     format!("{why}; other schedules may fail: cargo chess test"),
                 );
-                Ok(exit::OK)
+                Ok(exit_code::OK)
             }
             ReplayResult::Stale(where_) => Err(replayed.stale(&where_)),
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::protocol::Line;
 use crate::report::Trace;
-use crate::supervise::Live;
+use crate::supervise::ReplayObserver;
 
 /// Prints each event to standard error.
 pub(super) struct Traced {
@@ -22,7 +22,7 @@ impl Traced {
     }
 }
 
-impl Live for Traced {
+impl ReplayObserver for Traced {
     fn request(&self) -> String {
         "trace=1\n".to_owned()
     }

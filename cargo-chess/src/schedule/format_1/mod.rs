@@ -1,7 +1,7 @@
 //! Format 1 of a schedule: `key = value` lines, an empty line, the decisions.
 //!
 //! The one-word form has this text, and ids are digests of it. Files have it only if an earlier
-//! version wrote them: `file_format` is the format of new ones, and shares the keys and the
+//! version wrote them: `format_2` is the format of new ones, and shares the keys and the
 //! decisions with this one.
 
 mod escape;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use camino::Utf8Path;
 
 use super::fake::{FAILED, Fakes, PASSED};
-use crate::error::exit;
+use crate::error::exit_code;
 use crate::events::{Kind, Outcome};
 
 /// A fake with one test.
@@ -24,7 +24,7 @@ fn runs(root: &Utf8Path, name: &str) -> bool {
 #[test]
 fn a_process_that_kills_itself_is_a_crash_with_the_signal_in_words() {
     let ran = one("echo 'oh no' >&2; kill -ABRT $$").run();
-    assert_eq!(ran.code(), exit::FAILURE_FOUND);
+    assert_eq!(ran.code(), exit_code::FAILURE_FOUND);
     let verdict = ran.verdict();
     assert_eq!(
         (verdict.outcome, verdict.kind),
@@ -52,7 +52,7 @@ fn a_process_that_exits_without_a_verdict_is_a_crash_with_its_code() {
 fn a_verdict_counts_whatever_the_exit_status() {
     let ran = one(&format!("echo '{PASSED}'; exit 3")).run();
     assert_eq!(ran.verdict().outcome, Outcome::Passed);
-    assert_eq!(ran.code(), exit::OK);
+    assert_eq!(ran.code(), exit_code::OK);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_silent_process_is_killed_and_is_a_timeout() {
     let mut fakes = one("echo $$ > pid; exec sleep 1000");
     fakes.flags.watchdog = Some(Duration::from_millis(200));
     let ran = fakes.run();
-    assert_eq!(ran.code(), exit::FAILURE_FOUND);
+    assert_eq!(ran.code(), exit_code::FAILURE_FOUND);
     let verdict = ran.verdict();
     assert_eq!((verdict.outcome, verdict.kind), (Outcome::Timeout, None));
     assert!(
@@ -156,7 +156,7 @@ fn an_interrupt_ends_every_process_and_keeps_the_results() {
         });
         fakes.run()
     });
-    assert_eq!(ran.code(), exit::INTERRUPTED);
+    assert_eq!(ran.code(), exit_code::INTERRUPTED);
     assert_eq!(ran.verdict().test, "a");
     assert!(
         fakes
@@ -183,7 +183,7 @@ fn a_request_that_cannot_be_served_ends_the_run_with_the_reason() {
     let line = r#"{"type":"error","message":"this machine has no FSGSBASE"}"#;
     let ran = one(&format!("echo '{line}'")).run();
     let error = ran.code.expect_err("an error");
-    assert_eq!(error.exit_code(), exit::USAGE);
+    assert_eq!(error.exit_code(), exit_code::USAGE);
     assert_eq!(
         error.to_string(),
         "cannot explore `bank::t only`: this machine has no FSGSBASE"
@@ -206,7 +206,7 @@ fn a_binary_with_a_harness_of_its_own_is_run_once_and_not_explored() {
         .binary("t", &[("a", &format!("echo '{PASSED}'"))])
         .own_harness("bench", "echo any; echo text; echo run >> runs");
     let ran = fakes.run();
-    assert_eq!(ran.code(), exit::OK);
+    assert_eq!(ran.code(), exit_code::OK);
     let verdict = ran.verdicts()[1];
     assert_eq!(
         (verdict.binary.as_str(), verdict.test.as_str()),
@@ -226,7 +226,7 @@ fn a_binary_with_a_harness_of_its_own_can_fail() {
     let ran = Fakes::new()
         .own_harness("bench", "echo first; echo 'failed: 1' >&2; exit 2")
         .run();
-    assert_eq!(ran.code(), exit::FAILURE_FOUND);
+    assert_eq!(ran.code(), exit_code::FAILURE_FOUND);
     assert_eq!(ran.verdict().kind, Some(Kind::Crash));
     assert_eq!(
         ran.verdict().message.as_deref(),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::fake::{Fakes, PASSED};
-use crate::error::exit;
+use crate::error::exit_code;
 use crate::events::Outcome;
 
 /// A test that passes if it resumes from the state `foobar`. Without a state, it reports that state
@@ -34,7 +34,7 @@ fn cut_short() -> Fakes {
     let mut fakes = Fakes::new().binary("t", &[("search", &search), ("then", &after)]);
     fakes.options.fail_fast = true;
     fakes.options.jobs = 1;
-    assert_eq!(fakes.run().code(), exit::FAILURE_FOUND);
+    assert_eq!(fakes.run().code(), exit_code::FAILURE_FOUND);
     fakes.options.fail_fast = false;
     fakes
 }
@@ -59,7 +59,7 @@ fn a_search_goes_on_from_its_last_state() {
     assert_eq!(journal(&fakes).len(), 1);
     fakes.options.resume = true;
     let ran = fakes.run();
-    assert_eq!(ran.code(), exit::OK);
+    assert_eq!(ran.code(), exit_code::OK);
     assert_eq!(ran.verdicts().len(), 2);
     assert!(!fakes.root().join("target/chess/journal").exists());
 }
@@ -101,7 +101,7 @@ fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() 
     let mut fakes = Fakes::new().binary("t", &tests);
     fakes.options.fail_fast = true;
     fakes.options.jobs = 1;
-    assert_eq!(fakes.run().code(), exit::FAILURE_FOUND);
+    assert_eq!(fakes.run().code(), exit_code::FAILURE_FOUND);
     let dir = fakes.root().join("target/chess/journal");
     let path = dir.join(&entries(&fakes, ".verdict")[0]);
     let bytes = fs::read(&path).expect("a verdict");

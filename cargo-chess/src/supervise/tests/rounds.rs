@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::fake::{FAILED, Fakes, PASSED, Ran};
-use crate::error::exit;
+use crate::error::exit_code;
 use crate::events::{Outcome, Stop};
 
 /// The commands of a test that pauses in `rounds` rounds before its `verdict`. In each round, it
@@ -103,7 +103,7 @@ fn a_failure_ends_the_run_after_the_turns_before_its_own() {
         fakes.options.fail_fast = true;
         fakes.options.jobs = jobs;
         let ran = fakes.run();
-        assert_eq!(ran.code(), exit::FAILURE_FOUND);
+        assert_eq!(ran.code(), exit_code::FAILURE_FOUND);
         let expected = [
             ("d", None),
             ("b", None),
@@ -154,7 +154,7 @@ fn when_the_time_of_the_run_is_over_each_test_had_its_look_and_the_run_can_be_re
     );
     fakes.flags.time_total = Some(Duration::from_nanos(1));
     let ran = fakes.run();
-    assert_eq!(ran.code(), exit::OK);
+    assert_eq!(ran.code(), exit_code::OK);
     let look = Some(Stop::Look);
     assert_eq!(order(&ran), [("b", None), ("a", look), ("c", look)]);
     fakes.flags.time_total = None;
@@ -203,7 +203,7 @@ fn an_interrupted_run_tells_what_was_explored() {
         });
         fakes.run()
     });
-    assert_eq!(ran.code(), exit::INTERRUPTED);
+    assert_eq!(ran.code(), exit_code::INTERRUPTED);
     let look = Some(Stop::Look);
     assert_eq!(order(&ran), [("a", look), ("b", look)]);
     assert!(

@@ -5,7 +5,7 @@ use std::io;
 use super::fake::{FAILED, Fakes, PASSED};
 use crate::analysis::Detail;
 use crate::cli::{NoTests, RunIgnored};
-use crate::error::exit;
+use crate::error::exit_code;
 use crate::events::{Event, Outcome};
 use crate::report::Reporter;
 use crate::schedule::Schedule;
@@ -40,7 +40,7 @@ fn results_are_told_in_the_plans_order_whatever_ends_first() {
     let mut fakes = mixed();
     fakes.options.jobs = 4;
     let ran = fakes.run();
-    assert_eq!(ran.code(), exit::FAILURE_FOUND);
+    assert_eq!(ran.code(), exit_code::FAILURE_FOUND);
     let order: Vec<&str> = ran
         .verdicts()
         .iter()
@@ -183,20 +183,20 @@ fn nothing_selected_is_an_error_unless_it_may_be() {
     let mut fakes = Fakes::new().binary("t", &[("one", "exit 1"), ("ignored_two", "exit 1")]);
     fakes.options.filters = vec!["three".into(), "four".into()];
     let error = fakes.run().code.expect_err("nothing selected");
-    assert_eq!(error.exit_code(), exit::NOTHING_SELECTED);
+    assert_eq!(error.exit_code(), exit_code::NOTHING_SELECTED);
     insta::assert_snapshot!(error, @"
     no test matches `three` or `four`, of 2 found: see `cargo chess list`.
     --no-tests pass makes this a success.
     ");
     fakes.options.no_tests = NoTests::Pass;
-    assert_eq!(fakes.run().code(), exit::OK);
+    assert_eq!(fakes.run().code(), exit_code::OK);
 }
 
 #[test]
 fn ignored_tests_are_told_and_counted_but_not_run() {
     let mut fakes = Fakes::new().binary("t", &[("ignored_one", "exit 1"), ("two", &says(PASSED))]);
     let ran = fakes.run();
-    assert_eq!(ran.code(), exit::OK);
+    assert_eq!(ran.code(), exit_code::OK);
     let ignored = ran.verdicts()[0];
     assert_eq!(
         (
@@ -234,7 +234,7 @@ fn a_run_in_which_nothing_was_explored_is_an_error() {
     let ran = fakes.run();
     assert_eq!(ran.verdict().outcome, Outcome::Skipped);
     let error = ran.code.expect_err("nothing explored");
-    assert_eq!(error.exit_code(), exit::USAGE);
+    assert_eq!(error.exit_code(), exit_code::USAGE);
     insta::assert_snapshot!(error, @"
     no test of this run is under control, so nothing was explored:
     `bank::bench main`: the binary has a test harness of its own; only `#[test]` functions of targets without `harness = false` can be explored: move the test code to such a function.
@@ -247,10 +247,10 @@ fn an_unfinished_bound_is_an_error_where_completeness_is_required() {
     let unfinished = PASSED.replace(r#""bound_completed":2"#, r#""bound_completed":1"#);
     let mut fakes =
         Fakes::new().binary("t", &[("one", &says(&unfinished)), ("two", &says(PASSED))]);
-    assert_eq!(fakes.run().code(), exit::OK);
+    assert_eq!(fakes.run().code(), exit_code::OK);
     fakes.options.require_complete = true;
     let error = fakes.run().code.expect_err("incomplete");
-    assert_eq!(error.exit_code(), exit::INCOMPLETE);
+    assert_eq!(error.exit_code(), exit_code::INCOMPLETE);
     insta::assert_snapshot!(error, @"
     --require-complete: the preemption bound was not finished for `bank::t one`.
     Give more --work, or a smaller bound with --preemptions.
@@ -284,6 +284,9 @@ impl Reporter for HungUp {
 fn a_broken_pipe_ends_the_run_quietly() {
     let fakes = Fakes::new().binary("t", &[("one", &says(PASSED)), ("two", "sleep 1000")]);
     let mut reporter = HungUp(0);
-    assert_eq!(fakes.run_with(&mut reporter).expect("no error"), exit::OK);
+    assert_eq!(
+        fakes.run_with(&mut reporter).expect("no error"),
+        exit_code::OK
+    );
     assert_eq!(reporter.0, 2);
 }

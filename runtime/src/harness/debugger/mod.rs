@@ -65,7 +65,7 @@ extern "C" fn chess_stop() {
 
 /// The cause of a stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum StopCause {
     /// An event of the task.
     Event,
     /// A signal, whose handler is running.
@@ -120,7 +120,7 @@ impl Debugger {
     }
 
     /// Writes the text of a stop to the board. Only within [`stack::in_a_copy`].
-    fn show(&mut self, why: Why, text: &str, tasks: &str) {
+    fn show(&mut self, why: StopCause, text: &str, tasks: &str) {
         let frames = stack::frames();
         // The runtime knows the lines of functions, but not their whole names.
         let is_stop = |frame: &Frame| {
@@ -134,7 +134,7 @@ impl Debugger {
         // Debuggers count the return frame of a signal handler; std counts it only if it has a
         // name.
         let is_return = |frame: &Frame| frame.function == "__restore_rt";
-        let uncounted = why == Why::Fault && above > 0 && !frames.iter().any(is_return);
+        let uncounted = why == StopCause::Fault && above > 0 && !frames.iter().any(is_return);
         let above = above + usize::from(uncounted);
         self.board.frame.store(above as u32, Ordering::Relaxed);
         self.tell(text, tasks);
@@ -224,7 +224,7 @@ impl Listener for LiveDebugger {
         debugger.preemptions = preemptions;
         let wanted = debugger.board.stops.load(Ordering::Relaxed);
         if !is_passed && (costs || wanted == AT_NEXT_SWITCH) {
-            stop(execution, Why::Event, &|| {
+            stop(execution, StopCause::Event, &|| {
                 stop_text::switch(execution, next, costs)
             });
         }
@@ -233,7 +233,7 @@ impl Listener for LiveDebugger {
     #[cold]
     fn late_effect(&self, execution: &Execution, overtaken: u32) {
         if is_on() && !debugger().is_passed() {
-            stop(execution, Why::Event, &|| {
+            stop(execution, StopCause::Event, &|| {
                 stop_text::late_effect(execution, overtaken)
             });
         }
@@ -246,14 +246,14 @@ impl Listener for LiveDebugger {
             Ending::Finished | Ending::NoDonor(_) | Ending::Unclean | Ending::NeedsProcess(_)
         );
         if is_on() && is_failure && !debugger().is_passed() {
-            stop(execution, Why::Event, &|| stop_text::end(execution));
+            stop(execution, StopCause::Event, &|| stop_text::end(execution));
         }
     }
 
     #[cold]
     fn panics(&self, execution: &Execution, panic: &Panic) {
         if is_on() && !debugger().is_passed() {
-            stop(execution, Why::Event, &|| {
+            stop(execution, StopCause::Event, &|| {
                 stop_text::panic(execution, panic)
             });
         }
@@ -263,7 +263,7 @@ impl Listener for LiveDebugger {
     #[cold]
     fn faults(&self, execution: &Execution, address: usize) {
         if is_on() && !debugger().is_passed() {
-            stop(execution, Why::Fault, &|| {
+            stop(execution, StopCause::Fault, &|| {
                 stop_text::fault(execution, address)
             });
         }
@@ -296,7 +296,7 @@ fn name_threads(execution: &Execution) {
 
 /// Stops, so that the debugger shows `words`.
 #[inline(never)]
-fn stop(execution: &Execution, why: Why, words: &dyn Fn() -> String) {
+fn stop(execution: &Execution, why: StopCause, words: &dyn Fn() -> String) {
     name_threads(execution);
     stack::in_a_copy(|| debugger().show(why, &words(), &stop_text::tasks(execution)));
     debugger()

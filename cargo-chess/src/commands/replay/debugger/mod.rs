@@ -22,7 +22,7 @@ use crate::interrupt::Interrupt;
 use crate::protocol::Line;
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::{Live, ReplayResult, Replayed, Stage};
+use crate::supervise::{ReplayObserver, ReplayResult, Replayed, Stage};
 
 /// A time limit that is never reached, because there is no time limit in a debugger.
 const NEVER: Duration = Duration::from_hours(24 * 365);
@@ -272,7 +272,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Live for Session<'_> {
+impl ReplayObserver for Session<'_> {
     fn request(&self) -> String {
         format!("debugger={}\n", self.tasks)
     }

@@ -6,7 +6,7 @@ use crate::events::TestId;
 
 /// The running tests and their progress.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Live {
+pub(crate) struct RunState {
     /// Tests selected.
     pub total: usize,
     /// Tests whose verdict is known.
@@ -40,7 +40,7 @@ pub(crate) struct Running {
     since: Instant,
 }
 
-impl Live {
+impl RunState {
     /// The state before the first of `total` tests, which may take `time_total` together.
     pub(crate) fn new(total: usize, time_total: Option<Duration>) -> Self {
         Self {

@@ -5,11 +5,11 @@ use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 use super::callers::Callers;
+use super::child_process::{End, Ended, Flow, Invocation, watch};
 use super::columns::MarkedSources;
 use super::cores::{Core, Cores};
 use super::exclusion::Exclusion;
 use super::list::{ListedTest, OWN_HARNESS};
-use super::process::{End, Ended, Flow, Invocation, watch};
 use super::request::{self, Mode, request};
 use super::scratch::{self, Scratch};
 use super::status;
@@ -84,7 +84,7 @@ pub(crate) struct Job<'a> {
     /// The slice of its search to run, if not the whole search.
     pub(crate) slice: Option<Slice>,
     /// The observer of a replay in progress.
-    pub(crate) live: Option<&'a dyn Live>,
+    pub(crate) live: Option<&'a dyn ReplayObserver>,
 }
 
 /// The limits of a search in one process.
@@ -98,7 +98,7 @@ pub(crate) struct Slice {
 }
 
 /// An observer of a replay in progress.
-pub(crate) trait Live {
+pub(crate) trait ReplayObserver {
     /// Further lines of the request.
     fn request(&self) -> String;
 
@@ -268,7 +268,7 @@ impl Job<'_> {
             text += &request::pause(pause.unwrap_or(0));
             text += &request::preempt_at(self.preempt_at);
             text += &scratch.map_or_else(String::new, |it| request::scratch(it.path()));
-            text += &self.live.map_or_else(String::new, Live::request);
+            text += &self.live.map_or_else(String::new, ReplayObserver::request);
             if let Some((_, core)) = self.states.zip(core) {
                 text += &request::saving(core.resumes());
             }
@@ -398,7 +398,7 @@ impl Answer {
         line: &[u8],
         on_advance: &mut dyn FnMut(Advance),
         states: Option<(&dyn States, &Core<'_>)>,
-        onlooker: Option<&dyn Live>,
+        onlooker: Option<&dyn ReplayObserver>,
     ) -> Flow {
         match serde_json::from_slice(line) {
             Ok(Line::Progress {
