@@ -18,7 +18,7 @@ pub(crate) struct Budget {
     pub(super) slice_end: u64,
     /// Past the limit, if the tasks repeated a cycle of events there: their newest switch at that
     /// moment.
-    pub(super) circle: Option<u64>,
+    pub(crate) circle: Option<u64>,
     /// The number of steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
     /// An execution that passes the step limit is given up soon, because it repeats one that did not

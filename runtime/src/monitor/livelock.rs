@@ -19,19 +19,22 @@ impl Livelock {
 
 impl Monitor for Livelock {
     /// If tasks yield and the execution does not end although every task runs again and again, it
-    /// is a livelock, unless it may only be long. If one task runs without yielding while other
-    /// tasks are enabled, it is a spin (the good-samaritan rule).
+    /// is a livelock, unless it may only be long: nothing is known of the length of a test in which
+    /// no execution has ended, unless the tasks repeat a cycle of events. If one task runs without
+    /// yielding while other tasks are enabled, it is a spin (the good-samaritan rule).
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
-        let lately = |step: u64| step != 0 && step >= execution.budget.steps / 2;
+        let budget = &execution.budget;
+        let lately = |step: u64| step != 0 && step >= budget.steps / 2;
         let current = execution.schedule.current;
         let others = execution
             .schedule
             .enabled
             .iter()
             .any(|task| task != current);
-        if lately(execution.budget.last_wait) {
-            (!execution.may_be_long()).then_some(Ending::Livelock)
-        } else if others && !lately(execution.budget.last_switch) {
+        let is_known = budget.longest > 0 || budget.circle.is_some() || budget.is_supposed_endless;
+        if lately(budget.last_wait) {
+            (is_known && !execution.may_be_long()).then_some(Ending::Livelock)
+        } else if others && !lately(budget.last_switch) {
             Some(Ending::Spin(current))
         } else {
             None

@@ -134,10 +134,12 @@ fn past_the_step_limit_a_poll_takes_a_fortieth_of_the_limit() {
 }
 
 /// Executions that are far longer than the executions of this test may be. Two tasks poll until a
-/// third one has slept, or a task creates many others: these may end. Two tasks that poll for
-/// nothing are a livelock.
+/// third one has slept, until it has written for long, or until it has created many others: these
+/// may end. Two tasks that poll for nothing are a livelock.
 const POLLS_FOR_LONG: &str = "\
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
@@ -167,6 +169,19 @@ fn creates_tasks() {
 }
 
 #[test]
+fn writes_for_long() {
+    static PLACES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+    polls(|ended| {
+        let mut random = 1_u64;
+        for _ in 0..2_000_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            PLACES[random as usize >> 63].store(random, Relaxed);
+        }
+        *ended.lock().unwrap() = true;
+    });
+}
+
+#[test]
 fn does_not_end() {
     polls(|_| {});
 }
@@ -185,7 +200,7 @@ fn executions_that_may_end_are_no_livelock() {
     ];
     let run = workspace.chess(&args).run();
     let verdicts = run.verdicts();
-    assert_eq!(verdicts.len(), 3);
+    assert_eq!(verdicts.len(), 4);
     for verdict in verdicts {
         let is_livelock = verdict["kind"] == "livelock";
         assert_eq!(is_livelock, verdict["test"] == "does_not_end", "{verdict}");
