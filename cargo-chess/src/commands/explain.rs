@@ -12,7 +12,7 @@ use crate::protocol::Finished;
 use crate::report::{self, Human, Objects, Pointers, Surroundings};
 use crate::shell::Shell;
 use crate::stdout;
-use crate::supervise::{ReplayResult, Stage};
+use crate::supervise::{ReplayResult, Stage, another_failure};
 
 /// The highest number of schedules that are run to find one that passes.
 const MOST_TRIED: usize = 100;
@@ -42,11 +42,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     let shell = args.output.shell();
     match replayed.result(schedule) {
         ReplayResult::Reproduced => {}
-        ReplayResult::Different => shell.warn(format!(
-            "this failure differs from the saved one, which was {}: {}",
-            schedule.kind,
-            schedule.message.lines().next().unwrap_or_default()
-        )),
+        ReplayResult::Different => shell.warn(another_failure(schedule)),
         ReplayResult::Gone => shell.warn(format!(
             "{} now passes under this schedule, which was saved for a failure ({}). `cargo chess test` explores the other schedules",
             schedule.test, schedule.kind

@@ -303,7 +303,10 @@ pub(crate) fn parse_work(text: &str) -> Result<u64, String> {
         .zip(units)
         .and_then(|(n, units)| n.checked_mul(units));
     work.filter(|&work| work > 0).ok_or_else(|| {
-        format!("expected units of work such as `500k`, `5M` or `1G`, found `{text}`")
+        format!(
+            "expected a budget of work such as `500k`, `5M` or `1G` (5M are about half a second), \
+             found `{text}`"
+        )
     })
 }
 

@@ -254,7 +254,7 @@ impl Search<'_> {
         let Some(why_not) = why_not else {
             let known = candidates.iter().map(|it| it.method.name.as_str());
             let help = suggest::nearest(&name.text, known).map_or_else(
-                || "a method that a macro defines cannot be checked".to_owned(),
+                || "only methods that an `impl` in the sources shows can be checked, not those of a macro".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
             let message = format!("`{of}` has no method `{}`", name.text);

@@ -32,7 +32,7 @@ mod used_paths;
 pub(crate) use gating::Gating;
 pub(crate) use inputs::Inputs;
 pub(crate) use list::{ListedTest, list, select};
-pub(crate) use replay_result::{ReplayResult, Replayed};
+pub(crate) use replay_result::{ReplayResult, Replayed, another_failure};
 pub(crate) use run::run;
 pub(crate) use stage::{Stage, options_of, replay};
 pub(crate) use tally::Tally;

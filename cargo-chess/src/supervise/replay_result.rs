@@ -34,6 +34,15 @@ pub(crate) enum ReplayResult {
     Stale(String),
 }
 
+/// The warning for [`ReplayResult::Different`].
+pub(crate) fn another_failure(schedule: &Schedule) -> String {
+    format!(
+        "this schedule now leads to another failure than the saved one, which was {}: {}",
+        schedule.kind,
+        schedule.message.lines().next().unwrap_or_default()
+    )
+}
+
 impl Replayed {
     /// The result for `schedule`.
     pub(crate) fn result(&self, schedule: &Schedule) -> ReplayResult {

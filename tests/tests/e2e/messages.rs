@@ -251,7 +251,7 @@ fn a_schedule_that_fails_in_another_way_by_now() {
         .next()
         .expect("one")
         .path();
-    let another = "this failure differs from the saved one, which was ";
+    let another = "this schedule now leads to another failure than the saved one, which was ";
     for (command, code) in [("replay", 100), ("explain", 0)] {
         let run = workspace.chess(&[command, &id.to_string_lossy()]).run();
         run.assert_says(code, &[another]);

@@ -11,7 +11,7 @@ use crate::events::{Event, TestFinished};
 use crate::report::{Human, Json, Objects, Pointers, Reporter};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::{ReplayResult, Replayed};
+use crate::supervise::{ReplayResult, Replayed, another_failure};
 
 /// The report of a replay.
 pub(super) struct ReplayReporter<'a> {
@@ -72,11 +72,7 @@ impl ReplayReporter<'_> {
                 Ok(exit_code::FAILURE_FOUND)
             }
             ReplayResult::Different => {
-                shell.warn(format!(
-                    "this failure differs from the saved one, which was {}: {}",
-                    schedule.kind,
-                    schedule.message.lines().next().unwrap_or_default()
-                ));
+                shell.warn(another_failure(schedule));
                 if replayed.sources_changed {
                     shell.warn(changed);
                 }

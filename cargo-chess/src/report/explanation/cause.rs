@@ -162,7 +162,7 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
             "The execution has no choice between tasks, so every schedule fails in this way."
         }
         _ if finished.tasks.len() == 1 => {
-            "There is one task, and all its choices have their first outcomes."
+            "The test has one task, and the failure needs no special choice: each has its first outcome."
         }
         _ => {
             "No task was preempted. The failure depends on the order in which tasks run when \
