@@ -127,10 +127,10 @@ impl Package {
             }
             let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
             let mut manifest = read(&new.root().join("Cargo.toml"));
-            let mut lock = read(&new.root().join("Cargo.lock"));
+            let name = format!("{}-{}.lock", self.name, self.version);
+            let mut lock = read(&source_of("corpus/locks").join(name));
             if lock.is_empty() {
-                let name = format!("{}-{}.lock", self.name, self.version);
-                lock = read(&source_of("corpus/locks").join(name));
+                lock = read(&new.root().join("Cargo.lock"));
             }
             manifest.push_str("\n[workspace]\n");
             if self.is_used_by_its_tests {
