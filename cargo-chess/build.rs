@@ -123,7 +123,7 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     files.append(&mut found);
 }
 
-/// What stands before a module that only tests have.
+/// The attributes of modules that only tests use.
 const OF_TESTS: [&str; 2] = ["#[cfg(test)]", "#[cfg(any(test, feature = \"testing\"))]"];
 
 /// The files of the modules that a source file declares as `#[cfg(test)] mod NAME;`.
