@@ -72,6 +72,7 @@ fn orders_nothing(op: &Op) -> bool {
             | Op::TryRead(..)
             | Op::TryWrite(..)
             | Op::TrySend(_)
+            | Op::TryRecv(_)
             | Op::SealedTry(..)
             | Op::FileTryLock(..)
             | Op::FileTryLockShared(..)
