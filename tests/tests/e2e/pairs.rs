@@ -103,15 +103,30 @@ impl Table {
 type Outcomes = BTreeSet<String>;
 
 /// Returns the outcome in a failure, without addresses. A search reports only one of the deadlocks
-/// at one place, so the identity of the waiting task among equal tasks is removed.
+/// whose tasks wait at the same lines, whichever tasks these are, and with whichever tasks that wait
+/// for the end of those: so neither is a part of the outcome.
 fn outcome(failure: &Value) -> String {
     let text = format!("{}: {}", failure["kind"], failure["message"]);
     let parts = text.split(|char: char| !char.is_ascii_digit());
     let addresses = parts.filter(|part| part.len() > 8).map(str::to_owned);
     let text = addresses.fold(text.clone(), |text, address| text.replace(&address, "_"));
-    (1..4).fold(text, |text, task| {
+    let text = (1..4).fold(text, |text, task| {
         text.replace(&format!("task {task}"), "a task")
-    })
+    });
+    match text.split_once("no task can continue: ") {
+        Some((kind, waits)) => format!("{kind}{:?}", essential(waits)),
+        None => text,
+    }
+}
+
+/// Returns the waits of a deadlock in order, without those for another task if there are others.
+fn essential(waits: &str) -> Vec<String> {
+    let waits = waits.trim_end_matches('"').split("; ");
+    let waits = waits.map(|wait| wait.replace("main waits", "a task waits"));
+    let (for_tasks, mut others): (Vec<_>, Vec<_>) =
+        waits.partition(|wait| wait.contains("waits in join") || wait.contains("scope"));
+    others.sort();
+    if others.is_empty() { for_tasks } else { others }
 }
 
 /// Returns the outcomes of each test in a search, and whether the search reports that they are
