@@ -4,6 +4,8 @@
 //! as long if executions are long. So work is a sum of numbers that an execution counts anyway,
 //! weighted by their typical durations. It depends only on the schedules that were run.
 
+use crate::execution::Execution;
+
 /// The counts of one execution.
 #[derive(Clone, Copy)]
 pub(super) struct Counted {
@@ -29,6 +31,17 @@ pub(super) fn of(counted: Counted) -> u64 {
     let process = if has_process { PER_PROCESS } else { 0 };
     let files = PER_FILE_CALL * file_calls + PER_DIRECTORY_CHANGE * directory_changes;
     PER_EXECUTION + PER_TASK * tasks + PER_STEP * steps + files + process
+}
+
+/// The work of `execution`, which has ended.
+pub(super) fn of_execution(execution: &Execution) -> u64 {
+    of(Counted {
+        steps: execution.budget.steps,
+        tasks: execution.schedule.live as u64,
+        file_calls: execution.files.calls.into(),
+        directory_changes: execution.files.directory_changes.into(),
+        has_process: execution.options.has_processes,
+    })
 }
 
 // A unit should be about 100 ns. Measured in processor time, on a busy machine and with 8,000

@@ -12,7 +12,7 @@ use super::failures::Distinct;
 use super::helpers::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, wants_trace, warm_up};
-use super::work::{self, Counted};
+use super::work;
 use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
@@ -337,7 +337,7 @@ impl Explorer<'_> {
                 let is_new = engine.exploration.distinct.insert(graph);
                 cover(engine);
                 end_schedule(engine, is_new, diverged);
-                self.count(engine, work_of(&engine));
+                self.count(engine, work::of_execution(&engine.execution));
                 engine.exploration.diverged += u64::from(diverged);
                 let given_up = engine.monitors.races.given_up;
                 let is = |why| u64::from(given_up == Some(why));
@@ -556,18 +556,6 @@ pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
         is_cut: execution.budget.past_limit,
         diverged,
     });
-}
-
-/// The work of the last execution.
-fn work_of(engine: &Engine) -> u64 {
-    let execution = &engine.execution;
-    work::of(Counted {
-        steps: execution.budget.steps,
-        tasks: execution.schedule.live as u64,
-        file_calls: execution.files.calls.into(),
-        directory_changes: execution.files.directory_changes.into(),
-        has_process: engine.execution.options.has_processes,
-    })
 }
 
 fn copied(bytes: &[u8]) -> EngineVec<u8> {
