@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use end_to_end::Workspace;
 use serde_json::Value;
@@ -132,7 +133,11 @@ fn essential(waits: &str) -> Vec<String> {
 /// Returns the outcomes of each test in a search, and whether the search reports that they are
 /// complete.
 fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes, bool)> {
-    let most = if stride() == 1 { 1_000_000 } else { 10_000 };
+    let (most, patience) = if stride() == 1 {
+        (1_000_000, Duration::from_hours(6))
+    } else {
+        (10_000, Duration::from_mins(10))
+    };
     let (strategy, most) = (
         format!("--strategy={strategy}"),
         format!("--schedules={most}"),
@@ -142,7 +147,7 @@ fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes
     let enough = ["--races=allow", "--preemptions=30", "--time=600s", &most];
     let common = ["test", "--message-format=json", &strategy];
     let run = workspace.chess(&[&common[..], &all, &enough].concat());
-    let run = run.run();
+    let run = run.start().finish(patience);
     assert!(matches!(run.code, Some(0 | 100)), "{run:?}");
     let read = |verdict: Value| {
         let mut outcomes = Outcomes::new();
