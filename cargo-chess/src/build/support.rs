@@ -47,16 +47,16 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     if links_statically(&flags) {
         return Err(Error::Unsupported(
             "the rustc flags (RUSTFLAGS, or `rustflags` in cargo's configuration) link the C library \
-             statically (`+crt-static`); cargo chess stands between the tests and the C library, which \
-             must be linked dynamically: remove `+crt-static` for this run"
+             statically (`+crt-static`); cargo chess replaces functions of the C library, which must be \
+             linked dynamically: remove `+crt-static` for this run"
                 .to_owned(),
         ));
     }
     if let Some(sanitizer) = sanitizer(&flags) {
         return Err(Error::Unsupported(format!(
             "the rustc flags (RUSTFLAGS, or `rustflags` in cargo's configuration) compile the tests \
-             for a sanitizer (`-Zsanitizer={sanitizer}`), whose runtime would stand in the place of \
-             cargo chess: remove this flag for this run"
+             for a sanitizer (`-Zsanitizer={sanitizer}`), whose runtime replaces the same functions \
+             as cargo chess: remove this flag for this run"
         )));
     }
     Ok(())

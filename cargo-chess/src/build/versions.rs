@@ -65,8 +65,8 @@ pub(super) fn refused(
     let kept = std::fs::create_dir_all(chess_dir)
         .and_then(|()| std::fs::write(&log, format!("{problem}:\n{said}\n")));
     let place = match kept {
-        Ok(()) => format!("its output is in {log}"),
-        Err(error) => format!("its output could not be written to {log} ({error})"),
+        Ok(()) => format!("the compiler's output is in {log}"),
+        Err(error) => format!("the compiler's output could not be written to {log} ({error})"),
     };
     Error::Unsupported(format!(
         "{} does not accept the runtime of cargo chess: {}; {}; {place}",
@@ -195,7 +195,7 @@ mod tests {
             )
         };
         let text = refused("1.99.0-nightly").to_string();
-        insta::assert_snapshot!(text.replace(place.as_str(), "target/chess"), @"rustc 1.99.0-nightly (0123 2026-01-01) does not accept the runtime of cargo chess: cargo chess is for stable Rust 1.93 to 1.95, and for beta and nightly up to 1.97; run `rustup update stable`, then `cargo +stable chess test`; its output is in target/chess/unsupported-rustc.log");
+        insta::assert_snapshot!(text.replace(place.as_str(), "target/chess"), @"rustc 1.99.0-nightly (0123 2026-01-01) does not accept the runtime of cargo chess: cargo chess is for stable Rust 1.93 to 1.95, and for beta and nightly up to 1.97; run `rustup update stable`, then `cargo +stable chess test`; the compiler's output is in target/chess/unsupported-rustc.log");
         let log = std::fs::read_to_string(place.join("unsupported-rustc.log"));
         assert_eq!(
             log.expect("it was kept"),

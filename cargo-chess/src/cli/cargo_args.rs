@@ -47,7 +47,8 @@ impl CargoArgs {
     pub(crate) fn from_build_flags(flags: &str) -> Result<Self> {
         let parsed = BuildFlags::try_parse_from(flags.split_whitespace()).map_err(|_| {
             Error::Usage(format!(
-                "expected cargo's flags for features and profile, found `{flags}`"
+                "the key `cargo` of the schedule has `{flags}`, expected cargo's flags for features and \
+                 profile"
             ))
         })?;
         Ok(Self {

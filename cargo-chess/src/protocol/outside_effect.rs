@@ -49,7 +49,7 @@ fn words(kind: Kind) -> &'static str {
              library: this was not watched for races"
         }
         Kind::OwnAllocator => {
-            "has a global allocator of its own: its accesses to memory were not watched for races"
+            "has a global allocator of its own: no plain memory of the program was watched for races"
         }
         Kind::AssemblyMemory => "ran inline assembly that synchronizes through memory",
         Kind::AssemblyKernel => "ran inline assembly that calls the kernel",

@@ -64,7 +64,7 @@ pub(super) fn blind(pairs: &[OrderedPair]) -> Vec<String> {
     let more = all.len().saturating_sub(MOST);
     let rest = (more > 0).then(|| {
         format!(
-            "... and {} (--message-format json has all of them)",
+            "... and {} (--message-format json prints all of them)",
             plural(more as u64, "other pair")
         )
     });

@@ -49,7 +49,7 @@ fn all_executions(executions: Executions) -> (&'static str, &'static str) {
         ),
         Memory::Tso => (
             "every execution of the synchronization operations that x86's memory model (TSO) allows",
-            "of the atomics as they are written",
+            "assuming that the compiler does not reorder atomics",
         ),
         Memory::C11 => (
             "every execution of the synchronization operations that the language's memory model \
@@ -62,9 +62,9 @@ fn all_executions(executions: Executions) -> (&'static str, &'static str) {
 /// The memory model of a search over interleavings, in words.
 fn of_interleavings(executions: Executions) -> &'static str {
     if executions.are_all_of_c11 {
-        "sequentially consistent, and the language's memory model (C11) allows no others"
+        "under sequential consistency, and the language's memory model (C11) allows no other executions"
     } else {
-        "sequentially consistent"
+        "under sequential consistency"
     }
 }
 
@@ -129,11 +129,11 @@ impl Reach {
         };
         let early = match all {
             Self::Bound(Reverse(bound)) => format!(
-                "early timeouts were explored up to {}",
+                "schedules with early timeouts were explored up to {}",
                 plural(u64::from(*bound), "preemption")
             ),
             Self::Delays(Reverse(delays)) => format!(
-                "early timeouts were explored up to {}",
+                "schedules with early timeouts were explored up to {}",
                 plural(u64::from(*delays), "delay")
             ),
             _ => "nothing is guaranteed for early timeouts".to_owned(),

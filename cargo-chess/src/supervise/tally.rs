@@ -78,7 +78,7 @@ impl Tally {
             return Ok(());
         }
         Err(Error::Incomplete(format!(
-            "--require-complete: the preemption bound was not finished for {}.\n\
+            "--require-complete: the search up to the preemption bound was not finished for {}.\n\
              Give more --work, or a smaller bound with --preemptions.",
             self.incomplete.join(", ")
         )))

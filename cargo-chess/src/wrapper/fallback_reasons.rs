@@ -55,12 +55,12 @@ impl FallbackRecord {
                  races, and consecutive calls in it form one step"
             )),
             Fallback::Opaque => Some(format!(
-                "{package} does not compile redirected: {reason}; so it was compiled unchanged \
+                "{package} does not compile against the replacements for std: {reason}; so it was compiled unchanged \
                  (opaque), and only its blocking operations are under control"
             )),
             Fallback::Swapped => Some(format!(
-                "{package} should be opaque, but does not compile unchanged beside redirected packages: \
-                 {reason}; so it was redirected"
+                "{package} should be opaque, but does not compile unchanged beside packages under control: \
+                 {reason}; so it was put under control"
             )),
         };
         let problems = self.problems.iter();
@@ -137,9 +137,9 @@ mod tests {
         bank 0.1.0: its overlay does not fit
         bank 0.1.0 does not compile with its loads and stores instrumented: E0080; so its own sources were compiled without that: its accesses to memory are not watched for races, and consecutive calls in it form one step
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 does not compile redirected: rustc gave no reason; so it was compiled unchanged (opaque), and only its blocking operations are under control
+        bank 0.1.0 does not compile against the replacements for std: rustc gave no reason; so it was compiled unchanged (opaque), and only its blocking operations are under control
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 should be opaque, but does not compile unchanged beside redirected packages: E0308; so it was redirected
+        bank 0.1.0 should be opaque, but does not compile unchanged beside packages under control: E0308; so it was put under control
         bank 0.1.0: its overlay does not fit
         ");
     }

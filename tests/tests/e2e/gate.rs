@@ -298,7 +298,7 @@ fn a_base_that_is_not_there_is_an_error_that_says_how_to_get_it() {
         .env("GIT_DIR", outside.path())
         .run();
     run.assert_code(1);
-    assert_says(&run, "is in no git work tree");
+    assert_says(&run, "is not in a git work tree");
 }
 
 #[test]

@@ -230,7 +230,9 @@ fn a_schedule_that_somebody_has_changed() {
         "sources = ",
         "cargo = \"--frobnicate\"\nsources = ",
         1,
-        &["expected cargo's flags for features and profile, found `--frobnicate`"],
+        &[
+            "the key `cargo` of the schedule has `--frobnicate`, expected cargo's flags for features",
+        ],
     );
 }
 

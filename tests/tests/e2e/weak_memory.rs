@@ -120,7 +120,7 @@ fn the_monitor_of_stale_loads_speaks_of_tests_with_weak_executions_and_of_no_oth
              the store at tests/applied.rs:132, though that ran before; --memory c11 explores such \
              executions",
             "1 test: every interleaving of the synchronization operations was explored \
-             (sequentially consistent, and the language's memory model (C11) allows no others; \
+             (under sequential consistency, and the language's memory model (C11) allows no other executions; \
              plain memory accesses are not scheduling points)",
         ],
     );
@@ -153,7 +153,7 @@ fn flags() {
         run.assert_code(0);
         // Its accesses are sequentially consistent: none of them has a late effect.
         assert!(!run.stderr.contains("could take effect"), "{run:?}");
-        run.stderr.contains("allows no others")
+        run.stderr.contains("allows no other executions")
     };
     assert!(!claims(source));
     assert!(claims(

@@ -116,8 +116,8 @@ fn unpack(story: &Story) -> Result<Utf8PathBuf> {
         None => {
             Utf8PathBuf::try_from(std::env::temp_dir().join("cargo-chess")).map_err(|error| {
                 Error::Usage(format!(
-                    "the directory for temporary files: {error}; name a directory in UTF-8 for the \
-                     demos with CHESS_CACHE_DIR"
+                    "the path of the directory for temporary files is not UTF-8 ({error}): set \
+                     CHESS_CACHE_DIR to a directory with a UTF-8 path"
                 ))
             })?
         }

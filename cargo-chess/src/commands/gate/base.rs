@@ -35,7 +35,7 @@ pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
         }
     }
     Err(Error::Usage(
-        "there is no default branch to compare with (origin/HEAD, main, master): name a commit \
+        "there is no default branch to compare with (tried origin/HEAD, and main and master with and without origin/): name a commit \
          with --base"
             .to_owned(),
     ))

@@ -30,8 +30,8 @@ impl Git {
         let found = output(directory, &["rev-parse", "--show-toplevel"])?;
         let root = found.map_err(|why| {
             Error::Usage(format!(
-                "`cargo chess gate` compares with a commit, but {directory} is in no git work tree \
-                 ({why}); `cargo chess test` explores all tests"
+                "`cargo chess gate` compares with a commit, but {directory} is not in a git work tree \
+                 ({why}): use `cargo chess test` to explore all tests"
             ))
         })?;
         Ok(Self {

@@ -107,8 +107,8 @@ fn check_installed(toolchain: &Toolchain) -> Result<()> {
             &error,
         ))),
         Ok(_) => Err(Error::Unsupported(
-            "there is no cargo nextest: install it with `cargo install cargo-nextest --locked`, or a built \
-             one as https://nexte.st says"
+            "cargo nextest is not installed: run `cargo install cargo-nextest --locked`, or install a \
+             prebuilt binary (see https://nexte.st)"
                 .to_owned(),
         )),
     }

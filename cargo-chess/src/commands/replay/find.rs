@@ -98,7 +98,7 @@ fn unknown(argument: &str, saved: &[Utf8PathBuf], chess_dir: &Utf8Path) -> Strin
     let nearest = suggest::nearest(argument, saved.iter().filter_map(|path| path.file_stem()))
         .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
     format!(
-        "there is no file and no saved failure `{argument}`{nearest}; saved in {directory} are:\n{}",
+        "there is no file and no saved failure `{argument}`{nearest}; the failures saved in {directory} are:\n{}",
         stems(saved)
     )
 }

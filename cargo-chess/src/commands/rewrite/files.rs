@@ -37,7 +37,7 @@ pub(super) fn review(
         match of_file(package, treatment, &rewriting, inside, &text) {
             Ok(found) => reviewed.extend(found),
             Err(error) => unreadable.push(format!(
-                "{} {}: {inside} cannot be read, and is compiled unchanged: {error}",
+                "{} {}: {inside} cannot be parsed ({error}), and is compiled unchanged",
                 package.name, package.version
             )),
         }

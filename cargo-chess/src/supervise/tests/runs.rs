@@ -252,7 +252,7 @@ fn an_unfinished_bound_is_an_error_where_completeness_is_required() {
     let error = fakes.run().code.expect_err("incomplete");
     assert_eq!(error.exit_code(), exit_code::INCOMPLETE);
     insta::assert_snapshot!(error, @"
-    --require-complete: the preemption bound was not finished for `bank::t one`.
+    --require-complete: the search up to the preemption bound was not finished for `bank::t one`.
     Give more --work, or a smaller bound with --preemptions.
     ");
 }
