@@ -149,6 +149,7 @@ real! {
     sem_timedwait(semaphore: *mut c_void, time: *const timespec) -> c_int;
     sem_clockwait(semaphore: *mut c_void, clock: c_int, time: *const timespec) -> c_int;
     sem_post(semaphore: *mut c_void) -> c_int;
+    sem_getvalue(semaphore: *mut c_void, value: *mut c_int) -> c_int;
     getenv(name: *const c_char) -> *mut c_char;
     setenv(name: *const c_char, value: *const c_char, replaces: c_int) -> c_int;
     unsetenv(name: *const c_char) -> c_int;

@@ -124,6 +124,17 @@ pub(crate) fn failed_to_take(op: Op, object: usize) {
     });
 }
 
+/// Records that an attempt announced by [`arrive_to_try`] only looked at the object.
+pub(crate) fn record_look(op: Op, object: usize) {
+    with(|execution| {
+        let object = execution.object(object);
+        let version = execution.objects.get(object).version;
+        let attempt = Access::new(op, nowhere(), object);
+        execution.running().spin.read(attempt, version);
+        execution.log_event(op, object, Effect::Read, None);
+    });
+}
+
 /// Stands for the line that opaque code does not have, to detect spins.
 fn nowhere() -> Site {
     Location::caller()

@@ -134,6 +134,12 @@ impl Signals {
         Some(self.pending.remove(at))
     }
 
+    /// The set of the pending signals that the engine keeps.
+    pub(super) fn pending_set(&self) -> u64 {
+        let bits = self.pending.iter().map(|&(signal, _)| bit(signal));
+        bits.fold(0, |set, bit| set | bit)
+    }
+
     /// The program's action for `signal`.
     pub(super) fn disposition(&self, signal: c_int) -> Option<Disposition> {
         if signal == SIGSEGV {

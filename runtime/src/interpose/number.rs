@@ -4,7 +4,8 @@
 use core::ffi::{c_int, c_long};
 
 use super::{
-    alarm, child, connection, epoll, files, poll, receive, send, signal, splice, timer, wait_signal,
+    alarm, child, connection, content_length, epoll, files, poll, receive, send, signal, splice,
+    timer, wait_signal,
 };
 use crate::base::sys::number;
 
@@ -77,12 +78,14 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
             number::WAITID => {
                 child::waitid5(descriptor, b as u32, c as _, d as c_int, e as _).into()
             }
+            number::IOCTL => content_length::ioctl(descriptor, b as _, c).into(),
             number::PAUSE => wait_signal::pause().into(),
             number::ALARM => alarm::alarm(a as u32).into(),
             number::SETITIMER => alarm::setitimer(descriptor, b as _, c as _).into(),
             number::GETITIMER => alarm::getitimer(descriptor, b as _).into(),
             number::RT_SIGSUSPEND => wait_signal::sigsuspend(a as _).into(),
             number::RT_SIGTIMEDWAIT => wait_signal::sigtimedwait(a as _, b as _, c as _).into(),
+            number::RT_SIGPENDING => wait_signal::sigpending(a as _).into(),
             number::KILL => signal::kill(descriptor, b as c_int).into(),
             number::TGKILL => signal::tgkill(descriptor, b as c_int, c as c_int).into(),
             number::RT_SIGQUEUEINFO => signal::queue(descriptor, b as c_int, c as _).into(),

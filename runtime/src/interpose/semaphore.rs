@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 use super::locks::{FOR_EVER, Lock, is_clock, moment};
 use crate::base::real;
 use crate::base::sys::{self, __errno_location, timespec};
-use crate::execution::{Op, active};
+use crate::execution::{Op, active, opaque};
 
 fn lock_of(semaphore: *const c_void) -> Lock {
     Lock {
@@ -112,4 +112,18 @@ unsafe extern "C" fn sem_post(semaphore: *mut c_void) -> c_int {
         0 => Ok(true),
         error => Err(error),
     })
+}
+
+/// libc's `sem_getvalue`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_getvalue(semaphore: *mut c_void, value: *mut c_int) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    let look = || unsafe { real::sem_getvalue(semaphore, value) };
+    if !active() {
+        return look();
+    }
+    opaque::arrive_to_try(Op::SemGetValue, semaphore.addr());
+    let result = look();
+    opaque::record_look(Op::SemGetValue, semaphore.addr());
+    result
 }

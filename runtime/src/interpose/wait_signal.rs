@@ -1,4 +1,4 @@
-//! `pause`, `sigsuspend` and `sigwait`: waiting for a signal, with the task parked.
+//! `pause`, `sigsuspend` and `sigwait`: waiting for a signal, with the task parked. `sigpending`.
 
 use core::ffi::{c_int, c_void};
 
@@ -96,9 +96,16 @@ fn take(set: u64, information: *mut c_void) -> Option<c_int> {
     (signal > 0).then_some(signal as c_int)
 }
 
-/// Waits until a signal of the `set` is pending, at most until the deadline.
-fn await_pending(set: u64, information: *mut c_void, deadline: Option<u64>) -> isize {
-    opaque::arrive(Op::SignalWait, PENDING);
+/// Waits until a signal of the `set` is pending, at most for `time` of virtual time. A time of 0 only
+/// looks for one, and `None` waits forever.
+fn await_pending(set: u64, information: *mut c_void, time: Option<u64>) -> isize {
+    let ends = time == Some(0);
+    if ends {
+        opaque::arrive_to_try(Op::SignalWait, PENDING);
+    } else {
+        opaque::arrive(Op::SignalWait, PENDING);
+    }
+    let deadline = time.map(|time| execution::now().saturating_add(time));
     if !information.is_null() {
         admit(information as usize, size_of::<Info>());
     }
@@ -106,6 +113,10 @@ fn await_pending(set: u64, information: *mut c_void, deadline: Option<u64>) -> i
         if let Some(signal) = take(set, information) {
             opaque::record(Op::SignalWait, PENDING, Effect::Write);
             return signal as isize;
+        }
+        if ends {
+            opaque::record_look(Op::SignalWait, PENDING);
+            return -(sys::EAGAIN as isize);
         }
         execution::touch(PENDING, Effect::Write);
         if opaque::sleep(Op::SignalWait, PENDING, deadline) == Wake::TimedOut {
@@ -126,8 +137,7 @@ pub(super) unsafe extern "C-unwind" fn sigtimedwait(
     let result = unsafe {
         if active() {
             let time = time.as_ref().map(|time| time.nanos());
-            let deadline = time.map(|time| execution::now().saturating_add(time));
-            await_pending(*set, information, deadline)
+            await_pending(*set, information, time)
         } else {
             let arguments = [set as usize, information as usize, time as usize, 8, 0, 0];
             sys::syscall(number::RT_SIGTIMEDWAIT, arguments)
@@ -156,4 +166,24 @@ unsafe extern "C-unwind" fn sigwait(set: *const u64, signal: *mut c_int) -> c_in
             }
         }
     }
+}
+
+/// libc's `sigpending`. Its set also has the signals that the engine keeps.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn sigpending(set: *mut u64) -> c_int {
+    let is_task = active();
+    if is_task {
+        opaque::arrive_to_try(Op::SignalPending, PENDING);
+        admit(set as usize, size_of::<u64>());
+    }
+    // SAFETY: the caller passes room for a set.
+    let result = unsafe { sys::syscall(number::RT_SIGPENDING, [set as usize, 8, 0, 0, 0, 0]) };
+    if is_task {
+        if result == 0 {
+            // SAFETY: as above; the kernel has written the set.
+            unsafe { *set |= signals().pending_set() };
+        }
+        opaque::record_look(Op::SignalPending, PENDING);
+    }
+    sys::libc_result(result) as c_int
 }

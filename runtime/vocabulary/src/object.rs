@@ -87,6 +87,8 @@ kinds! {
     Futex = "futex", "F";
     /// A semaphore.
     Semaphore = "semaphore", "S";
+    /// The signals that were sent to the process.
+    Signals = "signals", "the signals";
     /// A file.
     File = "file", "file ";
     /// A directory.
@@ -116,7 +118,7 @@ impl ObjectKind {
     pub const fn is_single(self) -> bool {
         matches!(
             self,
-            Self::Stdout | Self::Stderr | Self::Stdin | Self::PanicHook
+            Self::Stdout | Self::Stderr | Self::Stdin | Self::PanicHook | Self::Signals
         )
     }
 

@@ -303,6 +303,8 @@ operations! {
     EpollControl = "epoll_ctl", Write;
     /// Input from a descriptor.
     DescriptorRead = "read", Write;
+    /// `ioctl` that asks for the number of bytes in a descriptor.
+    DescriptorLength = "ioctl", Read;
     /// Output to a descriptor.
     DescriptorWrite = "write", Write;
     /// A connection accepted.
@@ -329,6 +331,8 @@ operations! {
     SignalSuspend = "sigsuspend", Write;
     /// `sigwait` and its kin.
     SignalWait = "sigwait", Write;
+    /// `sigpending`.
+    SignalPending = "sigpending", Read;
     /// `setuid` and its kin.
     SetIds = "change of user or group", Write;
     /// `getuid` and its kin.
@@ -427,6 +431,8 @@ operations! {
     SemTryWait = "sem_trywait", Write;
     /// `sem_post`.
     SemPost = "sem_post", Write;
+    /// `sem_getvalue`.
+    SemGetValue = "sem_getvalue", Read;
     /// A call of a function of a package that is compiled unchanged.
     OpaqueCall = "a call into opaque code", Write;
 }
@@ -474,13 +480,14 @@ impl Op {
             n if n >= Op::ExclusiveBegin as u8 && n <= Op::SharedEnd as u8 => ObjectKind::Exclusive,
             n if n == Op::Parked as u8 || n == Op::Unparks as u8 => ObjectKind::Parker,
             n if n <= Op::Asm as u8 => ObjectKind::Futex,
+            n if n >= Op::Pause as u8 && n <= Op::SignalPending as u8 => ObjectKind::Signals,
             n if n >= Op::FileOpen as u8 && n <= Op::EnvironmentWrite as u8 => ObjectKind::File,
             n if n <= Op::PthreadSpinUnlock as u8 => ObjectKind::Mutex,
             n if n <= Op::PthreadRwLockUnlock as u8 => ObjectKind::RwLock,
             n if n <= Op::PthreadCondBroadcast as u8 => ObjectKind::Condvar,
             n if n == Op::PthreadBarrierWait as u8 => ObjectKind::Barrier,
             n if n <= Op::PthreadOnceComplete as u8 => ObjectKind::Once,
-            n if n <= Op::SemPost as u8 => ObjectKind::Semaphore,
+            n if n <= Op::SemGetValue as u8 => ObjectKind::Semaphore,
             _ => ObjectKind::Opaque,
         }
     }

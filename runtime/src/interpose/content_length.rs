@@ -1,0 +1,37 @@
+//! `ioctl`: the number of bytes in a descriptor.
+
+use core::ffi::{c_int, c_ulong};
+
+use super::call::admit;
+use crate::base::sys::{self, number};
+use crate::execution::{self, Effect, Op, active};
+use crate::platform::descriptor;
+
+/// The number of bytes that can be read.
+const FIONREAD: c_ulong = 0x541b;
+/// The number of bytes that were written and not yet received.
+const TIOCOUTQ: c_ulong = 0x5411;
+
+/// libc's `ioctl`. Requests other than those above are passed to the kernel: they are no scheduling
+/// points.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn ioctl(
+    descriptor: c_int,
+    request: c_ulong,
+    argument: usize,
+) -> c_int {
+    let arguments = [descriptor as usize, request as usize, argument, 0, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    let call = || unsafe { sys::syscall(number::IOCTL, arguments) };
+    let result = if active() && matches!(request, FIONREAD | TIOCOUTQ) {
+        let object = execution::descriptor_object(descriptor, descriptor::look(descriptor));
+        execution::before_call(Op::DescriptorLength, object);
+        admit(argument, size_of::<c_int>());
+        let result = call();
+        execution::after_call(Op::DescriptorLength, object, Effect::Read);
+        result
+    } else {
+        call()
+    };
+    sys::libc_result(result) as c_int
+}
