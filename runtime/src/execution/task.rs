@@ -229,6 +229,7 @@ impl Task {
         self.site = None;
         self.awaits = None;
         self.deadline = None;
+        self.waits_since = 0;
         self.wake = Wake::Notified;
         self.note = Note::NONE;
         self.reads_version = None;
@@ -242,12 +243,14 @@ impl Task {
         self.preempted = false;
         self.queued = false;
         self.spin.progress();
+        self.last_event = 0;
         self.panicked = false;
         self.unhandled_panic = false;
         self.idle_yields = 0;
         self.draws = 0;
         self.component = None;
         self.components = 0;
+        self.was_interrupted = false;
         self.detached = false;
         self.released = false;
         self.result = core::ptr::null_mut();

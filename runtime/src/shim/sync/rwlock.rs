@@ -113,6 +113,7 @@ impl<T: ?Sized> RwLock<T> {
                 self.0.try_write()
             })
         } else {
+            execution::before_change();
             self.0.try_write()
         };
         lock::map_try(result, RwLockWriteGuard::of_real)

@@ -37,6 +37,7 @@ impl AtomicBool {
             saw(|| (Some(value), Some(!value)));
             return value;
         }
+        execution::before_change();
         self.0.fetch_not(order)
     }
 }

@@ -369,6 +369,7 @@ macro_rules! atomic {
                     return self.exchange_weakly(op, current, new, (success, failure), site, true);
                 }
                 execution::before(op, self.object(), site);
+                self.meets();
                 // The strong exchange: a spurious failure is only a choice of the search, and not
                 // one of the machine.
                 let would_succeed = self.0.load(Ordering::Relaxed) == current;
@@ -377,6 +378,7 @@ macro_rules! atomic {
                 } else {
                     self.0.compare_exchange(current, new, success, failure)
                 };
+                self.leaves();
                 self.report_exchange(op, result, success, failure, site);
                 let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
