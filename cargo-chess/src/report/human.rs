@@ -285,7 +285,7 @@ impl<W: Write> Reporter for Human<W> {
 
 /// The number of finished tests of a run that ended before its tests did.
 fn stopped(run: &RunFinished) -> String {
-    let tests = run.passed + run.failed + run.timeout + run.not_run;
+    let tests = run.passed + run.failed + run.timing + run.timeout + run.not_run;
     let finished = tests - run.stopped - run.not_run;
     let looks = match run.only_looked_at as u64 {
         0 => String::new(),
@@ -335,7 +335,7 @@ mod tests {
             strategy: vec!["auto".into()],
             preemptions: 2,
             schedules: None,
-            work: Some(25_000_000),
+            work: Some(20_000_000),
             max_steps: 20_000,
             shard: None,
         });
@@ -387,12 +387,13 @@ mod tests {
         let run = RunFinished {
             passed: 1,
             failed: 1,
+            timing: 1,
             not_run: 2,
             stopped: 1,
             only_looked_at: 1,
             ..RunFinished::default()
         };
-        insta::assert_snapshot!(stopped(&run), @"1 of 4 tests finished; the search of 1 test was stopped (1 after the first short look)");
+        insta::assert_snapshot!(stopped(&run), @"2 of 5 tests finished; the search of 1 test was stopped (1 after the first short look)");
     }
 
     #[test]
