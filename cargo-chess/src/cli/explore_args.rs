@@ -24,7 +24,7 @@ pub(crate) struct ExploreArgs {
     /// Run at most N schedules of each test
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub schedules: Option<u64>,
-    /// Do at most N units of work on each test, as in 5M; a unit is about 100 ns [default: 25M]
+    /// Do at most N units of work on each test, as in 5M; a unit is about 100 ns [default: 20M]
     #[arg(long, value_name = "N", value_parser = parse_work)]
     pub work: Option<u64>,
     /// Explore each test for at most DUR, as in 30s or 5m

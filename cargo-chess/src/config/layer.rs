@@ -7,8 +7,8 @@ use super::values::{
     Timers, Timing,
 };
 
-/// The default budget of a test: two to three seconds of a usual machine.
-const DEFAULT_WORK: u64 = 25_000_000;
+/// The default budget of a test: two to four seconds of a usual machine.
+const DEFAULT_WORK: u64 = 20_000_000;
 /// The time limit of the default budget.
 const DEFAULT_LIMIT: Duration = Duration::from_mins(1);
 

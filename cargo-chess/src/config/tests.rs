@@ -51,7 +51,7 @@ fn without_a_file_the_defaults_hold() {
     assert_eq!(options, Layer::default().resolve());
     assert_eq!(
         (options.preemptions, options.schedules, options.work),
-        (2, None, Some(25_000_000))
+        (2, None, Some(20_000_000))
     );
     assert_eq!(options.time_limit(), Some(Duration::from_mins(1)));
     assert_eq!(config.workspace_policy(), Policy::Preempt);

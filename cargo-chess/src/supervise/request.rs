@@ -153,7 +153,7 @@ mod tests {
         strategy=auto
         preemptions=2
         schedules=18446744073709551615
-        work=00000000000025000000
+        work=00000000000020000000
         time-ms=60000
         max-steps=20000
         seed=0

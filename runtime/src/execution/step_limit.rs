@@ -14,7 +14,7 @@ const PATIENCE: u64 = 50;
 
 /// As [`PATIENCE`], before any execution has ended by itself: the length of the test is not known
 /// then.
-const FIRST_PATIENCE: u64 = 5_000;
+const FIRST_PATIENCE: u64 = 10_000;
 
 /// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million. Each of
 /// the other tasks, which may have had a loop of its own, adds as much.

@@ -271,10 +271,14 @@ impl Explorer<'_> {
     }
 
     /// Whether one of the budgets is used up. Even the shortest time has room for one execution,
-    /// without which the test has no verdict.
+    /// without which the test has no verdict. No execution begins if it would probably exceed the
+    /// work that is left by more than half: the executions of some tests need as much as the whole
+    /// budget.
     fn is_at_end(&self, engine: Root) -> bool {
         let exploration = &engine.exploration;
-        let is_used_up = exploration.phases.work_left(exploration.work) == Some(0);
+        let left = exploration.phases.work_left(exploration.work);
+        let average = exploration.work.checked_div(exploration.schedules);
+        let is_used_up = left.is_some_and(|left| left <= average.unwrap_or(0) / 2);
         let has_verdict = exploration.schedules > 0;
         self.budget == 0 || is_used_up || has_verdict && engine.execution.is_out_of_time()
     }
