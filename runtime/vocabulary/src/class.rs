@@ -1,37 +1,37 @@
-//! The classes of operations that explanations word alike.
+//! Classes of operations: explanations use the same words for all operations of a class.
 
 use crate::{Effect, Hold, Op};
 
-/// The class of an operation. Explanations word all operations of a class alike, whichever library
-/// they belong to.
+/// The class of an operation. Explanations use the same words for all operations of a class,
+/// whichever library the operations belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
-    /// Takes a lock for its task alone; waits while it cannot.
+    /// Acquires a lock exclusively. Blocks until this is possible.
     Lock,
-    /// Takes a lock for its task alone, or fails.
+    /// Acquires a lock exclusively, or fails.
     TryLock,
-    /// Takes the lock of a condition variable again, after the wait.
+    /// Acquires the mutex of a condition variable again, at the end of a wait.
     Relock,
-    /// Takes a lock that others may share; waits while it cannot.
+    /// Acquires a lock in shared mode. Blocks until this is possible.
     SharedLock,
-    /// Takes a lock that others may share, or fails.
+    /// Acquires a lock in shared mode, or fails.
     TrySharedLock,
-    /// Gives a lock back.
+    /// Releases a lock.
     Unlock,
-    /// Makes a lock that its task holds alone one that is shared.
+    /// Changes an exclusive hold of a lock to a shared one.
     Downgrade,
-    /// Waits for a notification, and gives the lock back meanwhile.
+    /// Releases the lock and waits for a notification.
     CondvarWait,
-    /// Notifies one task that waits.
+    /// Notifies one waiting task.
     NotifyOne,
-    /// Notifies all tasks that wait.
+    /// Notifies all waiting tasks.
     NotifyAll,
     /// Anything else.
     Other,
 }
 
 impl Op {
-    /// Its class.
+    /// The class of this operation.
     pub const fn class(self) -> Class {
         match self {
             Self::MutexLock
@@ -67,8 +67,8 @@ impl Op {
         }
     }
 
-    /// The lock that its task holds or releases, if the operation had this effect. A failed attempt
-    /// changes nothing.
+    /// The effect of this operation on the lock that is its object, if its effect on the object
+    /// was `effect`. `None` for a failed attempt, and for operations of other classes.
     pub const fn hold(self, effect: Effect) -> Option<Hold> {
         let is_in_vain = matches!(effect, Effect::Read | Effect::Fail);
         match self.class() {
@@ -81,7 +81,7 @@ impl Op {
         }
     }
 
-    /// Whether it takes a lock, or tries to.
+    /// Whether this operation acquires a lock, or tries to. File locks do not count.
     pub const fn takes_lock(self) -> bool {
         matches!(self, Self::StreamLock)
             || matches!(

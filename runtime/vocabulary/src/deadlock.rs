@@ -11,11 +11,11 @@ pub struct Wait {
     pub task: TaskId,
     /// The operation in which it waits.
     pub op: Op,
-    /// The name of the object that it waits for.
+    /// The name of the object that the task waits for.
     pub object: Option<String>,
     /// The source line of the operation.
     pub place: Option<String>,
-    /// The task that holds the object, or that is awaited.
+    /// The task that holds the object, or the task that is joined.
     pub holder: Option<TaskId>,
     /// The source line where the holder acquired the object.
     pub held_at: Option<String>,
@@ -57,12 +57,13 @@ pub fn deadlock(waits: &[Wait], cycle: &[TaskId]) -> String {
     text
 }
 
-/// A source line as sentences show it: without the place of the registry.
+/// A source line as sentences show it: the [`short_path`] of the file, and the line.
 pub fn line_of(file: &str, line: u32) -> String {
     format!("{}:{line}", short_path(file))
 }
 
-/// The path of a source file without the place of the registry.
+/// The path of a source file. For a file in cargo's registry, it begins with the package:
+/// `a-1.0.0/lib.rs`.
 pub fn short_path(file: &str) -> &str {
     let short = file
         .split_once("/registry/src/")

@@ -13,7 +13,8 @@ pub enum Decision {
     Outcome(u32),
 }
 
-/// A decision, so many times in a row: `2`, `2*17` or `?1`.
+/// A decision that is made a number of times in a row. Its token is `2`, `2*17` or `?1`, for
+/// example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decisions {
     /// The decision.
@@ -23,7 +24,7 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// The decisions of `token`.
+    /// Parses a token. Returns `None` if it is malformed.
     pub fn of_token(token: &str) -> Option<Self> {
         let (is_outcome, rest) = match token.strip_prefix('?') {
             Some(rest) => (true, rest),

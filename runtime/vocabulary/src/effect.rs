@@ -13,15 +13,15 @@ pub enum Effect {
     Read,
     /// Finds that a lock is held, and does not acquire it.
     Fail,
-    /// Acquires a lock that other tasks may hold, too, without waiting. If another task holds the
-    /// lock alone or waits to do so, the attempt fails, with the effect [`Effect::Fail`].
+    /// Acquires a lock in shared mode, without waiting. If another task holds the lock exclusively
+    /// or waits to do so, the attempt fails, with the effect [`Effect::Fail`].
     TryEnter,
-    /// Acquires a lock that other tasks may hold, too; blocks while it cannot.
+    /// Acquires a lock in shared mode; blocks while it cannot.
     Enter,
     /// Releases a lock that [`Effect::Enter`] or [`Effect::TryEnter`] acquired.
     Leave,
-    /// Begins to wait until all shared holders have left, before [`Effect::Acquire`]: no new one
-    /// enters.
+    /// Begins to wait until all shared holders have left, before [`Effect::Acquire`]. From then
+    /// on, no new shared holder enters.
     Queue,
     /// Changes the object in a way that commutes with other updates of it.
     Update,
@@ -29,8 +29,8 @@ pub enum Effect {
     Release,
     /// Acquires exclusively; blocks while it cannot.
     Acquire,
-    /// Writes the value that the object already holds: the only effect that other tasks can observe
-    /// is the order after the earlier operations of the writing task.
+    /// Writes the value that the object already holds. A task that reads it can only observe that
+    /// the earlier operations of the writing task came before.
     Rewrite,
     /// May change the object in any way.
     Write,
@@ -39,15 +39,16 @@ pub enum Effect {
 /// The dependence of an operation on an earlier one of another task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dependence {
-    /// They commute.
+    /// The two operations commute.
     None,
-    /// The earlier one enables the later one: they cannot be reversed.
+    /// The earlier operation enables the later one: the two cannot be reversed.
     Enables,
-    /// They do not commute, and could be reversed.
+    /// The two operations do not commute, and could be reversed.
     Races,
 }
 
-/// The result of [`Effect::depends`] for each pair: it is needed for every two accesses that meet.
+/// The result of [`Effect::depends`] for each pair of effects. It is a table, because the search
+/// compares very many pairs of accesses.
 static DEPENDENCES: [[Dependence; Effect::ALL.len()]; Effect::ALL.len()] = {
     const COUNT: usize = Effect::ALL.len();
     let mut table = [[Dependence::None; COUNT]; COUNT];
@@ -125,8 +126,8 @@ impl Effect {
         self.depends(other) == Dependence::None && other.depends(self) == Dependence::None
     }
 
-    /// Whether the object is unchanged for a task that polls it. A lock that was acquired and
-    /// released is.
+    /// Whether a task that polls the object sees no change. A shared acquisition of a lock and its
+    /// release are no change, for example.
     pub const fn is_quiet(self) -> bool {
         matches!(
             self,

@@ -5,13 +5,13 @@ use crate::token::tokens;
 /// The effect of an operation on the lock that is its object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hold {
-    /// Its task holds it alone from then on.
+    /// From then on, the task holds the lock exclusively.
     Takes,
-    /// Its task holds it beside others that share it.
+    /// From then on, the task holds the lock in shared mode.
     Shares,
-    /// Its task holds it, or its share of it, no longer.
+    /// From then on, the task does not hold the lock.
     Gives,
-    /// Its task, which held it alone, shares it from then on.
+    /// The task held the lock exclusively. From then on, it holds it in shared mode.
     Downgrades,
 }
 

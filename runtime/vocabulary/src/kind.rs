@@ -21,7 +21,7 @@ pub enum Kind {
     UseAfterFree,
     /// An access was not within the bytes of one block.
     OutOfBounds,
-    /// An access was in the stack frame of a function that had returned, or of a task that had ended.
+    /// An access was in a dead stack frame: its function had returned, or its task had ended.
     UseAfterReturn,
     /// A block was freed twice.
     DoubleFree,

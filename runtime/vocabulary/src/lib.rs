@@ -1,7 +1,7 @@
 //! The vocabulary of cargo chess and its runtime: the data that a test binary sends to the tool.
 //!
-//! On the wire, each operation, effect, note and kind of failure has a [`Token`], which
-//! is data. The words that people read are made of these, and no program reads them.
+//! On the wire, each operation, effect, note and kind of failure is a [`Token`], and programs read
+//! only tokens. The words in reports are made from the tokens for people.
 
 #![forbid(unsafe_code)]
 

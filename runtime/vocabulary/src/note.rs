@@ -1,4 +1,4 @@
-//! Details of an event that its operation alone does not show: a choice of the search, the task that it woke.
+//! Notes: details of an event that its operation does not show, such as the task that it woke.
 
 use core::fmt::{self, Display};
 
@@ -6,9 +6,9 @@ use crate::token::tokens;
 use crate::words::shown;
 use crate::{Fault, TaskId};
 
-/// A detail of an event that its operation alone does not show. It is one word, not an enum with a
-/// field: it is written and read at every event, and both accesses must have the same width for the
-/// processor's store forwarding.
+/// A detail of an event that its operation alone does not show. A note is one word, not an enum
+/// with a field: every event writes and reads it, and store forwarding in the processor needs both
+/// accesses to have the same width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Note(u32);
 
@@ -59,7 +59,7 @@ tokens! {
 }
 
 impl NoteKind {
-    /// Whether the search chose it as it chooses a preemption: it costs as much.
+    /// Whether this is a choice of the search that costs as much as a preemption.
     pub const fn costs(self) -> bool {
         matches!(
             self,
@@ -74,7 +74,7 @@ impl NoteKind {
         )
     }
 
-    /// Whether it says that an operation had another result than its task may expect.
+    /// Whether the note is about the end or the result of an operation, such as a timeout.
     pub const fn is_of_end(self) -> bool {
         !matches!(
             self,
@@ -104,19 +104,19 @@ impl NoteKind {
 impl Note {
     /// No detail.
     pub const NONE: Self = Self(0);
-    /// It waited, and continued spuriously.
+    /// The operation waited, and continued spuriously.
     pub const WOKE_SPURIOUSLY: Self = Self(1);
-    /// It waited, and timed out.
+    /// The operation waited, and timed out.
     pub const TIMED_OUT: Self = Self(2);
-    /// It could have succeeded, and failed spuriously.
+    /// The operation could have succeeded, and failed spuriously.
     pub const FAILED_SPURIOUSLY: Self = Self(3);
-    /// Its task has allocated memory that was freed before.
+    /// Before the operation, its task allocated memory that had been freed earlier.
     pub const REUSED: Self = Self(4);
-    /// It waited, and timed out while other tasks could have run.
+    /// The operation waited, and timed out while other tasks could have run.
     pub const TIMED_OUT_EARLY: Self = Self(5);
-    /// It was a sleep that ended while other tasks could have run.
+    /// The operation was a sleep that ended while other tasks could have run.
     pub const ENDED_EARLY: Self = Self(6);
-    /// It was a rare event of the test that happened.
+    /// The operation was a rare event of the test, or a possible crash, and it happened.
     pub const HAPPENS: Self = Self(7);
     const FIRST_FAULT: u32 = 16;
     const FIRST_TASK: u32 = 32;
@@ -152,14 +152,14 @@ impl Note {
             .and_then(Fault::of_index)
     }
 
-    /// The note of an atomic operation with a late effect: it met an older store than that of this
-    /// event, the next one in modification order.
+    /// The note of an atomic operation with a late effect: the operation took its place in
+    /// modification order directly before the store of the event `overtaken`.
     #[inline]
     pub fn late(overtaken: u32) -> Self {
         Self(Self::FIRST_LATE + overtaken.min(Self::FIRST_LOSS - Self::FIRST_LATE - 1))
     }
 
-    /// The event whose store the event did not meet, though it came before.
+    /// The event whose store the operation overtook, see [`Note::late`].
     #[inline]
     pub fn overtaken(self) -> Option<u32> {
         let is_late = (Self::FIRST_LATE..Self::FIRST_LOSS).contains(&self.0);
@@ -191,7 +191,7 @@ impl Note {
         self.0.checked_sub(Self::FIRST_DRAW)
     }
 
-    /// Its kind; none of a note without a detail.
+    /// The kind of the note; `None` for [`Note::NONE`].
     pub fn kind(self) -> Option<NoteKind> {
         match self {
             Self::WOKE_SPURIOUSLY => Some(NoteKind::WokeSpuriously),
@@ -209,8 +209,9 @@ impl Note {
         }
     }
 
-    /// The note of this kind; `number` is the task or the event that it names, the index of the fault,
-    /// the number of lost writes, or the drawn number.
+    /// The note of this kind. Depending on the kind, `number` is the woken task, the overtaken
+    /// event, the index of the fault, the number of lost writes, or the drawn number; for other
+    /// kinds it is ignored.
     pub fn of(kind: NoteKind, number: u32) -> Self {
         match kind {
             NoteKind::WokeSpuriously => Self::WOKE_SPURIOUSLY,
@@ -228,7 +229,7 @@ impl Note {
         }
     }
 
-    /// Its words without those for its cost; `woken` is the name of the task that it woke.
+    /// The words of the note without its cost. `woken` is the name of the woken task.
     pub fn without_cost(self, woken: &dyn Display) -> impl Display {
         fmt::from_fn(move |f| {
             let Some(kind) = self.kind() else {
@@ -256,7 +257,8 @@ impl Note {
         })
     }
 
-    /// Its words, none of a note that says nothing; `woken` is the name of the task that it woke.
+    /// The words of the note with its cost; empty for [`Note::NONE`]. `woken` is the name of the
+    /// woken task.
     pub fn in_words(self, woken: &dyn Display) -> impl Display {
         fmt::from_fn(move |f| {
             self.without_cost(woken).fmt(f)?;

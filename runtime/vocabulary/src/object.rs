@@ -22,7 +22,7 @@ macro_rules! kinds {
         }
 
         impl ObjectKind {
-            /// The prefix of the number in the name of an object of this kind.
+            /// The name of an object of this kind, without its number.
             pub fn words(self) -> &'static str {
                 match self { $(Self::$Variant => shown!($words),)* }
             }
@@ -45,7 +45,7 @@ kinds! {
     Plain = "plain", "D";
     /// A mutex.
     Mutex = "mutex", "M";
-    /// A standard stream of a kind of its own.
+    /// A standard stream whose kind is not known.
     Stream = "stream", "stream ";
     /// The standard output.
     Stdout = "stdout", "stdout";
@@ -97,7 +97,7 @@ kinds! {
     OpenFile = "open-file", "open file ";
     /// The lock of a file.
     FileLock = "file-lock", "file lock ";
-    /// The place of a file.
+    /// The current directory, or an unknown place of files.
     Place = "place", "place ";
     /// The environment's variables.
     Environment = "environment", "environment ";
@@ -109,12 +109,12 @@ kinds! {
     Device = "device", "device ";
     /// A descriptor.
     Descriptor = "descriptor", "descriptor ";
-    /// An object of code that is not redirected.
+    /// An object of opaque code.
     Opaque = "opaque", "opaque code ";
 }
 
 impl ObjectKind {
-    /// Whether there is only one: its name has no number.
+    /// Whether there is only one object of this kind. Its name then has no number.
     pub const fn is_single(self) -> bool {
         matches!(
             self,
@@ -122,8 +122,8 @@ impl ObjectKind {
         )
     }
 
-    /// Whether an expression of the program may stand for an object of this kind: memory
-    /// and threads that park have none.
+    /// Whether reports may name an object of this kind by an expression of the program, such as
+    /// `self.queue`. Plain memory and parked threads have no such expression.
     pub const fn has_expression(self) -> bool {
         matches!(
             self,
@@ -143,14 +143,14 @@ impl ObjectKind {
 /// An object of an execution: its kind, and a number in the order of first use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Object {
-    /// Its kind.
+    /// The kind of the object.
     pub kind: ObjectKind,
     /// The index among the objects of its kind; for a task, its number.
     pub number: u32,
 }
 
 impl Object {
-    /// The task that it stands for.
+    /// The task that this object stands for; `None` if the object is of another kind.
     pub fn task(self) -> Option<TaskId> {
         (self.kind == ObjectKind::Task).then_some(TaskId(self.number))
     }

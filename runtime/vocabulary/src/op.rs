@@ -126,7 +126,7 @@ operations! {
     MutexUnlock = "Mutex unlock", Release;
     /// `lock` of a standard stream, and each use of it.
     StreamLock = "stream lock", Acquire;
-    /// The end of such a use.
+    /// The end of a use of a standard stream.
     StreamUnlock = "stream unlock", Release;
     /// `panic::set_hook`.
     SetHook = "panic::set_hook", Acquire;
@@ -230,13 +230,13 @@ operations! {
     /// `Arc::strong_count` and `Weak::strong_count`.
     ArcCount = "Arc::strong_count", Read;
 
-    /// A futex wait by code that is not redirected.
+    /// A futex wait by opaque code.
     FutexWait = "futex wait", Write;
-    /// The end of such a wait.
+    /// The end of a futex wait.
     FutexWaitEnd = "futex wait ends", Write;
-    /// A futex wake by code that is not redirected.
+    /// A futex wake by opaque code.
     FutexWake = "futex wake", Write;
-    /// A futex requeue by code that is not redirected.
+    /// A futex requeue by opaque code.
     FutexRequeue = "futex requeue", Write;
     /// A random number drawn by an executor.
     Draw = "draw", Read;
@@ -254,14 +254,14 @@ operations! {
     ComponentWait = "crash_and_recover", Read;
     /// An assumption of the test that does not hold.
     Assume = "assume", Read;
-    /// The start of an operation whose history the test records. It is ordered with the ends of the
-    /// others, and not with their starts.
+    /// The start of a call in a history that the test records. It is ordered with the ends of
+    /// other calls, but not with their starts.
     Call = "call", Read;
-    /// The end of such an operation.
+    /// The end of a call in a history.
     Return = "return", Update;
     /// A wait until no other task can run.
     Idle = "wait until idle", Read;
-    /// A scheduling point that the test asks for. The order of two of them matters.
+    /// A scheduling point that the test asks for. The order of two such points matters.
     Point = "scheduling point", Write;
     /// The end of a component of the test: its tasks never continue.
     ComponentEnd = "end of", Write;
@@ -279,14 +279,14 @@ operations! {
     Hot = "Liveness::hot", Write;
     /// A liveness property becomes cold.
     Cold = "Liveness::cold", Write;
-    /// The start of a call that must be the only one on its object. It leaves the object unchanged for
-    /// a task that polls, but is ordered with all other calls.
+    /// The start of an exclusive call. A task that polls the object sees no change, but the start
+    /// is ordered with the starts and ends of all other calls.
     ExclusiveBegin = "exclusive call begins", Rewrite;
-    /// The end of such a call.
+    /// The end of an exclusive call.
     ExclusiveEnd = "exclusive call ends", Rewrite;
-    /// The start of a call that excludes only exclusive ones.
+    /// The start of a shared call.
     SharedBegin = "shared call begins", Read;
-    /// The end of such a call.
+    /// The end of a shared call.
     SharedEnd = "shared call ends", Read;
     /// The end of a wait in `parking_lot`.
     Parked = "parked", Write;
@@ -439,8 +439,9 @@ operations! {
 
 impl Op {
     /// The strongest effect that the operation can have. Its actual effect may depend on its
-    /// object's state. `None` where the trace does not need it: a task's start follows the step
-    /// that spawned the task, as the first step of a woken task follows the step that woke it.
+    /// object's state. `None` for `Spawn` and `Start`, which access no object in the trace: a
+    /// task's start follows the step that spawned the task, as the first step of a woken task
+    /// follows the step that woke it.
     pub const fn strongest_effect(self) -> Option<Effect> {
         match self {
             Self::Spawn | Self::Start => None,
@@ -492,21 +493,20 @@ impl Op {
         }
     }
 
-    /// Whether it accesses an atomic.
+    /// Whether this operation accesses an atomic.
     #[inline]
     pub const fn is_atomic(self) -> bool {
         let n = self as u8;
         Op::AtomicLoad as u8 <= n && n < Op::Fence as u8
     }
 
-    /// Whether it uses files, directories or environment variables.
+    /// Whether this operation uses files, directories or environment variables.
     pub const fn uses_files(self) -> bool {
         let n = self as u8;
         Op::FileOpen as u8 <= n && n <= Op::EnvironmentWrite as u8
     }
 
-    /// Whether only code that is not redirected performs this operation. Such an operation has no
-    /// line.
+    /// Whether only opaque code performs this operation. Such an operation has no line.
     pub const fn is_opaque(self) -> bool {
         let n = self as u8;
         let futex = Op::FutexWait as u8 <= n && n <= Op::FutexRequeue as u8;
@@ -515,7 +515,8 @@ impl Op {
 }
 
 impl Op {
-    /// The lock of the standard library that it takes, waiting while it cannot.
+    /// The type of the lock of std, or of its counterpart in `parking_lot`, that this operation
+    /// acquires, blocking while it cannot. `None` for all other operations.
     pub fn std_lock(self) -> Option<&'static str> {
         match self {
             Self::MutexLock | Self::MutexRelock => Some(shown!("Mutex")),
@@ -527,7 +528,7 @@ impl Op {
         }
     }
 
-    /// Whether it is a compare-exchange of an atomic.
+    /// Whether this operation is a compare-exchange of an atomic.
     pub const fn is_compare_exchange(self) -> bool {
         matches!(
             self,

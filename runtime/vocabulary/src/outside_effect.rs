@@ -35,7 +35,7 @@ pub enum OutsideEffect {
     ForeignCode,
     /// It accessed memory in code without known source lines, which is not watched for races.
     UnknownCode,
-    /// It has a global allocator of its own, so that its accesses are not watched for races.
+    /// It has a global allocator of its own, in which accesses are not watched for races.
     OwnAllocator,
     /// Inline assembly synchronized through memory.
     AssemblyMemory,

@@ -1,4 +1,4 @@
-//! The table of places at the end of a test binary: the source line that a return address belongs to.
+//! The table of places at the end of a test binary. It maps return addresses to source lines.
 //!
 //! The tool appends the table when it links the binary. The runtime maps it and looks up the
 //! return addresses of the hooks that announce accesses to memory, without allocation. All numbers
@@ -18,7 +18,7 @@
 
 use std::collections::HashMap;
 
-/// The first bytes of the trailer, which change with the format.
+/// The first bytes of the trailer. Each version of the format has its own.
 const MAGIC: [u8; 16] = *b"chess places v1\n";
 
 /// The length of the trailer in bytes.
@@ -27,7 +27,7 @@ pub const TRAILER: usize = 32;
 /// The file offset of a table is a multiple of this, so that it can be mapped by itself.
 pub const ALIGNMENT: usize = 4096;
 
-/// The length of the record of a place in bytes, which is that of `core::panic::Location`.
+/// The length in bytes of the record of a place. It equals the size of `core::panic::Location`.
 pub const RECORD: usize = 24;
 
 const HEADER: usize = 48;
@@ -47,14 +47,15 @@ impl Entry {
         Self(place & INDEX)
     }
 
-    /// This entry, for code of the library.
+    /// This entry, marked as belonging to the standard library.
     #[must_use]
     pub fn of_library(self) -> Self {
         Self(self.0 | LIBRARY)
     }
 
-    /// This entry, for a call whose accesses are not those of the program: the announcement of a read
-    /// that the machine code does not make, or code of the runtime.
+    /// This entry, marked as ignored: the accesses in the call are not accesses of the program.
+    /// The call announces a read that the machine code does not make, or is in code of the
+    /// runtime.
     #[must_use]
     pub fn ignored(self) -> Self {
         Self(self.0 | IGNORED)
@@ -66,8 +67,8 @@ impl Entry {
         (self.0 & INDEX) as usize
     }
 
-    /// Whether all functions at the place, also inlined ones, belong to the library. Then the place
-    /// is the innermost line. The line of the program is at a caller.
+    /// Whether all functions at the place, also inlined ones, belong to the standard library. If
+    /// so, the place is a line of the library; the line of the program is that of a caller.
     #[inline]
     pub fn is_of_library(self) -> bool {
         self.0 & LIBRARY != 0
@@ -83,7 +84,7 @@ impl Entry {
 /// A position in the sources.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Position<'a> {
-    /// The name of the file, as rustc was given it.
+    /// The name of the file, as it was passed to rustc.
     pub file: &'a str,
     /// The line, counted from 1.
     pub line: u32,
@@ -102,7 +103,7 @@ pub struct Table {
     name_offsets: HashMap<String, usize>,
 }
 
-/// A place whose name is given by its offset in the names.
+/// A place. The name of its file is given by its offset in the names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Record {
     name: usize,
@@ -198,7 +199,7 @@ pub fn trailer_of(offset: usize, length: usize) -> [u8; TRAILER] {
     bytes
 }
 
-/// The offset of the table in the file, and its length, by the file's last bytes. Returns `None` if
+/// Reads the offset and the length of the table from the last bytes of the file. Returns `None` if
 /// the file has no table of this version.
 pub fn trailer(bytes: &[u8]) -> Option<(usize, usize)> {
     let start = bytes.len().checked_sub(TRAILER)?;
@@ -263,7 +264,8 @@ impl<'a> Places<'a> {
         self.records
     }
 
-    /// The name of the file of a place, if nothing else was written to its record.
+    /// The name of the file of a place. `None` if the place does not exist, or if its record was
+    /// overwritten (the runtime turns the records into `Location`s).
     pub fn file(&self, place: usize) -> Option<&'a str> {
         let record = self.record(place)?;
         let start = usize::try_from(number(record, 0)?).ok()?;
@@ -271,7 +273,7 @@ impl<'a> Places<'a> {
         str::from_utf8(self.bytes.get(start..end)?).ok()
     }
 
-    /// The position of a place, if nothing else was written to its record.
+    /// The position of a place. `None` as for [`Places::file`].
     pub fn position(&self, place: usize) -> Option<Position<'a>> {
         let [line, column] = *pairs(&self.record(place)?[16..]).first()?;
         Some(Position {

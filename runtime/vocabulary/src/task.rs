@@ -8,7 +8,7 @@ use crate::words::shown;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TaskId(pub u32);
 
-/// The name of a task without its own name.
+/// The name of a task to which the program gave no name.
 impl Display for TaskId {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {

@@ -1,8 +1,8 @@
 //! The tokens of the vocabulary on the wire.
 
-/// Has a name on the wire: one word that never changes, whatever reports call it.
+/// A value with a name on the wire: one word that never changes, even if reports rename the value.
 pub trait Token: Copy + Sized + 'static {
-    /// All that there are.
+    /// All values.
     const ALL: &'static [Self];
 
     /// The name on the wire.

@@ -8,7 +8,8 @@ use crate::token::tokens;
 pub enum WarningKind {
     /// An unjoined thread panics at a place in the first schedule.
     UnjoinedPanic,
-    /// The first schedule ran differently the second time. The difference may be known.
+    /// The first schedule ran differently the second time. The first difference may be part of the
+    /// warning.
     Unstable,
     /// Two runs of one schedule differed.
     Differed,
@@ -16,12 +17,12 @@ pub enum WarningKind {
     Unrepeatable,
     /// A number of schedules took more steps than the limit.
     Long,
-    /// A number of schedules were abandoned far beyond the limit.
+    /// A number of schedules were abandoned far beyond the limit of steps.
     Abandoned,
     /// In a number of schedules a task computed without a scheduling point.
     Endless,
-    /// In a number of schedules stale loads were left out, because of two limits: that of the
-    /// events, and that of the stores of an atomic.
+    /// In a number of schedules stale loads were left out, because of the limit of events or the
+    /// limit of stores of an atomic.
     FewStores,
     /// A number of schedules had more unjoined tasks than the limit.
     ManyTasks,
@@ -33,7 +34,7 @@ pub enum WarningKind {
     OwnAllocator,
     /// The program calls a function that changes its process permanently.
     ChangesProcess,
-    /// A data race at the level of a warning.
+    /// A data race that is configured to be a warning.
     Race,
     /// There are more different failures than the limit.
     ManyFailures,

@@ -1,12 +1,12 @@
-//! The words that are shown to people, which a test scrambles to show that no program reads them.
+//! The words that are shown to people. A test scrambles them, to show that no program reads them.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::borrow::Cow;
 
 static ARE_SCRAMBLED: AtomicBool = AtomicBool::new(false);
 
-/// From now on this process shows scrambled words: for the test that no report, explanation
-/// or page depends on them.
+/// Makes this process show scrambled words from now on. A test checks in this way that no report,
+/// explanation or page depends on the words.
 pub fn scramble() {
     ARE_SCRAMBLED.store(true, Ordering::Relaxed);
 }
@@ -16,7 +16,7 @@ pub fn are_scrambled() -> bool {
     ARE_SCRAMBLED.load(Ordering::Relaxed)
 }
 
-/// A sentence of this side, which the other side only shows.
+/// A sentence that the reader of the wire only shows: scrambled if words are.
 pub fn sentence(text: &str) -> Cow<'_, str> {
     if are_scrambled() {
         scrambled_text(text).into()
@@ -25,12 +25,13 @@ pub fn sentence(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `text` as it is shown where words are scrambled.
+/// The scrambled form of `text`.
 pub fn scrambled_text(text: &str) -> String {
     text.chars().map(scrambled_char).collect()
 }
 
-/// Letters stand for the letter 13 places further on; no separator stays.
+/// Replaces a letter by the one 13 places later in the alphabet, and a separator by another
+/// character.
 const fn scrambled_char(c: char) -> char {
     if c.is_ascii() {
         scrambled_byte(c as u8) as char
@@ -50,7 +51,7 @@ const fn scrambled_byte(byte: u8) -> u8 {
     }
 }
 
-/// `bytes` scrambled, as long as they are.
+/// The scrambled form of `bytes`, of the same length.
 pub(crate) const fn scrambled<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
     let mut all = [0; LENGTH];
     let mut at = 0;

@@ -59,12 +59,13 @@ impl Lock {
         self.reads.contains(&true)
     }
 
-    /// A step of `task` with its effect, if `task` can make it.
+    /// The step of `task` by `call`: its effect, and the state after it. `None` if `task` cannot
+    /// make this step now.
     fn step(mut self, task: usize, call: Call) -> Option<(Effect, Self)> {
         let awaited = self.queued.contains(&true);
         let may_read = self.writer.is_none() && !awaited;
         let may_write = self.writer.is_none() && !self.is_read();
-        // One read hold of a task is enough to distinguish it from the others.
+        // A second read hold of one task would add no behaviour.
         let reads_again = self.reads[task] && matches!(call, Call::Read | Call::TryRead);
         if reads_again || self.queued[task] && call != Call::Write {
             return None;
@@ -129,8 +130,8 @@ fn what_commutes_on_a_lock_does_so_in_each_of_its_states() {
             let could_come_first = lock.step(1, second).map(|(effect, _)| effect);
             let named = format!("{first:?}, then {second:?}: {earlier:?}, {later:?}, {lock:?}");
             match later.depends(earlier) {
-                // Whether a task queues before or after the last reader leaves only affects which
-                // tasks enter in between.
+                // The order in which a task queues and the last reader leaves only affects the
+                // tasks that enter in between.
                 Dependence::None if earlier == Effect::Queue && later == Effect::Leave => {}
                 Dependence::None => {
                     assert!(commute(lock, (0, first), (1, second)), "{named}");
