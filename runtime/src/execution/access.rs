@@ -1,4 +1,4 @@
-//! Operations of tasks that cannot block, and other facts that tasks report.
+//! Operations that cannot block, and other facts that tasks report to the engine.
 
 use super::crash::may_crash;
 use super::listener::Panic;
@@ -10,15 +10,15 @@ use super::terms::Site;
 use super::values::{Held, Seen, Value};
 use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
 
-/// Whether the caller is a task whose operations on the counters of an `Arc` can be observed. If
-/// they cannot, they commute with all operations of other tasks, and are no events.
+/// Whether the caller is a task, and the program can observe the counters of an `Arc`. If it
+/// cannot, changes of the counters commute with all operations of other tasks, and are no events.
 #[inline]
 pub fn counters_matter() -> bool {
     with(|execution| execution.observers.of_counters).unwrap_or(false)
 }
 
-/// A scheduling point before `op` on the object at address `object`, and its
-/// event with the effect that [`Op::effect`] declares.
+/// A scheduling point before `op` on the object at address `object`, and then the event of `op`,
+/// with the effect that [`Op::effect`] declares.
 pub fn access(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, op, Some(site));
@@ -61,7 +61,7 @@ fn access_and<R>(
     result
 }
 
-/// Whether the running task has done a fence.
+/// Whether the running task has executed a fence.
 pub fn has_fenced() -> bool {
     with(|execution| execution.running().fenced).unwrap_or(false)
 }
@@ -109,7 +109,7 @@ pub fn leave_scope(scope: usize) {
 }
 
 /// Whether this weak compare-exchange, which could succeed, must fail. This is a choice of the
-/// search that costs as much as a preemption. Call it after [`before`], only where the exchange
+/// search that costs as much as a preemption. Call it after [`before`], and only if the exchange
 /// would succeed.
 pub fn fails_spuriously() -> bool {
     with(|execution| {
@@ -122,8 +122,8 @@ pub fn fails_spuriously() -> bool {
     .unwrap_or(false)
 }
 
-/// For deadlock reports: records that other tasks wait at `object` for the running task (which runs
-/// an initialiser, for example), until [`disown`].
+/// For deadlock reports: records that the running task owns `object` until [`disown`], because it
+/// runs the initialiser of `object`, for example. Tasks that wait at `object` wait for the owner.
 pub fn own(object: usize, site: Site) {
     with(|execution| {
         let id = execution.object(object);
@@ -220,7 +220,7 @@ pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
         let (read, written) = values();
         keep(execution, read.map(Held::value), written.map(Held::value));
     }
-    // The report of a failure has the values.
+    // After the values were kept, so that the report of a failed invariant has them.
     invariant::check(execution);
 }
 

@@ -45,7 +45,8 @@ impl Resources {
             && !(wait.is_any && own.any(|it| it.is_signalled))
     }
 
-    /// Ends the wait of `task`. Returns the position of a signalled resource among those of the task.
+    /// Ends the wait of `task`. Returns the position of the first signalled resource among those
+    /// of the task.
     pub(super) fn end_wait(&mut self, task: TaskId) -> usize {
         let mut own = self.awaited.iter().filter(|it| it.task == task);
         let place = own.find(|it| it.is_signalled).map_or(0, |it| it.place);

@@ -19,7 +19,7 @@ impl Execution {
         stopped.awaits = None;
     }
 
-    /// The task does not wait any more in the way in which it is blocked.
+    /// Removes a blocked task from the counts of waiting tasks.
     #[inline]
     fn leave_wait(&mut self, task: TaskId) {
         match self.task(task).state {
@@ -45,7 +45,7 @@ impl Execution {
         if wake == Wake::TimedOut && state != State::Blocked(Wait::Time) {
             woken.note = Note::TIMED_OUT;
         }
-        // The dependences of a lock are those of its object.
+        // A task that waited for a lock depends on the lock's object, not on the waking step.
         if wake == Wake::Notified && !matches!(state, State::Blocked(Wait::Lock(..))) {
             woken.waker = step;
         }

@@ -1,9 +1,9 @@
-//! A check in builds for tests: the execution is not borrowed while it is borrowed.
+//! A check in builds for tests: the execution is never borrowed twice at the same time.
 //!
-//! A second borrow would come from code that a closure of [`Running`](super::Running) calls without
-//! a look at it: an interposed function, such as the allocator of the program, or a monitor. Tools
+//! A second borrow could come from code that a closure of [`Running`](super::Running) calls
+//! implicitly: an interposed function, such as the allocator of the program, or a monitor. Tools
 //! with debug assertions compile the runtime with `chess_checks_borrows`, so that all end-to-end
-//! tests have the check. Other builds have no trace of it.
+//! tests have the check. Other builds do not contain it.
 
 #[cfg(any(test, chess_checks_borrows))]
 pub(super) use checked::Borrow;
@@ -25,7 +25,7 @@ mod checked {
 
     impl Borrow {
         /// # Panics
-        /// Aborts the process if the execution is borrowed.
+        /// Aborts the process if the execution is already borrowed.
         #[inline]
         pub(in super::super) fn begin() -> Self {
             if IS_BORROWED.replace(true) {

@@ -1,4 +1,5 @@
-//! The steps of one execution, and where they end: the counts of its step limit.
+//! The number of steps of one execution, its step limit, and the counts that are needed past the
+//! limit.
 
 /// The steps of one execution so far, and its limit.
 #[derive(Clone, Copy)]
@@ -6,7 +7,7 @@ pub(crate) struct Budget {
     pub(crate) steps: u64,
     /// The next step with a check: the step limit, or 0 after a monitor has ended the execution.
     pub(super) horizon: u64,
-    /// The step limit was passed: the search chooses no more.
+    /// The step limit was passed: from then on, the search makes no choices.
     pub(crate) past_limit: bool,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
@@ -14,15 +15,15 @@ pub(crate) struct Budget {
     pub(crate) last_wait: u64,
     /// The step at which the newest task was created.
     pub(super) last_spawn: u64,
-    /// Past the limit: no task's slice ends before this step.
+    /// Past the limit: the current time slice does not end before this step.
     pub(super) slice_end: u64,
-    /// Past the limit, if the tasks repeated a cycle of events there: their newest switch at that
-    /// moment.
+    /// If the tasks repeated a cycle of events past the limit: the value of `last_switch` when
+    /// this was found.
     pub(crate) circle: Option<u64>,
     /// The number of steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
-    /// An execution that passes the step limit is given up soon, because it repeats one that did not
-    /// end, or is like such a one.
+    /// Set if the schedule, or the one that is being minimised, is already known not to end: then
+    /// an execution that passes the step limit is given up soon.
     pub(crate) is_supposed_endless: bool,
 }
 

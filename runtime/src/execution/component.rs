@@ -14,7 +14,8 @@ use crate::base::fingerprint::mix;
 use crate::search::ObjectId;
 
 impl Execution {
-    /// A new component that the current task waits for; `None` if there are too many.
+    /// Adds a component whose end the current task waits for. `None` if there are too many
+    /// components.
     fn add_component(&mut self) -> Option<ComponentId> {
         let number = self.components.all.len() as u32 + 1;
         let component = ComponentId::new(number)?;
@@ -35,15 +36,16 @@ impl Execution {
     }
 }
 
-/// Runs `entry(data)` in a component of its own, until it has returned or has crashed. Returns whether
-/// it crashed; `None` outside an execution.
+/// Runs `entry(data)` in a component of its own, until it has returned or has crashed. Returns
+/// whether it crashed. `None` outside an execution, and if there are too many components.
 ///
 /// # Panics
 /// If the caller is a task of a component.
 ///
 /// # Safety
-/// As [`thread::spawn`]. `entry` must call [`end_component`] when it has run the body. After a crash
-/// `entry` and the tasks that it spawned never continue, so that all that they borrow may go.
+/// As [`thread::spawn`]. `entry` must call [`end_component`] when it has run the body. After a
+/// crash, `entry` and the tasks that it spawned never continue, so that all that they borrow may
+/// be dropped.
 pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site) -> Option<bool> {
     let execution = running()?;
     assert!(

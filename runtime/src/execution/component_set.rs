@@ -18,10 +18,10 @@ pub(crate) trait Disk: Sync {
     /// The writes to such a file that a crash of the component may lose.
     fn unsynced(&self, component: ComponentId, file: usize) -> Unsynced;
 
-    /// Takes the last writes from such a file, this number of them.
+    /// Undoes the last writes to such a file. `writes` is their number.
     fn lose(&self, file: usize, writes: u32);
 
-    /// The component has ended: its writes are safe.
+    /// Records that the component has ended: from now on, no crash loses its writes.
     fn ends(&self, component: ComponentId);
 
     /// Closes the files that the tasks of the component have opened, as the kernel does when a process
@@ -29,7 +29,7 @@ pub(crate) trait Disk: Sync {
     fn closes(&self, component: ComponentId);
 }
 
-/// Writes of a component to a file since it was synced.
+/// The writes of a component to a file since the last sync of the file.
 pub(crate) struct Unsynced {
     pub(crate) writes: u32,
     /// The address that stands for the bytes of the file.
@@ -59,7 +59,7 @@ impl Disk for NoDisk {
 
 /// A component.
 pub(super) struct Component {
-    /// Stands for its life.
+    /// The object that stands for the life of the component.
     pub(super) life: ObjectId,
     /// The task that waits for its end.
     pub(super) caller: TaskId,
@@ -70,7 +70,7 @@ pub(super) struct Component {
 pub(super) struct Stopped {
     pub(super) task: TaskId,
     pub(super) life: ObjectId,
-    /// The object in which it was blocked, and the effect of its operation there.
+    /// The object at which the task was blocked, and the effect of its operation there.
     pub(super) blocked: Option<(ObjectId, Effect)>,
 }
 
@@ -78,8 +78,8 @@ pub(super) struct Stopped {
 pub(crate) struct Components {
     pub(super) all: EngineVec<Component>,
     pub(super) stopped: EngineVec<Stopped>,
-    /// `crash::may_crash_here`, if there has been a component. A task that spins calls it in `transfer`,
-    /// on which that function depends.
+    /// `crash::may_crash_here`, if there has been a component. `transfer` calls it for a task that
+    /// spins. It is a pointer, because `crash` depends on `transfer`.
     pub(super) may_crash: Option<fn(Op)>,
 }
 

@@ -1,8 +1,9 @@
 //! Conflicting uses of files and of the environment: two tasks use one object, their effects do not
 //! commute, and neither use comes before the other in all schedules.
 //!
-//! Only spawning and joining count as order here. Locks and channels order uses, too: a program
-//! that relies on them has a conflict by this rule, which costs schedules and misses nothing.
+//! Only spawning and joining count as order here. Locks and channels order uses, too, but not by
+//! this rule: a program that relies on them has a conflict. This costs schedules, and misses
+//! nothing.
 
 use super::{Effect, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
@@ -22,17 +23,18 @@ struct Use {
 /// Stands for a missing index in `uses`.
 const NO_USE: u32 = u32::MAX;
 
-/// For one task, and by the number of each other task, the newest use of the latter that comes
-/// before the next operations of the former.
+/// A vector clock of one task. By the number of each other task, it has the newest use by that
+/// task that comes before the next operations of the clock's task.
 type Known = EngineVec<u32>;
 
 /// The uses of objects in one execution.
 pub(super) struct Conflicts {
     /// The number of uses.
     count: u32,
-    /// By task.
+    /// The clocks, by task.
     known: EngineVec<Known>,
-    /// By address: the uses that the tasks of a scope followed when they left it.
+    /// By the address of a scope: the merged clocks of its tasks, at the moments when they left
+    /// the scope.
     scopes: EngineVec<(usize, Known)>,
     uses: EngineVec<Use>,
     /// By object: the index of one of its uses.
@@ -64,7 +66,7 @@ impl Conflicts {
         self.found = false;
     }
 
-    /// Orders the operations of `parent` so far before those of `child`.
+    /// Orders the operations that `parent` has performed so far before all operations of `child`.
     #[inline]
     pub(super) fn spawned(&mut self, parent: TaskId, child: TaskId) {
         if self.count > 0 {
@@ -92,8 +94,9 @@ impl Conflicts {
         }
     }
 
-    /// Orders all operations of the tasks of the scope at address `scope` in it before the next
-    /// ones of `task`.
+    /// Orders all operations of the tasks of a scope, up to their
+    /// [`leave_scope`](Self::leave_scope), before the next operations of `task`. `scope` is the
+    /// address of the scope.
     pub(super) fn end_scope(&mut self, task: TaskId, scope: usize) {
         if let Some(place) = self.scopes.iter().position(|(at, _)| *at == scope) {
             let (_, known) = self.scopes.swap_remove(place);

@@ -4,20 +4,21 @@
 //! spawn. It ends when the body returns, or earlier, when it crashes. Then its tasks never continue:
 //! nothing of theirs is dropped, and their locks stay locked.
 //!
-//! **Where it crashes.** The search may let it crash before each operation of its tasks that others may
-//! see or that may wait ([`may_crash_before`]), and when its body has returned. A crash before any other
-//! operation leaves the same as one before the next operation of this kind, which the task reaches
-//! without the help of other tasks. A release of a lock is left out as well: a crash before it would
-//! leave the lock of a test locked, and not that of another process. The choice belongs to the step
-//! before the operation, as `rarely` does. The crash is the next step of its task, with a scheduling
-//! point of its own, so that the searches order it with the steps of the other tasks.
+//! **Where it crashes.** The search may let it crash before each operation of its tasks that
+//! others may see or that may wait ([`may_crash_before`]), and when its body has returned. A crash
+//! before any other operation leaves the same state as one before the next operation of this kind,
+//! which the task reaches without the help of other tasks. There is no crash before the release of
+//! a lock either: the recovery would find the lock locked. After a real crash, the recovery is
+//! another process, with a lock of its own. The choice belongs to the step before the operation,
+//! like a choice of `rarely`. The crash is the next step of its task, with a scheduling point of
+//! its own, so that the searches order it with the steps of the other tasks.
 //!
-//! **Dependences.** An object stands for the life of the component. Each event of its tasks reads the
-//! object, and its end writes it. A task that the end stops would read the object in its next step: the
-//! trace gets such a step at its end, with unknown further accesses. So the reductions reverse the end
-//! with it, as they reverse the acquisition of a lock with an operation that it blocks for ever.
-//! The bytes that a crash takes from files are writes of these files. The task that waits for the end is
-//! woken by it, and follows all tasks of the component.
+//! **Dependences.** An object stands for the life of the component. Each event of its tasks reads
+//! the object, and its end writes it. A task that the end stops would have read the object in its
+//! next step. The trace therefore has such a step at its end, with unknown further accesses. So
+//! the reductions reverse the end and this step, as they reverse the acquisition of a lock and an
+//! operation that it blocks for ever. A crash that loses bytes of a file writes this file. The
+//! task that waits for the end is woken by it, and follows all tasks of the component.
 
 use chess_vocabulary::Class;
 
@@ -42,7 +43,7 @@ const fn may_crash_before(op: Op) -> bool {
             | Op::Exit
             | Op::Spawn
             | Op::Finish
-            // A thread that the scope waits for has places of its own to crash.
+            // The threads that the scope waits for may crash themselves.
             | Op::ScopeEnd
             | Op::Fence
             | Op::PlainWrite
@@ -84,16 +85,16 @@ impl Execution {
         }
     }
 
-    /// The access with which `task` is blocked, if its order with that of other tasks is traced only
-    /// when it continues.
+    /// The access with which `task` is blocked, if the trace records it only when the task
+    /// continues.
     pub(super) fn blocked_access(&self, task: TaskId) -> Option<(ObjectId, Effect)> {
         let task = self.task(task);
         match task.state {
             State::Blocked(Wait::Lock(object, Mode::Exclusive)) => Some((object, Effect::Acquire)),
             State::Blocked(Wait::Lock(object, Mode::Shared)) => Some((object, Effect::Enter)),
             State::Blocked(Wait::Object(object)) if task.retries => {
-                // Of every kind: the task could not have come before the steps that keep the object
-                // from it.
+                // Every other operation counts as an acquisition: the task could not have come
+                // before the steps that keep the object from it.
                 match task.op.effect() {
                     Effect::Enter => Some((object, Effect::Enter)),
                     _ => Some((object, Effect::Acquire)),
@@ -126,7 +127,8 @@ impl Execution {
         }
     }
 
-    /// The choice of the search whether the component of the running task crashes before `op`.
+    /// Lets the search choose whether the component of the running task crashes at this place. It
+    /// does not if no line is known.
     fn chooses_crash(&mut self, site: Option<Site>) -> bool {
         let Some(site) = site.or(self.running().site) else {
             return false;
@@ -148,8 +150,8 @@ impl Execution {
     }
 }
 
-/// A place at which the component of the running task, if it has one, may crash: before `op`, at the
-/// line `site` if it is known.
+/// A place at which the component of the running task, if it has one, may crash. It is before
+/// `op`; `site` is the line of `op`, if it is known.
 #[inline]
 pub(super) fn may_crash(execution: Running, op: Op, site: Option<Site>) {
     if execution.with(|it| it.components.are_any()) && may_crash_before(op) {
@@ -179,7 +181,7 @@ pub(crate) fn component_of(task: TaskId) -> Option<ComponentId> {
     with(|execution| execution.task(task).component).flatten()
 }
 
-/// As [`may_crash`], before any operation.
+/// As [`may_crash`], whatever the next operation is.
 #[cold]
 pub(super) fn crash_point(execution: Running, site: Option<Site>) {
     let Some(component) = execution.with(Execution::own_component) else {
@@ -238,7 +240,7 @@ fn lose_writes(execution: Running, component: ComponentId, site: Option<Site>) {
     }
 }
 
-/// Wakes the task that waits for the end of a component, which now is.
+/// Ends a component: its writes are safe, and the task that waits for its end is woken.
 pub(super) fn end(execution: Running, component: ComponentId) {
     let disk = execution.with(|it| it.disk);
     disk.ends(component);

@@ -4,13 +4,13 @@ use super::TaskId;
 
 use core::cell::Cell;
 
-/// The task of this thread-local block plus one; 0 where there is none. A task keeps its block
-/// while it runs, so this value distinguishes tasks at no cost. It does not use the `thread_local!`
-/// macro, because every shim reads it, also in code that is not optimised.
+/// The number of the calling task plus one; 0 if the thread is no task. Each task has its own
+/// thread-local block, so a switch between tasks need not set this value. It does not use the
+/// `thread_local!` macro, because every shim reads it, also in code that is not optimised.
 #[thread_local]
 pub(super) static TASK: Cell<u32> = Cell::new(0);
 
-/// Whether this thread runs a condition. It is no task meanwhile.
+/// Whether this thread runs the condition of an invariant. While it does, it is no task.
 #[thread_local]
 pub(super) static CHECKS: Cell<bool> = Cell::new(false);
 
@@ -20,13 +20,13 @@ pub fn active() -> bool {
     TASK.get() != 0
 }
 
-/// Whether the calling thread runs a condition.
+/// Whether the calling thread runs the condition of an invariant.
 #[inline]
 pub fn checks() -> bool {
     CHECKS.get()
 }
 
-/// The calling task. Only inside an execution.
+/// The calling task. Must only be called by a task.
 #[inline]
 pub fn current() -> TaskId {
     TaskId(TASK.get().wrapping_sub(1))

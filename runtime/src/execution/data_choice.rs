@@ -57,16 +57,15 @@ impl Execution {
         }
     }
 
-    /// Counts a choice of the writes that a crash loses.
+    /// Adds the number of writes that a crash loses to the sum of the choices of data.
     pub(super) fn note_loss(&mut self, writes: u32) {
         self.recording.chosen_data += u64::from(writes);
     }
 
-    /// Ends the running task where an assumption does not hold.
+    /// Ends the running task, because an assumption does not hold.
     ///
-    /// The other tasks continue: an assumption commutes with their operations, so that they may
-    /// also run before it. Without them, the search would not see the operations that they perform
-    /// then.
+    /// The other tasks continue. Their operations commute with the assumption, so they could also
+    /// come before it: the search must see them.
     fn leave_for_good(&mut self, site: Site) -> Step {
         self.log_choice(Op::Assume, site, Note::NONE);
         self.unmet_assumption = Some(site);
@@ -75,8 +74,8 @@ impl Execution {
     }
 }
 
-/// A choice of the search among `outcomes`, at least one, all of which cost nothing. `None` outside
-/// an execution.
+/// A choice of the search at no cost. `outcomes` is the number of outcomes, at least one. `None`
+/// outside an execution.
 pub fn choose(outcomes: u32, site: Site) -> Option<u32> {
     let execution = running()?;
     execution.step(|it| it.pass(Op::Choose, site));
@@ -91,8 +90,9 @@ pub fn happens_rarely(site: Site) -> Option<bool> {
     Some(execution.with(|it| it.choose_data(Op::Rarely, site, 2, Outcomes::Rare) == 1))
 }
 
-/// Records the hash of a state that the test has reached. The same state at another `site` is another
-/// one. This is no event: it has no effect on the search. No effect outside an execution.
+/// Records the hash of a state that the test has reached. The same hash at another `site` stands
+/// for another state. This is no event: it has no effect on the search. No effect outside an
+/// execution.
 pub fn observe(state: u64, site: Site) {
     let Some(execution) = running() else { return };
     let file = fingerprint::of(state, site.file().as_bytes());

@@ -18,8 +18,8 @@ pub(crate) struct DeadFrame {
 }
 
 impl Execution {
-    /// The dead frame at `address`; `None` if there is a live one, and outside of the stacks of the
-    /// other tasks.
+    /// The dead frame at `address`. `None` if the frame there is live, or if `address` is not on
+    /// the stack of another task.
     pub(crate) fn dead_frame_at(&self, address: usize) -> Option<DeadFrame> {
         // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
         let pool = unsafe { &*pool() };
@@ -37,8 +37,8 @@ impl Execution {
         let owner = { tasks }.find(|&task| bounds(self.task(task)).contains(&address))?;
         let task = self.task(owner);
         let has_ended = task.state == State::Finished;
-        // If the task was suspended on a stack that the program allocated (for a coroutine), the place
-        // of its frames here is not known.
+        // If the task was suspended on a stack that the program allocated (for a coroutine), the
+        // place of its frames on this stack is not known.
         let is_known = bounds(task).contains(&task.suspended_at);
         let is_dead = has_ended || is_known && address < task.suspended_at;
         is_dead.then_some(DeadFrame { owner, has_ended })

@@ -50,8 +50,8 @@ impl Execution {
             })
     }
 
-    /// Enables the tasks whose descriptors are ready, with or without those that wait for the
-    /// outside. Returns whether there was one.
+    /// Enables the tasks whose descriptors are ready. Tasks that wait for the outside are among
+    /// them only if `outside_too`. Returns whether a task became enabled.
     pub(super) fn wake_ready(&mut self, outside_too: bool) -> bool {
         if self.descriptors.waiting == 0 {
             return false;
@@ -69,8 +69,8 @@ impl Execution {
         any
     }
 
-    /// Records that the current task made a call on `object`, which changed the state of the kernel
-    /// or not.
+    /// Records a call of the current task on `object`. `effect` is `Write` if the call changed the
+    /// state of the kernel.
     fn record_call(&mut self, op: Op, object: ObjectId, effect: Effect) {
         let kernel = self.object(KERNEL);
         let version = self.objects.get(kernel).version;
@@ -174,7 +174,7 @@ pub(crate) fn await_descriptors(
     });
     let timed_out = execution.with(|it| it.running().wake == Wake::TimedOut);
     if timed_out && deadline.is_none_or(|deadline| deadline > now()) {
-        // It continued because of a timer descriptor, which is no timeout.
+        // The task continued because of a timer descriptor, which is no timeout.
         execution.with(|it| it.running().note = Note::NONE);
     }
 }

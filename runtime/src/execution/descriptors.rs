@@ -8,9 +8,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{Identity, Kind, PollEntry};
 use crate::search::ObjectId;
 
-/// The first value of the time in which other tasks that wait for the outside may become ready,
-/// after one has, in milliseconds. The order in which they continue is then the search's choice,
-/// not the outside's.
+/// The initial value of [`Descriptors::grace`].
 pub(super) const GRACE: u32 = 1_000;
 
 /// The state of an execution's descriptors.
@@ -26,8 +24,10 @@ pub(crate) struct Descriptors {
     /// The explorer waits in the kernel for the outside. It is atomic, because the zygote reads it
     /// meanwhile.
     pub(crate) in_kernel: AtomicBool,
-    /// The time for which a task that is ready because of the outside waits for the others, in
-    /// milliseconds. It is kept from one execution to the next.
+    /// The grace period in milliseconds. Once the outside has made a task ready, the engine gives
+    /// the other tasks that wait for the outside this time to become ready, too. The order in
+    /// which they continue is then the search's choice, not the outside's. The value is kept from
+    /// one execution to the next.
     pub(super) grace: u32,
     /// The number of handles of children at the start of `gathered`.
     pub(super) handles: usize,
@@ -86,8 +86,9 @@ impl Descriptors {
         }
     }
 
-    /// Whether another task than `task` has taken what a call finds missing: from the same object,
-    /// or, if the call waits for several descriptors, from any.
+    /// Whether a task other than `task` may have taken the thing that `op` waits for. If `op`
+    /// itself takes something, only calls of the same kind on `object` count. Otherwise, it may
+    /// wait for several descriptors, and all calls count.
     pub(super) fn others_took(&self, task: TaskId, op: Op, object: ObjectId) -> bool {
         let concerns = |it: &&Taking| !takes(op) || it.op == op && it.object == object;
         let mut takings = self.takings.iter().filter(concerns);
@@ -127,7 +128,8 @@ pub(crate) enum Named {
 
 /// The address that stands in the side table for the thing of this kind with this `name`.
 pub(crate) fn named(kind: Named, name: u64) -> usize {
-    // The lowest bits distinguish objects that a step uses for the first time.
+    // The lowest bits are kept: they distinguish the objects that one step uses for the first
+    // time.
     let low = (1 << KIND_AT) - 1;
     FIRST | (kind as usize) << KIND_AT | (name as usize & low)
 }
@@ -144,8 +146,9 @@ pub(crate) fn descriptor_object(descriptor: i32, identity: Identity) -> usize {
     FIRST | kind << KIND_AT | ((number & NUMBERS) << 4) as usize
 }
 
-/// The name in reports for the kind of object at `address`, if the address stands for a descriptor
-/// or a named thing, and its number, if that is more useful than the order of first use.
+/// The kind of the object at `address`, and its number for reports, if that is more useful than
+/// the order of first use. `None` if the address stands neither for a descriptor nor for a named
+/// thing.
 pub(crate) fn descriptor_of_object(address: usize) -> Option<(ObjectKind, Option<u32>)> {
     if address < FIRST {
         return None;

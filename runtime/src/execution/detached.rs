@@ -19,7 +19,7 @@ pub(crate) fn detached(code: impl FnOnce()) {
     code();
 }
 
-/// While it lives, the calling thread is no task.
+/// While this value lives, the calling thread is no task.
 pub(crate) struct Detached {
     task: u32,
     paused: <Hooks as MonitorHooks>::Paused,

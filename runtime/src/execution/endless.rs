@@ -1,19 +1,19 @@
 //! Tasks that compute without end: they are set aside, so that the others continue without them.
 //!
-//! A fiber is not preempted while it computes. The zygote detects that a task reaches no scheduling
-//! point, and ends the explorer. The search restarts, and now knows the task's history, which is
-//! the hash of its last event's happens-before. The behaviour of a task up to its next scheduling
-//! point depends on its history alone, so a task with the same history would compute equally long.
-//! Such a task gives way permanently right after that event. It cannot do so if the event is
-//! recorded before its operation is complete: then the execution ends if the test's body has
-//! returned, as the end of the process ends all threads.
+//! A fiber is not preempted while it computes. The zygote detects that a task reaches no
+//! scheduling point, and ends the explorer. The search restarts, and now knows the task's history,
+//! which is the hash of its last event's happens-before. The behaviour of a task up to its next
+//! scheduling point depends on its history alone, so a task with the same history would compute
+//! equally long. Such a task is set aside right after that event, unless the event is recorded
+//! before its operation is complete. In that case, the execution ends if the test's body has
+//! returned, as the end of a process ends all threads.
 
 use core::time::Duration;
 
 use crate::base::codec::codec;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// The maximum number of such histories in one exploration: each costs a restart of the search.
+/// The maximum number of known histories in one exploration: each costs a restart of the search.
 const MOST: usize = 64;
 
 /// The processor time after which a task counts as one that computes without end, after the test's
@@ -40,7 +40,8 @@ pub(crate) struct Endless {
     pub(crate) known: EngineVec<Known>,
     /// In the running execution a task was set aside, or ended.
     pub(crate) is_met: bool,
-    /// The other tasks continued without it before the test's body had returned.
+    /// The other tasks continued without the task that was set aside, before the test's body had
+    /// returned.
     pub(crate) is_missed: bool,
 }
 

@@ -1,10 +1,10 @@
 //! The events of one execution, and the hash of their happens-before graph.
 //!
-//! Each event's hash covers its task's previous event and the earlier events at its object on which
-//! it depends: the last write, and since then the updates for a read, the reads for an update, and
-//! both for a write. The sum over all events identifies the graph, in whatever order the execution
-//! ran them (CHESS section 4.4.2; because of the sums, reads of one object commute, and so do
-//! updates).
+//! Each event's hash covers the previous event of its task, and the earlier events at its object
+//! on which it depends. These are the last write and, since that write, all updates (for a read),
+//! all reads (for an update), or both (for a write). The sum of the hashes of all events
+//! identifies the graph, in whatever order the execution performed the events (CHESS section
+//! 4.4.2; because of the sums, reads of one object commute, and so do updates).
 
 use super::calls::Calls;
 use super::object::ObjectTable;
@@ -15,7 +15,7 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::{ObjectId, Trace};
 
-/// The longest cycle of a task that is recognised, in events.
+/// The length of the longest cycle of events that is recognised.
 const LONGEST_CIRCLE: usize = 64;
 
 /// One operation of one task.
@@ -48,9 +48,9 @@ pub(crate) struct Early {
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
-    /// The longest duration of the wait, in virtual nanoseconds.
+    /// The time from the start of the wait to its deadline, in virtual nanoseconds.
     pub(crate) length: u64,
-    /// The number of events of the execution at that time.
+    /// The number of events of the execution when the wait ended.
     pub(crate) event: u32,
     /// A task that could have run instead, with its operation and the line.
     pub(crate) other: (TaskId, Op, Option<Site>),
@@ -71,7 +71,7 @@ pub(crate) struct Label {
 pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
     pub(crate) trace: Trace,
-    /// The operations of the touches of the trace, if they have a reader.
+    /// The operations of the touches of the trace. Kept only if `wants_labels`.
     pub(crate) labels: EngineVec<Label>,
     pub(crate) wants_labels: bool,
     pub(crate) values: Values,
@@ -129,8 +129,8 @@ impl EventLog {
         }
         let effect = event.effect;
         let mut is_watched = false;
-        // The operation in the top byte, and one multiplication for all dependences, whose parts
-        // are hashes themselves.
+        // The operation is in the top byte. One multiplication is enough for all dependences,
+        // because their parts are hashes already.
         let own = *last ^ (event.op as u64) << 56;
         if event.object == ObjectId::NONE {
             *last = mix(own, 0);
@@ -151,7 +151,8 @@ impl EventLog {
     }
 
     /// Keeps the operation of the next touch.
-    // Its arguments are words: an event whose address is taken would be stored before each event.
+    // Its arguments are words: if the address of the event were taken, every event would have to
+    // be stored in memory.
     #[cold]
     fn label(&mut self, op: Op, site: Option<Site>) {
         if let Some(site) = site.filter(|_| self.trace.is_kept()) {
@@ -199,7 +200,7 @@ impl EventLog {
                 object.updates = object.updates.wrapping_add(hash);
                 object.version = object.version.wrapping_add(1);
             }
-            // This is no event of the graph: only its consequences are.
+            // Entering the queue is no event of the graph: only its consequences are.
             Effect::Queue => {
                 object.version = object.version.wrapping_add(1);
                 return object.watchers != 0;

@@ -1,16 +1,18 @@
-//! Calls that exclude each other: those of the methods that `[[exclusive]]` in Chess.toml selects. Two of
-//! them on one object at once are a thread-safety violation (Li and others, SOSP'19).
+//! Exclusive and shared calls: calls of the methods that `[[exclusive]]` in Chess.toml selects. If
+//! two tasks are in calls of one object at once, and one of these calls is exclusive, this is a
+//! thread-safety violation (Li and others, SOSP'19).
 //!
-//! The start and the end of a call are operations on an object of their own, apart from the objects in
-//! its memory. All of them conflict, except that those of two shared calls commute. So whether two
-//! calls overlap is the same in all executions with one happens-before graph, and the searches try both
-//! orders of a start and another call's end.
+//! The start and the end of a call are operations on an object that stands for the called one. It
+//! is separate from the synchronization objects within the called one. All these operations
+//! conflict, except that those of two shared calls commute. So whether two calls overlap is the
+//! same in all executions with one happens-before graph, and the searches try both orders of a
+//! start and another call's end.
 //!
-//! - A call changes nothing that a task can wait for: [`Effect::Rewrite`](super::Effect::Rewrite) and
-//!   [`Effect::Read`](super::Effect::Read) wake no task, and the operations have no part in the
-//!   detection of loops that wait. So a loop around a call waits as it does without the check. Its last
-//!   iteration, which is not repeated, stands for all others: a call of another task overlaps it if it
-//!   could overlap one of them.
+//! - A call changes nothing that a task can wait for: [`Effect::Rewrite`](super::Effect::Rewrite)
+//!   and [`Effect::Read`](super::Effect::Read) wake no task, and the operations have no part in
+//!   the detection of loops that wait. So a loop around a call waits as it does without the check.
+//!   Its last iteration, which is not repeated, stands for all others: if a call of another task
+//!   could overlap another iteration, it can overlap the last one.
 //! - The end is a scheduling point also within a call into `atomic` code. That call would otherwise be
 //!   one step, within which no other call begins.
 
@@ -68,8 +70,8 @@ impl Execution {
 }
 
 /// Begins a call of `method` on the object with the number `object`, whose type is `of`. Returns
-/// whether [`end_call`] must follow: not outside an execution, and not within another call of the task
-/// that excludes as much.
+/// whether [`end_call`] must follow. It must not outside an execution, and within another call of
+/// the task on this object that excludes as much.
 pub fn begin_call(
     object: usize,
     mode: Mode,
@@ -93,7 +95,7 @@ pub fn begin_call(
     true
 }
 
-/// Ends a call that the task began at the line `site`.
+/// Ends a call of the task. `site` is the line at which the call began.
 pub fn end_call(object: usize, mode: Mode, site: Site) {
     let Some(execution) = running() else { return };
     let op = match mode {

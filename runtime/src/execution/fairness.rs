@@ -13,13 +13,13 @@ use super::TaskId;
 use super::task_set::TaskSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// The number of yields without progress of a task before it waits for a sleeping one. Loops that
-/// spin before they look again have fewer: two of crossbeam's `Backoff` have 22, one of kanal's up
-/// to 191.
+/// A task that makes no progress waits for a sleeping task after this number of yields. Loops that
+/// spin before they block have fewer: two runs of crossbeam's `Backoff` have 22, a loop of kanal
+/// has up to 191.
 const ITERATIONS: u32 = 256;
 
-/// The number of yields of a task that makes progress before it waits for a sleeping one. A loop
-/// that counts until a sleeping task stops it has so many; a few waits for locks that spin do not.
+/// A task that makes progress waits for a sleeping task after this number of yields. A loop that
+/// counts until a sleeping task stops it reaches this number; a few waits for spin locks do not.
 const MOST_ITERATIONS: u32 = 4 * ITERATIONS;
 
 /// The scheduler's state for one task.
@@ -36,9 +36,10 @@ struct Window {
     enabled: u64,
     /// P: tasks that this one must wait for while they are enabled.
     waits_for: TaskSet,
-    /// The number of yields since this task last had to wait for a sleeping one, or was blocked.
+    /// The number of yields since this task last had to wait for a sleeping task, or last became
+    /// enabled.
     iterations: u32,
-    /// Those of them since it last made progress.
+    /// The number of these yields since the task last made progress.
     idle_iterations: u32,
 }
 

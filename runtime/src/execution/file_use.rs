@@ -5,17 +5,18 @@ use super::{Op, TaskId};
 
 /// The use of files and of the environment in one execution.
 pub(crate) struct FileUse {
-    /// Each such call is a scheduling point.
+    /// Each call that uses files or the environment is a scheduling point.
     pub(super) are_points: bool,
     pub(super) conflicts: Conflicts,
     /// The number of changes of all files and variables.
     pub(super) version: u32,
-    /// The number of calls that only read since the engine's pulse was at `since`.
+    /// The number of successive calls that only read, while the engine's pulse was `since`:
+    /// without a scheduling point in between.
     pub(super) looks: u32,
     pub(super) since: u64,
     /// Calls that had an effect, or could have had one.
     pub(crate) calls: u32,
-    /// Those of them that change a directory.
+    /// The number of these calls that may change a directory.
     pub(crate) directory_changes: u32,
 }
 
@@ -32,7 +33,7 @@ impl FileUse {
         }
     }
 
-    /// Begins an execution, in which these calls are scheduling points or not.
+    /// Begins an execution. `are_points` states whether these calls are scheduling points.
     pub(crate) fn begin(&mut self, are_points: bool) {
         self.are_points = are_points;
         self.conflicts.clear();

@@ -1,11 +1,12 @@
-//! Calls that use files, directories and environment variables: scheduling points where their order
-//! matters.
+//! Calls that use files, directories and environment variables: they are scheduling points if
+//! their order matters.
 //!
-//! In most programs no two tasks use one file such that the order matters. There all these calls
-//! commute, and are no scheduling points. If two uses conflict ([`super::conflicts`]), each such call
-//! becomes one, and the search begins anew ([`Execution::has_file_conflict`]). This is sound: as
-//! long as none conflict, the explored schedules are all that exist. The operations of the first
-//! task before it has spawned another one come before all others.
+//! In most programs no two tasks use one file such that the order matters. In such a program all
+//! these calls commute, and are no scheduling points. If two uses conflict ([`super::conflicts`]),
+//! each such call becomes a scheduling point, and the search begins anew
+//! ([`Execution::has_file_conflict`]). This is sound: as long as none conflict, the explored
+//! schedules are all that exist. The operations of the first task before it has spawned another
+//! one come before all others.
 //!
 //! The interposed functions find the objects and the effects of each call.
 
@@ -134,8 +135,8 @@ pub(crate) fn are_points() -> bool {
     with(|execution| execution.files.are_points && !execution.is_only_task()).unwrap_or(false)
 }
 
-/// Before a call that uses the object at `object`, and perhaps more: a scheduling point, if such
-/// calls are.
+/// Announces a call that uses the object at `object`, and perhaps others. This is a scheduling
+/// point, if calls on files are.
 pub(crate) fn arrive(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
@@ -150,8 +151,8 @@ pub(crate) fn arrive(op: Op, object: usize) {
     });
 }
 
-/// As [`arrive`], before a call that commutes with all operations that other tasks can perform
-/// before it: no scheduling point.
+/// As [`arrive`], for a call that commutes with all operations that other tasks can perform before
+/// it. This is no scheduling point.
 pub(crate) fn pass(op: Op) {
     let Some(execution) = running() else { return };
     execution.step(|it| {

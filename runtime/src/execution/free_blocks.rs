@@ -5,9 +5,9 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// The blocks that may be reused in one execution.
 pub(crate) struct AddressReuse {
-    /// Blocks, by their start, with a task that has read a pointer to them.
+    /// The starts of blocks, each with a task that has read a pointer to the block.
     pub(super) seen: EngineVec<(usize, TaskId)>,
-    /// Free blocks, with their classes.
+    /// Free blocks, by their start, each with its size class.
     pub(super) kept: EngineVec<(usize, usize)>,
 }
 

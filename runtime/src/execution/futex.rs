@@ -1,4 +1,4 @@
-//! Futexes of code that is not redirected: waits, wakes and requeues.
+//! Futexes of opaque code: waits, wakes and requeues.
 
 use super::running::{running, with};
 use super::state::Execution;

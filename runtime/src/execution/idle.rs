@@ -15,8 +15,9 @@ use super::{Op, TaskId};
 use crate::search::{ObjectId, TraceStep};
 
 impl Execution {
-    /// If no task is enabled, ends the wait of the task that has waited longest for this. Returns
-    /// whether there is one. A task that computes is not idle.
+    /// If no task is enabled, ends the idle wait of the task that has waited longest. Returns
+    /// whether a wait ended. None ends while a task that was set aside computes, because this task
+    /// is not idle.
     #[cold]
     pub(super) fn ends_idle_wait(&mut self) -> bool {
         let waits = |wait| {
@@ -38,7 +39,7 @@ impl Execution {
         true
     }
 
-    /// Traces that the step of `task` that has begun ends a wait until no other task can run.
+    /// Records in the trace that the step of `task` that has just begun ends an idle wait.
     #[cold]
     pub(super) fn trace_idle(&mut self, task: TaskId) {
         self.log.trace.ends_idle_wait();

@@ -1,8 +1,8 @@
 //! Invariants of a test: conditions that are checked after each change of the objects that they read.
 //!
-//! A check runs the program's closure on the stack of the task whose operation changed such an object,
-//! as if the thread were no task: the operations of the closure are neither scheduling points nor
-//! events. The shims report the objects that it reads, by [`condition_reads`].
+//! A check runs the program's closure on the stack of the task whose operation changed such an
+//! object, as if the thread were no task: the operations of the closure are neither scheduling
+//! points nor events. The shims report the objects that the closure reads, by [`condition_reads`].
 //!
 //! **A check is a part of the step in which it runs: the step reads all objects that the check reads,
 //! and those that the check before it read.** Two adjacent steps that do not conflict are then
@@ -13,14 +13,14 @@
 //! - If both are checked, the second one changes an object that the check of the first one read: they
 //!   conflict.
 //!
-//! The objects that a check reads may depend on values that third steps change. If a check reads others
-//! than the one before it, its step counts as one with several operations
-//! ([`TraceStep::goes_on`](crate::search::TraceStep::goes_on)). If it reads the same objects, a third
-//! step that changes these values is checked itself, and so reads all of them.
+//! The objects that a check reads may depend on values that third steps change. If a check reads
+//! other objects than the check before it, its step counts as one with several operations
+//! ([`TraceStep::goes_on`](crate::search::TraceStep::goes_on)). If it reads the same objects, a
+//! third step that changes these values is checked itself, and so reads all of them.
 //!
-//! So the reductions of the searches stay as they are. The objects of the check before matter because
-//! a check may read fewer objects than that one. For the same reason, the first and the last step of
-//! an invariant read the objects of its check. They are scheduling points.
+//! So the searches keep their reductions. The step must also read the objects of the check before,
+//! because a check may read fewer objects than the one before it. For the same reason, the first
+//! and the last step of an invariant read the objects of its check. Both are scheduling points.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -36,7 +36,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::panic_payload::payload_text;
 use crate::search::ObjectId;
 
-/// The payload with which a condition ends at a lock that a task holds.
+/// The payload of the unwinding that ends a condition at a lock that a task holds.
 struct IsLocked;
 
 impl Execution {
@@ -59,7 +59,7 @@ impl Execution {
         (!waits).then_some(invariant.condition)
     }
 
-    /// The first invariant from `index` on that is due. It is not due any more.
+    /// The index of the first invariant from `index` on that is due. Marks it as not due.
     fn take_due(&mut self, index: usize) -> Option<usize> {
         let mut rest = self.invariants.all.iter_mut().enumerate().skip(index);
         let (at, invariant) = rest.find(|(_, it)| it.is_due)?;
@@ -89,8 +89,8 @@ impl Execution {
         let mut touched = engine_vec();
         touched.extend_from_slice(&self.invariants.changed);
         for read in before.iter().chain(&now) {
-            // The step depends on an object that it changes anyway. No other task changes a lock that
-            // this task holds.
+            // Two kinds of objects need no read: the step depends on an object that it changes
+            // anyway, and no other task changes a lock that this task holds.
             let is_held = self.objects.get(read.object).owner == Some(self.schedule.current);
             if !is_held && !touched.contains(&read.object) {
                 touched.push(read.object);
@@ -150,8 +150,8 @@ fn run(execution: Running, index: usize) -> Outcome {
     outcome
 }
 
-/// Checks the invariants that the running operation may have changed. Call it after the event of an
-/// operation that can change an object, before any other task runs.
+/// Checks the invariants that may not hold any more after the running operation. Call it after the
+/// event of an operation that can change an object, before any other task runs.
 #[inline]
 pub(super) fn check(execution: Running) {
     if execution.with(|it| it.observers.of_invariants && it.invariants.are_due) {
@@ -202,8 +202,8 @@ pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usi
     Ok(number)
 }
 
-/// Removes the invariant with this number, after a last check if it `is_checked`. No effect outside
-/// an execution, and for another number.
+/// Removes the invariant with this number, after a last check if it `is_checked`. No effect
+/// outside an execution, and if no invariant has this number.
 pub fn remove_invariant(number: usize, is_checked: bool, site: Site) {
     let Some(execution) = running() else { return };
     super::access(Op::InvariantEnd, number, site);

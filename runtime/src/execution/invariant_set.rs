@@ -12,13 +12,13 @@ pub type Condition = Box<dyn Fn() -> bool + Send>;
 #[derive(Clone, Copy)]
 pub(super) struct Read {
     pub(super) object: ObjectId,
-    /// The mode in which it locked the object.
+    /// The mode in which the condition locked the object, if it did.
     pub(super) locked: Option<Mode>,
 }
 
 /// An invariant of the running execution.
 pub(super) struct Invariant {
-    /// Made of a box by the first step of the invariant, which its last one drops.
+    /// Points to a box, which the first step of the invariant makes and its last step drops.
     pub(super) condition: *mut Condition,
     pub(super) name: EngineVec<u8>,
     /// The objects that its last check read.
@@ -40,13 +40,13 @@ pub(crate) struct Broken {
 /// The invariants of the running execution.
 pub(crate) struct Invariants {
     pub(super) all: EngineVec<Invariant>,
-    /// One of them must be checked before another task runs.
+    /// An invariant must be checked before another task runs.
     pub(super) are_due: bool,
     /// The objects that the running operation changed.
     pub(super) changed: EngineVec<ObjectId>,
     /// The addresses of the objects that the running condition has read, and how it locked them.
     pub(super) seen: EngineVec<(usize, Option<Mode>)>,
-    /// The first one that did not hold.
+    /// The first invariant that did not hold.
     pub(crate) broken: Option<Broken>,
 }
 
@@ -62,7 +62,8 @@ impl Invariants {
     }
 
     pub(super) fn clear(&mut self) {
-        // The memory of the conditions is that of the last execution.
+        // The boxes of the conditions are not dropped: their memory belonged to the last
+        // execution.
         self.all.clear();
         self.are_due = false;
         self.changed.clear();

@@ -7,9 +7,10 @@ use super::{Note, Op};
 use crate::memory::At;
 use crate::search::{Outcomes, Trace};
 
-/// The facts on which the offers of the running task's operation at `site` depend: the version of the
-/// object at `object`; the version of the store that this operation met last, if the task has only
-/// read since; and the trace of the execution. Without a trace, only the newest store is offered.
+/// The facts that determine the stores among which the running task's operation `op` at `site` may
+/// choose. They are the version of the object at `object`; the version that this operation met the
+/// last time, if the task has only read since; and the trace of the execution. Without a trace,
+/// only the newest store is offered.
 pub(crate) fn view<'a>(op: Op, object: usize, site: Site) -> (u32, Option<u32>, Option<&'a Trace>) {
     with(|execution| {
         let object = execution.object(object);
@@ -41,7 +42,8 @@ pub(crate) fn place() -> At {
 }
 
 /// Chooses the store that the running task's operation meets, by its number among those that are
-/// offered. `name` returns the name of each, and `overtaken` the event of the store that follows it.
+/// offered. `name` returns the name of each offered store, and `overtaken` the event of the store
+/// that follows it.
 pub(crate) fn choose_store(
     offered: u32,
     name: &dyn Fn(u32) -> u64,

@@ -1,8 +1,8 @@
 //! Listeners: observers of a running execution, such as the live trace and the debugger.
 //!
-//! They judge nothing, as monitors do, and are called rarely: for executions that are shown
-//! to someone. So a table of them serves, which the engine is composed with. The same holds for the
-//! work of libc at the start and the end of a task.
+//! Unlike monitors, they judge nothing. They are called only for the few executions that are shown
+//! to a person, so they need no static calls: the engine has a table of them. The same holds for
+//! the work of libc at the start and the end of a task.
 
 use super::TaskId;
 use super::event::Event;
@@ -51,7 +51,7 @@ pub(crate) trait Listener: Sync {
         let _ = (execution, next);
     }
 
-    /// The execution ends, maybe before its time.
+    /// The execution ends, by itself or earlier.
     fn execution_ends(&self, execution: &Execution) {
         let _ = execution;
     }

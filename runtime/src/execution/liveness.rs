@@ -1,4 +1,5 @@
-//! Liveness properties of a test: hot while they require a later event, as Coyote's monitors.
+//! Liveness properties of a test, like the monitors of Coyote: a property is hot while it requires
+//! a later event.
 
 use super::Op;
 use super::hot::Hot;

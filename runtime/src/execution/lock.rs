@@ -29,7 +29,8 @@ impl Execution {
         }
     }
 
-    /// Whether a task whose next operation acquires the lock can make a step.
+    /// Whether a task whose next operation acquires the lock can make a step: acquire it, or enter
+    /// its queue.
     fn is_passable(&self, object: ObjectId, mode: Mode, queued: bool) -> bool {
         let enters_queue =
             mode == Mode::Exclusive && self.objects.get(object).shared > 0 && !queued;
@@ -191,7 +192,8 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
     set_aside::look(execution, true);
 }
 
-/// A scheduling point, then an attempt to acquire the lock. Returns whether the task holds it now.
+/// A scheduling point, then an attempt to acquire the lock. Returns whether the task holds it now;
+/// `true` outside an execution.
 pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     let Some(execution) = running() else {
         return true;
@@ -248,7 +250,8 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
     set_aside::look(execution, true);
 }
 
-/// A scheduling point, then an exclusive holder becomes a shared one.
+/// A scheduling point. After it, the task holds the lock at `object` in shared mode instead of
+/// exclusively. `change` changes the real lock.
 #[inline]
 pub fn downgrade(op: Op, object: usize, change: impl FnOnce()) {
     let object = release_point(op, object);
@@ -273,9 +276,9 @@ fn downgraded(op: Op, object: ObjectId) {
 /// A scheduling point, then a call of `clear`, which clears the poison of the lock at `object` and
 /// returns whether the lock was poisoned.
 ///
-/// The next holder, which can only come after the release, observes the change of an exclusive
-/// holder: the change is a part of the release. As a write of the lock, it would stand between the
-/// acquisitions of the two, and hide their race.
+/// If the task holds the lock exclusively, the change has the effect of a release: only the next
+/// holder can observe it, and comes after the release anyway. With the effect of a write, the
+/// change would come between the acquisitions of the two holders, and hide their race.
 pub fn clear_poison(object: usize, site: Site, clear: impl FnOnce() -> bool) {
     super::access_with(Op::ClearPoison, object, Some(site), || {
         let effect = if clear() {
@@ -297,8 +300,9 @@ fn effect_of_cleared_poison(object: usize) -> Effect {
         if lock.owner == Some(execution.schedule.current) {
             return Effect::Release;
         }
-        // The current task may be one of the shared holders. No effect states that the other shared
-        // holders observe the change, but a writer only after all of them have left.
+        // The current task may be one of the shared holders. No effect expresses that the other
+        // shared holders observe the change at once, but a writer only after all of them have
+        // left.
         execution.log.trace.is_irregular |= lock.shared > 0;
         Effect::Write
     })

@@ -1,5 +1,5 @@
-//! Awaits: the engine does not repeat an iteration of a loop that changed nothing, until an object
-//! that it read has changed.
+//! Awaits: if an iteration of a loop changed nothing, the engine does not repeat it until an
+//! object that it read has changed.
 //!
 //! A task that yields in exactly the state of its last yield (registers, stack, thread-locals,
 //! statics and heap), and that only read objects in between which have not changed, would repeat
@@ -17,7 +17,7 @@ use crate::platform::image::image;
 use crate::platform::stack_pool::pool;
 use crate::search::{ObjectId, TraceStep};
 
-/// The state of a task that may contain remains of earlier executions in memory.
+/// Stands for a state of a task that may contain remains of earlier executions in memory.
 pub(super) const UNCLEAN: u64 = u64::MAX;
 
 impl Execution {

@@ -9,7 +9,8 @@ use super::terms::Site;
 
 use core::cell::Cell;
 
-/// Thread-local, and so separate for each task: a mark needs no access to the engine.
+/// Whether the calling task is in `atomic` code. It is thread-local, and so separate for each
+/// task: a mark needs no access to the engine.
 #[thread_local]
 static INSIDE: Cell<bool> = Cell::new(false);
 
@@ -24,7 +25,8 @@ pub fn mark(line: Site) {
     LINE.set(Some((line, depth())));
 }
 
-/// The line of `preempt` code that called the current function, directly or not.
+/// The line of `preempt` code that called the current function, directly or not. `None` if it is
+/// not known.
 pub fn marked_line() -> Option<Site> {
     // If the stack is less deep than at the mark, the function with the mark has returned.
     LINE.get()
@@ -46,7 +48,7 @@ pub(super) fn restore(marks: &Marks) {
     LINE.set(marks.1);
 }
 
-/// The stack grows towards lower addresses.
+/// The depth of the stack, as an address. The stack grows towards lower addresses.
 #[inline]
 fn depth() -> usize {
     let here = 0_u8;

@@ -45,7 +45,7 @@ pub(crate) fn allocated(allocation: Allocation) {
     with(|execution| execution.report_allocation(allocation));
 }
 
-/// Reports that the task freed a block and reallocated the same one.
+/// Reports that the task reallocated a block: it freed `old`, and allocated `new` in its place.
 #[inline]
 pub(crate) fn reallocated(old: Block, new: Block) {
     let Some(execution) = running() else { return };
@@ -65,7 +65,7 @@ pub(crate) fn frees_objects(start: usize, size: usize) {
 
 /// Reports that the task is about to free memory. Does not return if that is an error.
 /// `has_objects` (whether synchronization objects lie there) and `class` are known only for live
-/// blocks. Returns whether the block is kept for a choice.
+/// blocks. Returns whether the engine keeps the block, so that the search may choose its reuse.
 #[inline]
 pub(crate) fn frees(free: Free, has_objects: bool, class: usize) -> bool {
     let Some(execution) = running() else {

@@ -1,9 +1,9 @@
-//! The engine's interface for the shims: scheduling points, blocking, and the tasks of the running
-//! execution.
+//! The engine: scheduling points, blocking, and the tasks of the running execution. The public
+//! functions are its interface for the shims.
 //!
-//! Every function here is cheap and has no effect outside an execution: [`active`] returns whether
-//! the calling thread is a task. A shim checks it once and, where it is false, does the same as the
-//! real operation.
+//! Outside an execution, the functions for the shims return at once, without an effect. [`active`]
+//! states whether the calling thread is a task of an execution. A shim calls it once. If it
+//! returns `false`, the shim performs the real operation.
 
 mod access;
 mod address_reuse;

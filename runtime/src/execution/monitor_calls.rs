@@ -10,7 +10,8 @@ use crate::monitor::{Monitors, monitors};
 use crate::platform::heap::{Allocation, Free};
 use crate::search::ObjectId;
 
-/// The implementation of [`super::MonitorHooks`]. Only this line below the monitors names them.
+/// The implementation of [`super::MonitorHooks`]. In the modules below the monitors, only this
+/// line names them.
 pub(super) type Hooks = Monitors;
 
 impl Execution {
@@ -94,8 +95,8 @@ impl Execution {
         }
     }
 
-    /// Stops the execution for a monitor. If the caller cannot leave the execution, the task's next
-    /// step does.
+    /// Stops the execution for a monitor. If the caller cannot perform the returned step, the next
+    /// step of the task ends the execution.
     #[cold]
     pub(crate) fn stop(&mut self) -> Step {
         self.budget.horizon = 0;

@@ -31,10 +31,11 @@ pub(crate) struct SyncAccess {
     /// Its effect on the object. Only the effects determine whether accesses of two tasks to one
     /// object are ordered.
     pub(crate) effect: Effect,
-    /// The source line; `None` in drops and in code that is not redirected.
+    /// The source line; `None` in drops and in opaque code.
     pub(crate) site: Option<Site>,
-    /// The object lies on the heap or on a stack, and this is its first access, or the first since
-    /// its block was freed or the first task ended. Otherwise its memory is taken to be live.
+    /// The object lies on the heap or on a stack. This is its first access, or the first since its
+    /// block was freed, or since the test's body ended on whose stack it lies. Otherwise its
+    /// memory is taken to be live.
     pub(crate) may_be_free: bool,
 }
 
@@ -52,8 +53,8 @@ pub(crate) struct DataAccess {
 }
 
 impl DataAccess {
-    /// An access to `bytes`, an address and the number of bytes from there on. The `kind` consists of two flags: whether it
-    /// writes, and whether it is a borrow.
+    /// An access to `bytes`: an address and a number of bytes. `kind` has two flags: whether the
+    /// access writes, and whether it is a borrow.
     pub(crate) fn new(bytes: (usize, usize), kind: (bool, bool), site: Site) -> Self {
         let (is_write, is_borrow) = kind;
         Self {
@@ -101,8 +102,8 @@ pub(crate) trait MonitorHooks {
     /// Whether happens-before is tracked here. If not, the hooks below do nothing.
     fn is_ordered() -> bool;
 
-    /// The current task acquires the clock that was released to `object`. If it does not exclude
-    /// other tasks, they may hold the object, too.
+    /// The current task acquires the clock that was released to `object`. `excludes` states
+    /// whether the task now holds the object exclusively.
     fn acquired(object: usize, excludes: bool);
 
     /// The current task releases its clock to `object`: for all tasks, or only for those that
@@ -113,7 +114,8 @@ pub(crate) trait MonitorHooks {
     /// touch.
     fn counted(counter: usize, access: (How, Ordering), op: Op);
 
-    /// A new task, made by `parent`; the first one by none. `stack` has the bounds of its stack.
+    /// A new task, made by `parent`, which is `None` for the first task. `stack` has the bounds of
+    /// its stack.
     fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>, stack: (usize, usize));
 
     /// The current task begins, on its own stack.

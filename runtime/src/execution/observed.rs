@@ -2,11 +2,12 @@
 
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// The most states of one execution that are looked up before another one is added. Beyond them, a
-/// state may be listed twice.
+/// A state is added only if it is not among this number of newest ones. An earlier state may be
+/// listed twice.
 const MOST_LOOKED_UP: usize = 64;
 
-/// The most states of one execution. A loop without operations has no other limit.
+/// The maximum number of states that are kept of one execution. A loop without operations has no
+/// other limit.
 const MOST: usize = 1 << 16;
 
 /// The hashes of the states of one execution.

@@ -1,5 +1,5 @@
-//! The operations of code that is not redirected: C code, packages compiled unchanged, and std's
-//! own locks.
+//! The operations of opaque code, which does not call the shims: C code, packages compiled
+//! unchanged, and std's own locks.
 //!
 //! Such code has neither a line nor a policy. A call into it is one step, as is one into `atomic`
 //! code: there is a scheduling point before the first operation that the engine sees, and none
@@ -29,7 +29,7 @@ const UNSEEN: usize = 8;
 
 impl Execution {
     /// Records the next operation of the current task. Returns whether the operation is within a
-    /// call into code that is one step.
+    /// call that is one step.
     #[inline]
     pub(super) fn announce_opaque(&mut self, op: Op, object: ObjectId) -> bool {
         let task = self.running();
@@ -74,8 +74,9 @@ impl Execution {
     }
 }
 
-/// As [`may_crash`], but not within a call that is one step: it may hold locks of a library, which the
-/// recovery would find locked, and not that of another process.
+/// As [`may_crash`], but not within a call that is one step. Such a call may hold locks of a
+/// library, and the recovery would find them locked. After a real crash, the recovery is another
+/// process, with locks of its own.
 fn may_crash_outside(execution: Running, op: Op) {
     if !mark::is_inside() {
         may_crash(execution, op, mark::marked_line());
@@ -83,7 +84,7 @@ fn may_crash_outside(execution: Running, op: Op) {
 }
 
 /// The scheduling point of a task before it performs `op` on the object at address `object`.
-/// Returns whether this was a scheduling point, and not within a call.
+/// Returns whether this was a scheduling point: within a call that is one step, it is none.
 pub(crate) fn arrive(op: Op, object: usize) -> bool {
     let Some(execution) = running() else {
         return false;
@@ -194,8 +195,8 @@ pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outerm
     sleep(op, object, deadline)
 }
 
-/// Enables one waiter (a choice of the search) or all waiters of `object`, as part of the running
-/// step.
+/// Enables all waiters of `object` if `all` is true. Otherwise enables one waiter, which the
+/// search chooses. This is part of the running step.
 pub(crate) fn wake(object: usize, all: bool) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
@@ -209,8 +210,8 @@ pub(crate) fn wake(object: usize, all: bool) {
     });
 }
 
-/// A scheduling point, then one waiter (a choice of the search) or all waiters of `object` become
-/// enabled.
+/// A scheduling point. After it, all waiters of `object` become enabled if `all` is true.
+/// Otherwise one waiter does, which the search chooses.
 pub(crate) fn notify(op: Op, object: usize, all: bool) {
     arrive(op, object);
     with(|execution| {
@@ -352,7 +353,7 @@ fn enter_for(what: OutsideEffect, keeps: bool) {
     let Some(execution) = running() else { return };
     let is_inside = mark::is_inside();
     if is_inside {
-        // It is no step of its own, but it still orders.
+        // The call is no step of its own, but it still orders operations.
         Hooks::opaque_entered();
         if execution.with(|it| it.running().has_called_opaque) {
             return;

@@ -25,7 +25,7 @@ use crate::platform::leftovers::first_descriptor;
 
 /// The real time for the outside, in nanoseconds, at each yield of a task that only yields.
 const BREATH: u64 = 1_000_000;
-/// The least value of [`GRACE`](super::descriptors::GRACE).
+/// The least value of [`Descriptors::grace`].
 const LEAST_GRACE: u32 = 4;
 
 impl Execution {
@@ -113,7 +113,7 @@ impl Execution {
         }
     }
 
-    /// Whether a descriptor is ready for which a task waits.
+    /// Whether a descriptor that a task waits for is ready.
     fn wakes_by_now(&self) -> bool {
         self.all_awaited()
             .any(|(_, entries, _)| descriptor::poll_now(entries) != 0)
@@ -138,7 +138,8 @@ impl Execution {
         self.descriptors.grace = (self.descriptors.grace / 2).max(LEAST_GRACE);
     }
 
-    /// The virtual time until the earliest deadline, which equals the real time of the wait.
+    /// The time until the earliest deadline, in virtual nanoseconds. The real wait lasts as long
+    /// at most.
     fn until_deadline(&self) -> Option<u64> {
         let deadlines = self
             .schedule

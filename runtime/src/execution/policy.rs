@@ -32,7 +32,7 @@ pub(crate) struct Policies {
     /// The only lines before which tasks are preempted, in ascending order, with the ends of their
     /// files' paths. Empty if tasks are preempted before all lines.
     preempted: EngineVec<(EngineVec<u8>, u32)>,
-    /// Test code: calls of these lines do not fail by the search's choice.
+    /// Test code: calls in these lines do not fail by the search's choice.
     faultless: EngineVec<(EngineVec<u8>, (u32, u32))>,
     /// The directory of the workspace.
     root: EngineVec<u8>,
@@ -166,8 +166,9 @@ impl Policies {
     }
 }
 
-/// Whether a file belongs to the standard library, or to its replacement here: its path begins as
-/// the toolchain's builders (or this tool) remapped it, or lies in the component `rust-src`.
+/// Whether a file belongs to the standard library, or to this runtime, which replaces parts of it.
+/// The path of such a file has a prefix to which the toolchain's builders, or this tool, remapped
+/// it, or it lies in the component `rust-src`.
 fn is_std(file: &str) -> bool {
     file.starts_with("/rustc/")
         || file.starts_with("/cargo-chess/runtime/")

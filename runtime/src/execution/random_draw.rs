@@ -7,8 +7,8 @@ use super::{Note, Op};
 use crate::base::fingerprint::mix;
 use crate::search::Outcomes;
 
-/// The number of draws of a task that have their first outcome by default. After that the default
-/// varies: a loop that relies on chance must end.
+/// The number of first draws of a task whose default outcome is 0. After that the default varies:
+/// a loop that relies on chance must end.
 const IN_ORDER: u32 = 32;
 
 impl Execution {
@@ -21,13 +21,15 @@ impl Execution {
     }
 }
 
-/// A draw among `outcomes`, at least one. It is a choice of the search, in which all outcomes but
-/// the default one cost as much as a preemption. `None` outside an execution.
+/// A random draw. `outcomes` is the number of outcomes, at least one. The draw is a choice of the
+/// search: every outcome but the default one costs as much as a preemption. `None` outside an
+/// execution.
 pub fn draw(outcomes: u32, site: Site) -> Option<u32> {
     with(|execution| execution.draw(outcomes, site))
 }
 
-/// Records that a runtime of this library runs its tasks on the thread that waits for them.
+/// Records that a runtime of the library `library` runs its tasks on the thread that waits for
+/// them.
 pub fn runs_on_one_thread(library: &'static str) {
     with(|execution| execution.one_thread_runtime = library);
 }

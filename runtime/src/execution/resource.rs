@@ -2,14 +2,15 @@
 //! ASE 2021, section II).
 //!
 //! The dependences of a signal:
-//! - A wait and a signal of one resource conflict: a signal that comes first is lost. So do two signals.
+//! - A wait and a signal of one resource conflict: a signal that comes first is lost. Two signals
+//!   of one resource conflict, too.
 //! - A signal that ends a wait for any of several resources also ends the registration at the others,
 //!   and conflicts with their signals.
-//! - The end of a wait comes after all signals that it needs: they release an object that stands for
-//!   the waits of its task, and it acquires this object.
+//! - The end of a wait comes after all signals that it needs: the signals release an object that
+//!   stands for the waits of the task, and the end of the wait acquires this object.
 //!
-//! In the language, too, the operations before a signal happen before the end of the waits that it
-//! ends, and before a later wait for the resource: its condition sees them.
+//! For data races, too, the operations before a signal happen before the end of the waits that it
+//! ends. They also happen before a later wait for the resource: its condition sees their results.
 
 use super::awaited::Awaited;
 use super::crash::may_crash;
@@ -85,9 +86,10 @@ pub fn signals(resource: usize) -> Option<u32> {
     Some(execution.with(|it| it.objects.get(object).version))
 }
 
-/// Waits until one of the resources, or each of them, is signalled. There must be at least one, and
-/// none twice. If the first one has changed since [`signals`] returned `unless`, there is no wait.
-/// Returns the position of a signalled one. `None` outside an execution.
+/// Waits until one of the resources is signalled if `is_any`, and otherwise until each of them is.
+/// There must be at least one resource, and none twice. If the first resource has changed since
+/// [`signals`] returned `unless`, there is no wait. Returns the position of a signalled resource.
+/// `None` outside an execution.
 ///
 /// The wait begins in the same step as the operation before it: no signal comes between them.
 pub fn wait_for_signals(
@@ -134,8 +136,9 @@ pub fn wait_for_signals(
     Some(place)
 }
 
-/// A scheduling point, then a signal of the resource: to all waiting tasks, or to one of them, which
-/// the search chooses. Without a waiting task it is lost. Returns whether the caller is a task.
+/// A scheduling point, then a signal of the resource: to all waiting tasks, or to one of them,
+/// which the search chooses. Without a waiting task, the signal is lost. Returns whether the
+/// caller is a task.
 pub fn signal(resource: usize, to_all: bool, site: Site) -> bool {
     let Some(execution) = running() else {
         return false;

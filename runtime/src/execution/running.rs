@@ -21,11 +21,11 @@ use crate::search::ObjectId;
 
 use core::marker::PhantomData;
 
-/// The running execution, as one of its tasks reaches it. It has no size: a check of [`active`] has
-/// shown that there is an execution.
+/// The access of a task to the running execution. The type has no size: a value only shows that
+/// [`active`] was checked, so that there is an execution.
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
-    /// It stays in its thread.
+    /// Keeps the value in its thread.
     thread: PhantomData<*mut ()>,
 }
 
@@ -58,7 +58,7 @@ impl Running {
         unsafe { perform(step) };
     }
 
-    /// As [`Self::step`], with a result that `decide` returns beside the step.
+    /// As [`Self::step`]. Returns the second value that `decide` returns.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `with`")]
     pub(crate) fn step_and<R>(self, decide: impl FnOnce(&mut Execution) -> (Step, R)) -> R {

@@ -11,10 +11,10 @@ pub(crate) struct Schedule {
     pub(crate) tasks: Tasks,
     /// The number of `tasks` that belong to this execution.
     pub(crate) live: usize,
-    /// The index at which the search for a free donor among them begins.
+    /// The index of the task at which the search for a free donor begins.
     pub(super) retired: usize,
     pub(crate) current: TaskId,
-    /// The enabled tasks, some of them only by timing out.
+    /// The enabled tasks, including those that can continue only by timing out.
     pub(crate) enabled: TaskSet,
     /// The enabled tasks that can continue only by timing out.
     pub(crate) late: TaskSet,
@@ -45,8 +45,8 @@ impl Schedule {
         self.fairness.clear(self.live);
         self.enabled.clear();
         self.late.clear();
-        // In place: the process that watches the explorer may read the tasks at any moment, and must find
-        // as many as there are.
+        // The fields are set in place: the process that watches the explorer may read the tasks at
+        // any moment, and must never find fewer tasks than `live`.
         let Self {
             live,
             retired,

@@ -10,8 +10,9 @@ use super::terms::{Step, Wake};
 use core::time::Duration;
 
 impl Execution {
-    /// The history to remember if the current task computes without end, and the time before it
-    /// counts as such; `None` if no other task could continue without it.
+    /// The history to remember if the current task computes without end, and the time after which
+    /// it counts as such. `None` if no other task could continue without it, or if the history is
+    /// known already.
     pub(crate) fn endless_if_silent(&self) -> Option<(Known, Duration)> {
         let (current, task) = self.live_tasks().nth(self.schedule.current.0 as usize)?;
         let within_body = !self.body_done;

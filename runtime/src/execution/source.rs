@@ -68,7 +68,8 @@ fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<OutsideEffect
     }
 }
 
-/// The source outside the process that can make a descriptor ready whose file has only this name.
+/// The source outside the process that can make a descriptor of an anonymous file ready. `name` is
+/// the name that the kernel shows for such files.
 fn anonymous(name: &[u8]) -> Option<OutsideEffect> {
     match name {
         b"[eventfd]" | b"[timerfd]" => None,
@@ -99,7 +100,8 @@ fn has_other_end(descriptor: c_int, identity: Identity, wanted: i16) -> bool {
     })
 }
 
-/// The source outside the process that can make a descriptor ready that an `epoll` watches.
+/// The source outside the process that can make one of the descriptors ready that the `epoll`
+/// instance `descriptor` watches.
 fn watched_source(descriptor: c_int, depth: u32) -> Option<OutsideEffect> {
     if depth == 0 {
         return None;

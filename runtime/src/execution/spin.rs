@@ -84,7 +84,8 @@ pub(crate) struct SpinDetector {
     end: Option<u8>,
     /// The task changed an object, or saw a change, since its last yield.
     progressed: bool,
-    /// Its reads before it awaited a change, until it makes progress otherwise.
+    /// The reads of the task before it awaited a change. They are kept until the task makes
+    /// progress in another way.
     awaited: [Seen; REMEMBERED],
     awaited_count: u8,
 }
@@ -142,7 +143,8 @@ impl SpinDetector {
         self.count != 0
     }
 
-    /// Whether the next operation of the task, which is a repetition, is part of a spin.
+    /// Whether the next operation of the task, `access` to an object of this version, is part of a
+    /// spin.
     pub(crate) fn spins(&self, access: Access, version: u32) -> bool {
         let seen = self.seen[..self.count as usize]
             .iter()
@@ -195,7 +197,8 @@ impl SpinDetector {
         !self.saw_more && self.in_iteration().next().is_some()
     }
 
-    /// Whether an iteration that ends here is one of two iterations that may be equal.
+    /// Whether an iteration that ends here should be compared with the one before or after it. A
+    /// long loop is compared less and less often, each time with two iterations in a row.
     #[inline]
     pub(crate) fn may_repeat(&self) -> bool {
         let first_of_two = self.iterations & !1;

@@ -70,7 +70,7 @@ impl Frame {
         Some((policies.source_name(file)?, *line))
     }
 
-    /// Whether it is code that is preempted.
+    /// Whether the frame belongs to code that is preempted.
     pub(crate) fn is_preempted(&self) -> bool {
         // SAFETY: see `in_a_copy`.
         let policies = unsafe { &(*execution()).policies };

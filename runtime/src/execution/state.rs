@@ -48,7 +48,7 @@ pub(crate) enum Ending {
     Livelock,
     /// It took a very large number of steps, without a sign that it would never end.
     TooLong,
-    /// A monitor ended it and states the reason.
+    /// A monitor ended the execution, and states the reason.
     Stopped,
     /// This task ran without yielding while other tasks were enabled.
     Spin(TaskId),
@@ -73,7 +73,7 @@ pub(crate) struct Execution {
     pub(crate) descriptors: Descriptors,
     pub(crate) policies: Policies,
     pub(crate) observers: Observers,
-    /// What follows it from outside.
+    /// The observers of executions, such as the debugger.
     pub(crate) listeners: Listeners,
     pub(crate) thread_work: &'static dyn ThreadWork,
     pub(crate) disk: &'static dyn Disk,
@@ -110,7 +110,7 @@ pub(crate) struct Execution {
     pub(crate) one_thread_runtime: &'static str,
 }
 
-/// The place of the execution.
+/// The place of the execution in the engine's memory.
 pub(crate) const PLACE: Place<Execution> = Place::after(&leftovers::PLACE);
 
 /// The execution, in the exploring process and in those with the same memory. Tasks use

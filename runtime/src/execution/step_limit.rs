@@ -27,13 +27,13 @@ const ROUND_PATIENCE: u64 = 250;
 /// The execution may also take this many times the steps of the longest one that ended by itself.
 const FAR_LONGER: u64 = 10;
 
-/// As [`PATIENCE`], if this schedule, or one that is being made smaller, is known to have no end.
+/// As [`PATIENCE`], if this schedule, or the one that is being minimised, is known to have no end.
 const REPEATED_PATIENCE: u64 = 4;
 
-/// As [`FAR_LONGER`], in this case.
+/// As [`FAR_LONGER`], in the case of [`REPEATED_PATIENCE`].
 const LONGER: u64 = 2;
 
-/// The number of time slices in the step limit. Where spins are failures, one slice is as long as the
+/// The number of time slices in the step limit. If spins are failures, one slice is as long as the
 /// limit.
 const SLICES: u64 = 40;
 
@@ -42,8 +42,9 @@ const SLICES: u64 = 40;
 const STEP: u64 = 100;
 
 impl Execution {
-    /// At the step limit: whether the execution ends here; sets its ending. The execution first
-    /// continues without choices, because a long test is no failure.
+    /// Called at each step from the step limit on. Returns whether the execution ends here, and
+    /// sets its ending. The execution first continues without choices, because a long test is no
+    /// failure.
     #[cold]
     pub(super) fn passes_limit(&mut self) -> bool {
         if self.ending == Ending::Stopped {
@@ -136,10 +137,10 @@ impl Execution {
                 .any(is_waited_for)
     }
 
-    /// The next task past the limit. The candidates are the tasks that can run at no cost, which
-    /// are the first `free` ones, and those whose sleep is over by now. The one that ran the
-    /// longest time ago runs, as under an operating system. Otherwise tasks that block and wake one
-    /// another, or never wait, would keep all others from running.
+    /// The next task past the limit. The candidates are the first `free` tasks of `options`, which
+    /// can run at no cost, and the tasks whose sleep is over by now. The candidate that last ran
+    /// the longest time ago runs, as under an operating system. Otherwise tasks that block and
+    /// wake one another, or never wait, would keep all others from running.
     #[cold]
     pub(super) fn longest_waiting(&self, options: &[TaskId], free: usize) -> TaskId {
         let is_due = |task: TaskId| {
@@ -154,9 +155,9 @@ impl Execution {
     }
 
     /// Whether the current task must be preempted now, as by an operating system: natively a loop
-    /// may poll forever and rely on that. Where spins are failures, a task that has repeated a
-    /// cycle of events since before the limit is not preempted: it spins, and must be reported,
-    /// unless the test is only run, as under `cargo test`, and not explored.
+    /// may poll forever and rely on that. If spins are failures, a task that has repeated a cycle
+    /// of events since before the limit is not preempted: it spins, and must be reported, unless
+    /// the test is only run, as under `cargo test`, and not explored.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
         let is_strict = self.options.only_runs.is_none() && self.denies_spins();

@@ -18,8 +18,8 @@ use crate::platform::streams;
 use crate::search::ObjectId;
 
 impl Execution {
-    /// Whether a task kept a stream's lock across a scheduling point although its acquisition is
-    /// none.
+    /// Whether a task kept a stream's lock across a scheduling point, although the acquisition of
+    /// such a lock is no scheduling point.
     pub(crate) fn has_kept_stream(&self) -> bool {
         let StreamUse {
             are_points,

@@ -8,7 +8,7 @@ pub(crate) struct StreamUse {
     pub(super) held: u32,
     /// The engine's pulse when the first of them was acquired.
     pub(super) since: u64,
-    /// A task kept one across a scheduling point.
+    /// A task kept such a lock across a scheduling point, or while it acquired another one.
     pub(super) was_kept: bool,
 }
 
@@ -39,8 +39,8 @@ impl StreamUse {
         self.held -= 1;
     }
 
-    /// Begins an execution, in which the acquisition of a stream's lock is a scheduling point or
-    /// not.
+    /// Begins an execution. `are_points` states whether the acquisition of a stream's lock is a
+    /// scheduling point.
     pub(crate) fn begin(&mut self, are_points: bool) {
         *self = Self {
             are_points,

@@ -21,7 +21,7 @@ pub(crate) enum Wait {
     Object(ObjectId),
     /// The end of another task.
     Task(TaskId),
-    /// Its own token.
+    /// Its own token, in `park`.
     Token,
     /// A change of an object that it read in its iteration.
     Change,
@@ -37,7 +37,8 @@ pub(crate) enum Wait {
     Idle,
     /// A futex wake at this address, with a bit in common.
     Futex(usize, u32),
-    /// Until one of several descriptors is ready: the address of the polled ones and their number.
+    /// Until one of several descriptors is ready: the address of their `PollEntry`s, and their
+    /// number.
     Descriptors(usize, u32),
     /// The same, but only something outside the process makes them ready.
     Outside(usize, u32),
@@ -84,7 +85,8 @@ pub(crate) struct Task {
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
-    /// The wait with which its next operation begins, while the task can run.
+    /// The wait that its next operation needs if it cannot be performed at once: that for a lock
+    /// which the operation acquires.
     pub(crate) awaits: Option<Wait>,
     /// Its place among the waiting tasks: the task that has waited longest has the lowest.
     pub(crate) queue: u64,
@@ -101,7 +103,7 @@ pub(crate) struct Task {
     pub(crate) unparks: u32,
     /// The step that woke it, if it has not run since.
     pub(crate) waker: u32,
-    /// Its operation checks its condition again after it is woken.
+    /// After the task is woken, its operation checks its condition again.
     pub(crate) retries: bool,
     /// It waited at this object with a deadline, and has not run since.
     pub(crate) timed: Option<ObjectId>,

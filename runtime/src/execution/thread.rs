@@ -130,7 +130,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
 }
 
 impl Execution {
-    /// Adds a task; `None` where no donor is left.
+    /// Adds a task; `None` if no donor is left.
     pub(crate) fn add_task(
         &mut self,
         pool: &mut Pool,
@@ -285,7 +285,8 @@ pub(crate) fn spawn_pthread(
     start(Entry::C(start_routine, argument), stack, None)
 }
 
-/// Starts a new task; `own` is the line and the name of a task of our own `spawn`.
+/// Starts a new task. `own` has the line and the name for a task of our own `spawn`; it is `None`
+/// for a task of `pthread_create`.
 #[inline]
 fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskId {
     let Some(execution) = running() else {
@@ -338,8 +339,8 @@ pub fn join(task: TaskId, site: Site) {
 }
 
 /// Records that the main function of the calling task has returned and that its result is stored,
-/// which [`is_finished`] observes. It has a scheduling point before it, if the program calls that
-/// function. Thread-local destructors run after that.
+/// which [`is_finished`] observes. This has a scheduling point before it. If the program never
+/// calls that function, this has no effect. Thread-local destructors run after this.
 pub fn finish() {
     let Some(execution) = running() else { return };
     if !execution.with(|it| it.observers.of_finishes) {

@@ -51,8 +51,9 @@ impl Execution {
         }
     }
 
-    /// Traces that the running step continues after a wait of `task` at `object` that could have
-    /// timed out before, or timed out together with that of another task.
+    /// Records in the trace that the running step of `task` continues after a wait at `object`.
+    /// The wait could have timed out before, or it timed out together with the wait of another
+    /// task.
     #[cold]
     pub(super) fn trace_timed(&mut self, task: TaskId, object: ObjectId) {
         self.log.trace.timed();

@@ -83,9 +83,9 @@ pub(super) fn follow() {
     }
 }
 
-/// Records the calls of the current task before it transfers control, if the execution is reported.
-/// Of a long execution, which is reported in part, only the calls of blocked tasks are recorded
-/// later.
+/// Records the calls of the current task before it transfers control, if the execution is
+/// reported. A long execution is reported only in part. After that part, only the calls of blocked
+/// tasks are recorded.
 pub(super) fn note_calls(execution: &mut Execution) {
     let is_blocked = matches!(execution.running().state, State::Blocked(_));
     let (current, log) = (execution.schedule.current, &mut execution.log);

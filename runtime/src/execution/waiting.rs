@@ -14,14 +14,15 @@ use crate::platform::context::call_above_registers;
 use crate::search::{ObjectId, Outcomes, TraceStep};
 
 impl Execution {
-    /// Traces that the current task begins to wait because it observed that nothing is left of
-    /// `object`, from which tasks take something. Without this, the step that ends the wait would
-    /// hide the race of its operation with that of the task that took the last of it.
+    /// Records in the trace that the current task begins to wait because it found nothing left at
+    /// `object`, from which tasks take things (a channel, for example). Without this, the step
+    /// that ends the wait would hide a race: that of the current task's operation with the
+    /// operation of the task that took the last thing.
     pub(super) fn comes_in_vain(&mut self, object: ObjectId) {
         self.log.trace.access(object, Effect::Read, Effect::Write);
     }
 
-    /// Whether a spurious event that may happen does: a choice of the search.
+    /// Whether a possible spurious event happens: a choice of the search.
     pub(super) fn chooses_spurious(&mut self) -> bool {
         self.options.spurious == Spurious::Any && self.choose_outcome(2, Outcomes::Spurious) == 1
     }
@@ -54,7 +55,7 @@ impl Execution {
         }
     }
 
-    /// Enables one task that waits on `object`, by a choice of the search.
+    /// Enables one task that waits on `object`, if there is one. The search chooses the task.
     pub(super) fn wake_a_waiter(&mut self, object: ObjectId) {
         if self.objects.get(object).waiters == 0 {
             return;
@@ -106,7 +107,7 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
         (condvar, spurious)
     });
     invariant::check(execution);
-    // Also while it waits: then the mutex is free.
+    // The component may also crash during the wait, when the mutex is free.
     may_crash(execution, Op::CondvarWait, None);
     if spurious {
         // The task slept, so continuing with another task costs nothing more.
@@ -117,8 +118,8 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
     execution.with(|it| it.running().wake)
 }
 
-/// A scheduling point, then one waiter (a choice of the search) or all waiters
-/// of `object` become enabled.
+/// A scheduling point. After it, all waiters of `object` become enabled if `all` is true.
+/// Otherwise one waiter does, which the search chooses.
 pub fn notify(op: Op, object: usize, all: bool, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, op, Some(site));
@@ -136,8 +137,8 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
 }
 
 /// Blocks until [`wake_all`] is called for `object` or the deadline passes. There is no scheduling
-/// point before it: call [`super::before`] first. For shims that consist of a state of their own
-/// and a wait (barriers): loop over trying and waiting.
+/// point before the wait: call [`super::before`] first. This is for shims that keep their own
+/// state (barriers): in a loop, they check the state and wait.
 pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     let wake = wait_quietly(op, object, deadline, site);
     super::effect(op, object, op.effect(), site);
@@ -165,8 +166,8 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
     })
 }
 
-/// As [`wait_quietly`], for objects that tasks take from each other: the task has observed that
-/// none was left.
+/// As [`wait_quietly`], for an object from which tasks take things, such as a channel: the task
+/// has found nothing left.
 pub fn wait_in_vain(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     with(|execution| {
         let object = execution.object(object);
