@@ -1,4 +1,4 @@
-//! A hash table from addresses to numbers, which is emptied at once.
+//! A hash table from addresses to numbers, which can be emptied in constant time.
 
 use super::memory::{EngineVec, engine_vec};
 
@@ -53,7 +53,7 @@ impl AddressTable {
         (slot.generation == self.generation).then_some(slot.number)
     }
 
-    /// The number of `address`, which is `next` if it had none.
+    /// The number of `address`. If it has none, it gets the number `next`.
     #[inline]
     pub(crate) fn at(&mut self, address: usize, next: u32) -> u32 {
         let place = self.place(address);

@@ -2,10 +2,10 @@
 
 use super::memory::{EngineVec, engine_vec};
 
-/// Identifies a part of a task's life; 0 identifies none. Later ones have larger numbers.
+/// Identifies a part of a task's life; 0 identifies none. Later parts have larger numbers.
 pub(crate) type Epoch = u32;
 
-/// For each task, in its entry, the last epoch of it that happened before.
+/// A vector clock. The entry of each task has the last epoch of this task that happened before.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Clock(EngineVec<Epoch>);
 
@@ -37,7 +37,7 @@ impl Clock {
         }
     }
 
-    /// Whether it has all that `other` has.
+    /// Whether no entry of `other` is later than the same entry of this clock.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         (0..)
             .zip(&other.0)
