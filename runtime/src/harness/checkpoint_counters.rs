@@ -1,5 +1,5 @@
-//! The counters of a search in its checkpoint, from which `--resume` continues: the state in
-//! addition to that of the strategy.
+//! The part of a checkpoint that does not belong to the strategy: the counters of the search.
+//! `--resume` continues from a checkpoint.
 
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
@@ -7,8 +7,9 @@ use crate::harness::engine::Engine;
 
 macro_rules! is_kept {
     ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {
-        /// Appends the state, and the remaining budget. Returns whether the state is complete: a
-        /// failure cannot be saved, but it ends most searches.
+        /// Appends the state, and the remaining budget. Returns whether the state is complete. It
+        /// is not if the search has found a failure, which cannot be saved; most searches end
+        /// then.
         pub(super) fn write(engine: &Engine, budget: u64, out: &mut Checkpoint) -> bool {
             budget.write(out);
             $(engine.$owner.$($part).+.write(out);)*

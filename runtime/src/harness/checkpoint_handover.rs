@@ -1,11 +1,11 @@
-//! The handover of checkpoints, which are states of a search: to the supervisor, and back into a
-//! later run (`--resume`).
+//! The handover of checkpoints (states of a search) to the supervisor, and from it to a later run
+//! (`--resume`).
 //!
-//! About once a second the zygote requests the state. Between two executions the explorer writes it
-//! to memory, if its strategy can be saved, and continues. The zygote writes it into the file that
-//! standard input was, where the supervisor finds it, and reports that in a line. A later run finds
-//! the last such state in the same place: a path in the request would move the program's later
-//! allocations.
+//! About once a second the zygote requests the state. Between two executions the explorer writes
+//! the state to memory, if its strategy can be saved, and continues. The zygote copies the state
+//! into the file that was its standard input, where the supervisor finds it, and reports that in a
+//! line. A later run finds the last state in the same file. The request does not contain a path to
+//! it: the length of the path would move the program's later allocations.
 //!
 //! A search with a limit of work after which it [pauses](super::work) leaves its state in the same
 //! way, as its last action.
@@ -19,9 +19,9 @@ use super::shared_file::SharedFile;
 use crate::base::checkpoint::Checkpoint;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// Saving takes at most one part in this number of the explorer's time.
+/// Saving takes at most this fraction (1 / `SHARE`) of the explorer's time.
 const SHARE: u32 = 20;
-/// The same for the supervisor's time.
+/// Saving takes at most 1 / `SHARE_OF_SUPERVISOR` of the supervisor's time.
 const SHARE_OF_SUPERVISOR: u32 = 8;
 /// The interval at which the zygote checks whether the supervisor has stored a state.
 const NAP: Duration = Duration::from_millis(1);
@@ -32,8 +32,8 @@ pub(crate) struct CheckpointHandover {
     wanted: AtomicBool,
     /// There is a state. The zygote passes it on, and clears this.
     ready: AtomicBool,
-    /// Changed by the explorer while `ready` is not set. The explorer withdraws the memory that it
-    /// has lent to it.
+    /// The state. The explorer changes it only while `ready` is not set. Its memory is lent by the
+    /// explorer, which may withdraw it at the end of the search.
     state: Checkpoint,
     /// The number of schedules explored up to the state.
     schedules: u64,
@@ -88,7 +88,7 @@ impl CheckpointHandover {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// For the explorer, if a state is requested: takes an empty buffer for it.
+    /// For the explorer, if a state is requested: takes an empty buffer for the state.
     pub(super) fn take_room(&mut self) -> Checkpoint {
         let mut room = core::mem::replace(&mut self.state, Checkpoint::new());
         room.clear();
@@ -138,7 +138,8 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    /// A timer that never fires in a replay, or if the supervisor does not ask for states.
+    /// Sets the time of the first request. There is none in a replay, or if the supervisor does
+    /// not ask for states.
     pub(super) fn new(request: &Request) -> Self {
         let every = Duration::from_millis(request.save_ms);
         let is_asked = request.save_ms > 0 && request.replay.is_none();

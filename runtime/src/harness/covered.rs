@@ -45,7 +45,8 @@ impl Covered {
         }
     }
 
-    /// Adds the states of an execution. Returns whether one of them is new, or `None` if there is none.
+    /// Adds the states of an execution. Returns whether one of them is new, or `None` if `states`
+    /// is empty.
     #[inline]
     pub(crate) fn add_states(&mut self, states: &[u64]) -> Option<bool> {
         let before = self.states.count();
@@ -55,7 +56,8 @@ impl Covered {
         (!states.is_empty()).then(|| self.states.count() > before)
     }
 
-    /// Records that this was the schedule of this number, after which there are this many graphs.
+    /// Records the end of a schedule. `schedules` is the number of schedules so far, and `graphs`
+    /// the number of distinct graphs so far.
     #[inline]
     pub(crate) fn count_schedule(&mut self, schedules: u64, graphs: u64) {
         if schedules.is_power_of_two() {
@@ -67,7 +69,8 @@ impl Covered {
         }
     }
 
-    /// The growth up to this number of schedules, which is the last one.
+    /// The growth. Its last element is the current one: `schedules` and `graphs` are the numbers
+    /// so far.
     pub(crate) fn growth_up_to(
         &self,
         schedules: u64,

@@ -9,8 +9,8 @@ use crate::base::source_path::Place;
 use crate::execution::{Execution, Label};
 use crate::search::{Labelled, Orders, PairOrders};
 
-/// The most operations of the source whose pairs are recorded: their orders take a byte for each
-/// pair.
+/// The maximum number of operations of the source whose pairs are recorded: the orders take a byte
+/// for each pair.
 const MOST: usize = 1 << 11;
 
 /// Stands for an operation of which no pairs are recorded.
@@ -90,8 +90,8 @@ impl CoveredPairs {
         self.orders.add(&execution.log.trace, &self.labels);
     }
 
-    /// The number of the operation of `label`; `NONE` if it is not in code whose statements are
-    /// scheduled one by one.
+    /// The number of the operation of `label`. `NONE` if it is not in code of policy `preempt`, or
+    /// if there are too many operations.
     fn number_of(&mut self, execution: &mut Execution, label: Label) -> u32 {
         let numbers = self.numbers.get_or_insert_with(|| {
             let mut numbers = AddressTable::new();

@@ -60,7 +60,7 @@ pub(crate) fn engine() -> *mut Engine {
 /// Maps the engine's memory and puts an empty engine there.
 ///
 /// # Errors
-/// A sentence for the user where the kernel refuses the memory.
+/// A sentence for the user if the kernel refuses the memory.
 pub(crate) fn create(backend: Backend) -> Result<(), &'static str> {
     memory::map()?;
     // SAFETY: the memory was just mapped, has room for all parts, and is not used yet.
@@ -68,7 +68,8 @@ pub(crate) fn create(backend: Backend) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// An engine that has done nothing, and keeps what every explorer of a test is to know.
+/// A new engine for the next explorer. It takes over from `before` only the facts that every
+/// explorer of a test must know.
 pub(crate) fn after(before: &mut Engine) -> Engine {
     let mut engine = empty(before.pool.backend());
     mem::swap(

@@ -23,7 +23,8 @@ pub(crate) struct Minimised {
     pub(crate) to: Measure,
     /// Every schedule with fewer preemptions is known not to have this failure.
     pub(crate) fewest: bool,
-    /// Every schedule with no more preemptions and without a late effect is known not to have it.
+    /// Every schedule with no more preemptions and without a late effect is known not to have this
+    /// failure.
     pub(crate) is_weak: bool,
 }
 
@@ -55,7 +56,7 @@ pub(crate) struct Exploration {
     pub(crate) cut_short: Option<u32>,
     /// The number of schedules that passed the step limit.
     pub(crate) long: u64,
-    /// The number of those that were abandoned: it is unknown whether they would end.
+    /// The number of these schedules that were abandoned: it is unknown whether they would end.
     pub(crate) too_long: u64,
     /// The number of schedules in which a task that computes without end was set aside or cut off.
     pub(crate) endless: u64,
@@ -71,9 +72,11 @@ pub(crate) struct Exploration {
     pub(crate) few_stores: u64,
     /// The number of schedules in which races were only detected until there were too many tasks.
     pub(crate) many_tasks: u64,
-    /// The same, until too much memory was accessed.
+    /// The number of schedules in which races were only detected until too much memory was
+    /// accessed.
     pub(crate) much_memory: u64,
-    /// The same, until tasks had synchronized too often.
+    /// The number of schedules in which races were only detected until tasks had synchronized too
+    /// often.
     pub(crate) many_releases: u64,
     pub(crate) schedules: u64,
     /// The [work](work) of these schedules.
@@ -95,7 +98,8 @@ pub(crate) struct Exploration {
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
     pub(crate) progress: Progress,
-    /// Whether early timeouts are explored, in this phase and in those before.
+    /// The current phase, which states whether early timeouts are explored, and the results of the
+    /// phase before.
     pub(crate) phases: Phases,
     pub(crate) strategy: &'static str,
     /// The number of schedules that could not be repeated.
@@ -121,7 +125,8 @@ pub(crate) struct Exploration {
     pub(crate) share: Option<Share>,
     /// The same results for the phase before.
     pub(crate) share_last: Option<Share>,
-    /// The file with the number of processes that may explore.
+    /// The file that is shared with the supervisor. It has the number of processes that may
+    /// explore.
     pub(crate) shared_file: SharedFile,
     /// The extent of the search after each [`Exploration::EVERY`] schedules.
     pub(crate) milestones: EngineVec<Milestone>,
@@ -148,7 +153,7 @@ pub(crate) struct Milestone {
 
 codec::codec!(Milestone { bound, explored });
 
-/// The way in which a search stopped that another process should continue.
+/// The way in which a search stopped, so that another process continues it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paused {
     /// Its state is saved.
@@ -229,7 +234,7 @@ impl Exploration {
             .count_schedule(self.schedules, self.distinct.count());
         if self.schedules.is_multiple_of(Self::EVERY) {
             if self.milestones.capacity() == 0 {
-                // The zygote reads them at the same time, so that they must not move.
+                // The zygote may read the milestones at any time, so they must not move.
                 self.milestones.reserve(1 << 10);
             }
             self.milestones.push(Milestone {

@@ -34,7 +34,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether `execution`, which ended in `failure`, ended in this one.
+    /// Whether `failure`, with which `execution` ended, is this failure.
     pub(super) fn is(&self, execution: &Execution, failure: &Failure) -> bool {
         self.failure == *failure && self.end == end_of(execution)
     }
@@ -102,8 +102,8 @@ fn pairs() -> impl Iterator<Item = u64> {
     races.found(Level::Deny).map(race::RaceReport::pair)
 }
 
-/// A hash of the parts of an execution's end that its message is made of, without the numbers of
-/// tasks: the operations that wait, or repeat, and their places.
+/// A hash of the facts about an execution's end that are in the message of the failure: the
+/// operations that wait, or repeat, and their places. The numbers of tasks have no part in it.
 fn end_of(execution: &Execution) -> u64 {
     let events = &execution.log.events;
     // The last half of the steps decides whether a task yields.
@@ -134,8 +134,8 @@ fn end_of(execution: &Execution) -> u64 {
     hash_of(&parts)
 }
 
-/// The waits that make the deadlock: those of its cycle, or, if there is none, all except those for
-/// another waiting task.
+/// The waits that make the deadlock: those of its cycle. If there is no cycle, all waits except
+/// those for the end of another task; if there are no others, all waits.
 fn essential(blocked: &[Blocked]) -> impl Iterator<Item = &Blocked> {
     let circle = monitor::cycle(blocked);
     let waits_for_task = |b: &Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);

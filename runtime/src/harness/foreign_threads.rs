@@ -9,8 +9,8 @@ use crate::execution;
 use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
 
-/// Reports foreign threads to the user. The check costs a system call, so that it runs after the
-/// first executions and then ever more rarely.
+/// Reports foreign threads to the user. The check costs a system call. So it runs after the first
+/// executions, and then ever more rarely.
 pub(super) fn check_after_execution(engine: &Engine, isolation: Isolation) {
     let executions = engine.exploration.executions;
     if executions == 0 || executions.is_power_of_two() {
@@ -35,7 +35,8 @@ pub(super) fn check(engine: &Engine, isolation: Isolation) {
     }
 }
 
-/// The number of kernel threads of this process: the links of their directory, without its own two.
+/// The number of kernel threads of this process: the number of links of their directory, without
+/// the two that every directory has.
 fn count() -> Option<usize> {
     const LINKS_AT: usize = 2;
     let mut status = [0usize; 18];

@@ -21,7 +21,7 @@ pub(crate) struct Trace {
     used: EngineVec<(ObjectId, Object)>,
     /// The number of events of this execution.
     events: u64,
-    /// The number of its lines.
+    /// The number of lines of this execution.
     lines: u64,
     /// The number of lines of earlier attempts, which ended because they needed more threads.
     passed: u64,

@@ -1,5 +1,6 @@
-//! Minimisation of reported failures, and its limit: by edits of their schedules
-//! (`minimise_edits.rs` of `chess_search`), and by a search for fewer preemptions if few are left.
+//! Minimisation of reported failures, within limits: by edits of their schedules
+//! (`minimise_edits.rs` of `chess_search`), and by a search for fewer preemptions if only few are
+//! left.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,16 +24,16 @@ use crate::search::{
 const EXECUTIONS: u64 = 2_000;
 /// The most executions for all other failures.
 const EXECUTIONS_OF_OTHERS: u64 = 2_000;
-/// The number is lower if executions are long: together they take at most about this number of
-/// steps for each.
+/// There are fewer executions if they are long: all together take at most about this number of
+/// steps for each allowed execution.
 const STEPS: u64 = 10_000;
-/// The lowest such number.
+/// This number of executions is allowed, however long they are.
 const LEAST: u64 = 32;
-/// The number is divided by this if each execution has its own process.
+/// The number of executions is divided by this if each execution has its own process.
 const PROCESSES: u64 = 4;
-/// The most quarters of these executions that edits may take.
+/// The part of these executions that edits may take, in quarters.
 const SHARE_OF_EDITS: u64 = 3;
-/// A search for fewer preemptions follows if at most this number is left.
+/// A search for fewer preemptions follows if at most this number of preemptions is left.
 const FEW: u32 = 3;
 
 impl Explorer<'_> {
@@ -59,7 +60,7 @@ impl Explorer<'_> {
         self.put_first(engine);
     }
 
-    /// Reports first a failure that does not need an early timeout.
+    /// If the first failure needs an early timeout, puts a failure that needs none in its place.
     fn put_first(&mut self, mut engine: Root) {
         let exploration = &mut engine.exploration;
         let mut others = exploration.others.iter();
@@ -151,12 +152,12 @@ struct Found {
 /// The schedules that a search has run.
 #[derive(PartialEq, Eq)]
 enum Searched {
-    /// All of its bound: none fails in this way.
+    /// All schedules of its bound: none fails in the way that is looked for.
     All,
-    /// All with fewer preemptions than this number: none fails in this way, and one with this number
-    /// does.
+    /// All schedules with fewer preemptions than this number: none of them fails in this way, but
+    /// one with this number does.
     Failing(u32),
-    /// Some of them.
+    /// Only some schedules.
     Some,
 }
 
@@ -195,7 +196,7 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// Edits the schedule, and, with `searches`, searches for one with fewer preemptions. `None` if
+    /// Edits the schedule. If `searches`, also searches for one with fewer preemptions. `None` if
     /// the failure is left unchanged.
     fn make_smaller(
         &mut self,
@@ -250,7 +251,7 @@ impl<'a, 'b> Work<'a, 'b> {
         Some((minimised, smallest))
     }
 
-    /// Edits the schedule, and, with `searches`, searches.
+    /// Edits the schedule. If `searches`, also searches for smaller ones.
     fn find_smaller(&mut self, decisions: EngineVec<Decision>, searches: bool) -> Option<Found> {
         let mut first = self.follow(Source::Schedule(decisions))?;
         let from = first.measure;
@@ -288,8 +289,8 @@ impl<'a, 'b> Work<'a, 'b> {
         })
     }
 
-    /// Follows the `first` execution with timeouts only when no task can run. If it fails in the
-    /// same way, this rule holds for all that follow.
+    /// Repeats the execution `first` with timeouts only when no task can run. If it fails in the
+    /// same way, this rule also holds for all later executions.
     fn follow_without_early(&mut self, first: Failing) -> Failing {
         self.engine.execution.options.timers = Timers::Last;
         let last = self.follow(Source::Plan(first.plan.clone()));
@@ -312,8 +313,8 @@ impl<'a, 'b> Work<'a, 'b> {
         });
     }
 
-    /// Searches for smaller choices of data, with no more preemptions: an edit of a choice alone
-    /// often moves the operations that it had to preempt.
+    /// Searches for smaller choices of data, with no more preemptions: if an edit changes only a
+    /// choice, the operations that it must preempt often move to other places.
     fn search_for_less_data(&mut self) {
         while let Some(Measure { data, cost, .. }) = self.smallest.as_ref().map(|it| it.measure)
             && data > 0
@@ -331,8 +332,8 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// Runs a `search` of the schedules with up to `bound` preemptions, until one fails in this way.
-    /// That one is edited.
+    /// Runs a `search` of the schedules with up to `bound` preemptions, until a schedule fails in
+    /// the same way. This schedule is edited.
     fn search(&mut self, search: Icb, bound: u32) -> Searched {
         let engine = self.engine;
         set_strategy(engine, search);
@@ -412,8 +413,8 @@ impl<'a, 'b> Work<'a, 'b> {
         Some(Failing { plan, measure })
     }
 
-    /// Whether the last execution failed in the same way. Failures that the search distinguishes
-    /// stay distinct.
+    /// Whether the last execution failed in the same way. If the search collects several failures,
+    /// those that it distinguishes stay distinct.
     fn is_same(&self, failure: Option<&Failure>) -> bool {
         let execution = &self.engine.execution;
         failure.is_some_and(|failure| {

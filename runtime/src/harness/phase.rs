@@ -7,10 +7,12 @@ use crate::execution::Timers;
 /// The extent of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// The requested part of the space is complete, and so are all other parts.
+    /// The requested part of the space is complete; `complete_of_all` is set if all other parts
+    /// are, too.
     pub(crate) complete: bool,
     pub(crate) complete_of_all: bool,
-    /// The largest finished bound, and that of all parts of the space.
+    /// The largest finished bound of the requested part; `bound_of_all` is that of all parts of
+    /// the space.
     pub(crate) bound_completed: Option<u32>,
     pub(crate) bound_of_all: Option<u32>,
     /// The largest number of delays with which every schedule of the whole space was run.
@@ -43,7 +45,7 @@ pub(crate) enum Phase {
     Only,
     /// Time passes only when no task can run; another phase may follow.
     Last,
-    /// Time passes at any time, after the phase in which it passed last.
+    /// Time passes at any time. This phase follows [`Self::Last`].
     Early,
 }
 
@@ -54,7 +56,7 @@ pub(crate) struct Phases {
     /// The number of schedules that are reserved for the second phase; `None` as long as no
     /// execution needs one.
     pub(crate) kept: Option<u64>,
-    /// The work that is reserved for it, if work is limited.
+    /// The work that is reserved for the second phase, if work is limited.
     pub(super) kept_work: u64,
     /// The work of the whole search at which the phase ends; `None` for no limit.
     pub(super) work_limit: Option<u64>,
@@ -62,7 +64,7 @@ pub(crate) struct Phases {
     pub(crate) last: Option<Reach>,
     /// The rule for timeouts in the schedule of the reported failure.
     pub(crate) timers: Timers,
-    /// The number of timeouts that fire early in it.
+    /// The number of early timeouts in that schedule.
     pub(crate) early: u32,
 }
 

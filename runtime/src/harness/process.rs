@@ -140,8 +140,8 @@ fn end_with_parent() {
     unsafe { sys::syscall(sys::number::PRCTL, arguments) };
 }
 
-/// Waits until the parent `first` has ended. Then makes this process end when `next` does, which
-/// adopts it, or at once if `next` has ended before.
+/// Waits until the parent `first` has ended, and the process `next` adopts this one. Then makes
+/// this process end when `next` ends, or at once if `next` has ended before.
 pub(super) fn leave_parent(first: u32, next: u32) {
     while parent() == first {
         sys::nap();
@@ -265,7 +265,8 @@ mod tests {
         argument
     }
 
-    /// Whether a child that has left its parent continues, which should end with `next`.
+    /// Whether a child continues after the end of its parent. It should end if `next` has not
+    /// adopted it.
     fn goes_on(next: u32) -> bool {
         let (mut heard, printed) = std::io::pipe().expect("a pipe");
         let middle = sys::fork_bare();

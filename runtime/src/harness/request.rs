@@ -46,8 +46,8 @@ pub(crate) enum StrategyName {
 }
 
 impl StrategyName {
-    /// Whether it continues until the budget ends, on most programs: several such strategies
-    /// alternate.
+    /// Whether the strategy continues until the budget ends, on most programs. Several such
+    /// strategies alternate.
     pub(crate) fn alternates(self) -> bool {
         match self {
             Self::Auto | Self::Icb | Self::Dpor => false,
@@ -55,7 +55,8 @@ impl StrategyName {
         }
     }
 
-    /// Whether several processes without communication can do different parts of its work.
+    /// Whether several processes without communication can do different parts of the strategy's
+    /// work.
     fn can_be_divided(self) -> bool {
         !matches!(self, Self::Dpor | Self::Delay)
     }
@@ -69,7 +70,8 @@ impl StrategyName {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) replay: Option<String>,
-    /// The most runs of a replay's schedule, which end when it fails differently than before.
+    /// The most runs of a replay's schedule. They end when a run fails differently from the first
+    /// one.
     pub(crate) repeat: u64,
     pub(crate) strategies: Vec<StrategyName>,
     pub(crate) preemptions: u32,
@@ -77,7 +79,7 @@ pub struct Request {
     /// The [work](super::work) that the search may do, including that of earlier processes; 0 for
     /// no limit.
     pub(crate) work: u64,
-    /// The work after which it pauses, including that of earlier processes; 0 for never.
+    /// The work after which the search pauses, including that of earlier processes; 0 for never.
     pub(crate) pause: u64,
     pub(crate) time_ms: u64,
     pub(crate) max_steps: u64,
@@ -132,14 +134,14 @@ pub struct Request {
     pub(crate) intended: Vec<(String, u32)>,
     /// The test's own directory for temporary files; empty if it has none.
     pub(crate) scratch: String,
-    /// The number of tasks of a replay that waits for a debugger, and shows its execution there.
+    /// For a replay that waits for a debugger and is shown there: its number of tasks.
     pub(crate) debugged: Option<usize>,
     /// A replay reports each event as it happens.
     pub(crate) traced: bool,
 }
 
 impl Request {
-    /// Reads the request from the environment; `None` where there is none.
+    /// Reads the request from the environment; `None` if there is none.
     ///
     /// # Errors
     /// Returns a sentence that names the invalid line.
@@ -193,7 +195,7 @@ impl Request {
                 "resume" => request.resume = number()? != 0,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
-                    // Opaque code is not redirected, so that none of its events has a line.
+                    // Opaque code does not call the shims, so none of its events has a line.
                     let policy = if policy == "preempt" {
                         Policy::Preempt
                     } else {
@@ -285,17 +287,18 @@ pub(crate) struct Allowance {
     /// The amount, in schedules or in work.
     pub(crate) amount: u64,
     pub(crate) is_work: bool,
-    /// The most schedules that are possible with it.
+    /// The most schedules that are possible with this amount.
     pub(crate) schedules: u64,
 }
 
 impl Request {
-    /// The budget, if `work` is left, or unlimited if `None`, and `schedules` schedules are left.
+    /// The budget of a strategy. `work` is the work that is left (`None` if it is unlimited), and
+    /// `schedules` the number of schedules that are left.
     pub(crate) fn allowance(&self, work: Option<u64>, schedules: u64) -> Allowance {
         let amount = match (work, self.time_ms) {
             (None, 0) => None,
-            // Only a time: the stages share the usual work in this time, and the last one has the
-            // rest.
+            // Only the time is limited: the stages share the work that is usually done in this
+            // time, and the last stage has the rest.
             (None, time) if self.schedules == u64::MAX => Some(time.saturating_mul(work::PER_MS)),
             (None, _) => None,
             (left, _) => left,

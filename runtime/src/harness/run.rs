@@ -54,8 +54,8 @@ pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
     engine.execution.strategy = Some(strategy);
 }
 
-/// Whether executions have a trace: for the search, or because it decides what atomic operations may
-/// read.
+/// Whether executions have a trace: the strategy needs it, or the memory model, which finds the
+/// stores that an atomic operation may meet, or the labels of operations.
 pub(super) fn wants_trace(engine: Root, strategy: &dyn Strategy) -> bool {
     let log = &engine.execution.log;
     strategy.wants_trace() || engine.monitors.races.memory.is_on || log.wants_labels
@@ -118,8 +118,8 @@ impl Engine {
         failure.expect("a monitor judges each death")
     }
 
-    /// Returns the donors to the pool. The first task's donor is the last one, so that it is the
-    /// first to be given out again, and addresses repeat.
+    /// Returns the donors to the pool. The first task's donor is returned last. So it is lent
+    /// first in the next execution, and addresses repeat.
     fn end(&mut self) {
         self.execution.descriptors.end_children();
         self.monitors.ended(&self.execution);

@@ -23,7 +23,8 @@ pub(super) fn to(out: &impl AsRawFd) {
     unsafe { *PLACE.get() = SupervisorOutput(out.as_raw_fd()) };
 }
 
-/// Prints a line. It is short enough to be written at once, since the zygote prints lines as well.
+/// Prints a line. `text` must be so short that it is written at once, because the zygote prints
+/// lines as well.
 pub(super) fn line(text: &str) {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(b'\n');

@@ -1,4 +1,4 @@
-//! How notes and objects are written for the supervisor: as data, which it puts in words.
+//! The form of notes and objects for the supervisor: data, which the supervisor puts into words.
 
 use core::fmt::Write;
 
@@ -19,12 +19,12 @@ pub(super) fn write_object<T: Write>(text: T, object: Object) -> T {
         .finish()
 }
 
-/// A note, if it says anything.
+/// A note; `None` for [`Note::NONE`].
 pub(super) fn note(note: Note) -> Option<String> {
     write_note(String::new(), note)
 }
 
-/// Writes a note after the end of `text`. `None` if it says nothing.
+/// Writes a note after the end of `text`. Returns `None` for [`Note::NONE`].
 pub(super) fn write_note<T: Write>(text: T, note: Note) -> Option<T> {
     let kind = note.kind()?;
     let object = json::Object::within(text).string("kind", kind.token());

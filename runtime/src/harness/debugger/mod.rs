@@ -1,10 +1,10 @@
 //! Executions under a debugger: the stops, and the text that is shown there.
 //!
-//! Only executions on ordinary threads are shown to a debugger. There each task is a thread with
-//! its own stack, and executions on fibers have no additional cost. The debugger's script, which is
-//! in `cargo-chess/src/commands/replay/debugger/`, finds the [`Board`] through the symbol
-//! `chess_debugger`, and has a breakpoint on `chess_stop`. The execution waits until the script has
-//! written to the board where it wants to stop.
+//! Only executions on ordinary threads are shown to a debugger. In such an execution each task is
+//! a thread with its own stack. Executions on fibers have no additional cost. The debugger's
+//! script, which is in `cargo-chess/src/commands/replay/debugger/`, finds the [`Board`] through
+//! the symbol `chess_debugger`, and has a breakpoint on `chess_stop`. The execution waits until
+//! the script has written to the board at which events it wants to stop.
 
 mod stop_text;
 
@@ -22,9 +22,9 @@ use crate::platform::stack_pool::pool;
 
 /// No debugger is attached yet.
 const NOWHERE: u32 = 0;
-/// At preemptions, late effects and panics, and where a failure ends the execution.
+/// Stop at preemptions, late effects and panics, and when a failure ends the execution.
 const AT_PREEMPTIONS: u32 = 1;
-/// Also at the next switch, after which the state is [`AT_PREEMPTIONS`].
+/// Also stop at the next switch. After that, the state is [`AT_PREEMPTIONS`].
 const AT_NEXT_SWITCH: u32 = 2;
 
 /// The suffix of the path of this file.
@@ -36,17 +36,17 @@ const OWN_THREADS: &[u8] = b"(chess)";
 /// The memory that the debugger's scripts read and write. They rely on the order of the fields.
 #[repr(C)]
 struct Board {
-    /// The places to stop at, which the debugger writes.
+    /// The events to stop at: one of the constants above. The debugger writes it.
     stops: AtomicU32,
     /// At a stop, the number of frames from that of `chess_stop` up to the program's own.
     frame: AtomicU32,
     /// The number of strings in `lines`.
     count: AtomicU32,
-    /// The reason of the stop. It ends in zero, as the next ones do.
+    /// The reason for the stop. The text ends in zero, as the next two do.
     text: AtomicPtr<c_char>,
     /// A line about each task.
     tasks: AtomicPtr<c_char>,
-    /// The same text as consecutive strings, for debuggers that print no lines.
+    /// The text of `tasks` as consecutive strings, for debuggers that cannot print several lines.
     lines: AtomicPtr<c_char>,
 }
 
@@ -81,7 +81,8 @@ pub(crate) struct Debugger {
     lines: EngineVec<u8>,
     /// The number of possible stops in this execution.
     places: u64,
-    /// The number in earlier attempts, which ended because they needed more threads.
+    /// The number of possible stops in earlier attempts, which ended because they needed more
+    /// threads.
     passed: u64,
     /// The number of preemptions up to the newest switch.
     preemptions: u32,

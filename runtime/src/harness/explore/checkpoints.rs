@@ -13,7 +13,7 @@ use crate::harness::run::{Root, strategy};
 use crate::harness::{Paused, checkpoint_counters};
 
 impl Explorer<'_> {
-    /// Continues from the state of an earlier run, if there is one.
+    /// Continues from the state of an earlier run, if there is one. Returns whether it does.
     pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
         let bytes = engine.exploration.checkpoints.take_earlier();
         let mut input = &bytes[..];
@@ -78,8 +78,8 @@ impl Explorer<'_> {
         true
     }
 
-    /// Writes the state that a process needs to continue the search into `room`; `None` if the
-    /// search cannot be saved.
+    /// Appends to `state` all that a process needs to continue the search, and returns it. `None`
+    /// if the search cannot be saved.
     fn state(&self, engine: Root, mut state: Checkpoint) -> Option<Checkpoint> {
         self.current.start.write(&mut state);
         engine.exploration.phases.write(&mut state);

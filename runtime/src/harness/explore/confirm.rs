@@ -50,7 +50,7 @@ impl Explorer<'_> {
             engine.exploration.phases.early = engine.execution.recording.early;
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
-            // It is minimised, reported and stored like a failure of any search.
+            // A failure of a confined search is minimised, reported and stored like any other.
             engine.execution.policies.preempt_anywhere();
             return;
         }
@@ -104,9 +104,9 @@ impl Explorer<'_> {
         }
     }
 
-    /// Repeats a schedule. Returns its failure if that is like `failure`, with the values of this
-    /// execution, which is then the last one. If the schedule `is_known` to have no end, only its
-    /// beginning is repeated.
+    /// Repeats a schedule. Returns the failure of the repetition, if it is like `failure`. The
+    /// repetition is then the last execution. If `is_known`, and `failure` is one of executions
+    /// without an end, the first attempt is given up soon.
     pub(in crate::harness) fn repeat(
         &mut self,
         mut engine: Root,

@@ -55,8 +55,8 @@ pub(super) fn run(test: &Test, request: &Request) {
         _ => None,
     };
     if request.replay.is_some() || engine.execution.options.only_runs.is_some() {
-        // It is not restarted, as other explorations are to find clean memory, because it is
-        // watched.
+        // Other explorations restart to find clean memory. This one must not, because the user
+        // watches it.
         engine.pool.clean_all();
     }
     engine.execution.observers = Observers::of_program();
@@ -111,8 +111,8 @@ pub(super) fn run(test: &Test, request: &Request) {
     engine.exploration.finished = true;
 }
 
-/// Watches accesses to plain memory as requested, if the program announces any or if the order of
-/// tasks decides what atomic operations may read.
+/// Watches accesses to plain memory as requested, if the program announces any, or if the memory
+/// model needs the order of tasks to find the stores that an atomic operation may meet.
 fn watch_memory(races: &mut Races, request: &Request) {
     let announces = Observers::of_program().of_accesses;
     let needs_order = request.memory.is_weak() || request.stale_loads;
@@ -185,7 +185,8 @@ impl Explorer<'_> {
         let block = Box::new(0u8);
         let ours = heap::is_arena() && heap::contains((&raw const *block).addr());
         if !ours {
-            // The allocator gives memory to another task in an order that is not seen.
+            // The program's allocator passes memory from task to task in an order that the engine
+            // does not see, so accesses are not watched.
             places::unload();
         }
         if self.isolation == Isolation::Image && !ours {
@@ -283,10 +284,10 @@ impl Explorer<'_> {
         self.budget == 0 || is_used_up || has_verdict && engine.execution.is_out_of_time()
     }
 
-    /// Whether the last execution had races between lines that thereby become scheduling points
-    /// (CHESS, section 3.5). Then the search restarts with these points. The parts of a space must
-    /// agree on its points, so that they learn them only in the first schedule, which all of them
-    /// run.
+    /// Whether the last execution had races between lines, and these lines become scheduling
+    /// points because of that (CHESS, section 3.5). Then the search restarts with these points.
+    /// The parts of a space must agree on its points, so that they learn them only in the first
+    /// schedule, which all of them run.
     fn learns(&mut self, mut engine: Root) -> bool {
         let Engine {
             monitors,
@@ -330,7 +331,8 @@ impl Explorer<'_> {
             engine.monitors.outcome.is_first = is_first;
             let failure = self.run_once(engine);
             engine.monitors.outcome.is_first = false;
-            // The repetition may be cut short by the time: the schedule has a verdict all the same.
+            // This is read before the repetition below, which the time limit may cut short: the
+            // schedule has a verdict all the same.
             let is_given_up = engine.execution.ending == Ending::TooLong;
             if is_first && failure.is_none() {
                 self.check_determinism(engine);
@@ -574,7 +576,8 @@ fn begin_anew(mut engine: Root) {
     exploration.begun = exploration.schedules;
     exploration.progress = Progress::NONE;
     exploration.cut_short = None;
-    // They belong to another space as well, if there are more scheduling points now.
+    // The results of the phase before belong to another space as well, if there are more
+    // scheduling points now.
     exploration.phases.last = None;
 }
 

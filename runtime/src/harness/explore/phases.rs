@@ -1,8 +1,9 @@
 //! The phases of a search: first time passes only when no task can run, then at any time.
 //!
 //! A failure of the first phase does not need an early timeout. The second phase exists only if a
-//! task waited with a deadline while there were other tasks; otherwise it has the same schedules as
-//! the first one. Its schedules are a superset, so that its results cover both phases.
+//! task waited with a deadline while there were other tasks; otherwise it has the same schedules
+//! as the first one. The schedules of the second phase are a superset of those of the first one,
+//! so its results cover both phases.
 
 use super::{Explorer, begin_anew};
 use crate::execution::Timers;
@@ -12,7 +13,7 @@ use crate::harness::request::Request;
 use crate::harness::run::Root;
 use crate::search::Part;
 
-/// The second phase gets one part in this number of the budget.
+/// The second phase gets this fraction of the budget: 1 / `SHARE`.
 const SHARE: u64 = 4;
 
 impl Explorer<'_> {

@@ -1,12 +1,12 @@
 //! Helpers: processes that explore one test together with the explorer.
 //!
-//! The findings of a schedule depend only on the schedule. So helpers are forked from the explorer,
-//! with their own copy of the engine's memory. They run schedules of its round from the back, while
-//! the explorer runs them from the front. The explorer takes over their findings in the order of
-//! the round, as if it had run the schedules itself. It runs a schedule again if that was unusual
-//! (for instance a failure), or if a helper has begun it and has not finished it in time. So the
-//! results do not depend on the number of helpers, and the explorer does not wait for a helper that
-//! has no core or has ended.
+//! The findings of a schedule depend only on the schedule. So helpers are forked from the
+//! explorer, with their own copy of the engine's memory. They run the schedules of a round of its
+//! search from the back, while the explorer runs them from the front. The explorer takes over the
+//! findings of the helpers in the order of the round, as if it had run the schedules itself. It
+//! runs a schedule again if its execution was unusual (a failure, for instance), or if a helper
+//! has begun the schedule and not finished it in time. So the results do not depend on the number
+//! of helpers, and the explorer does not wait for a helper that has no core or has ended.
 //!
 //! Executions that run in parallel must not share a file or a port: the kernel ends a helper that
 //! asks for anything beyond memory.
@@ -76,7 +76,8 @@ impl Explorer<'_> {
         true
     }
 
-    /// Shares the round that begins, and the one after it.
+    /// Shares the schedules of the round that begins, and those of the next round, with the
+    /// helpers.
     fn share_rounds(&mut self, engine: Root, search: &Icb) {
         let ((round, left), ahead) = (search.round(), search.ahead());
         let is_shared = self.helpers.shared[block_of(round)].0 == round;
@@ -88,8 +89,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Whether there are helpers. There is one for each core of this test except the explorer's
-    /// own; their number grows when other tests release cores.
+    /// Forks the missing helpers. Returns whether there are helpers. There is one for each core of
+    /// this test except the explorer's own; their number grows when other tests release cores.
     fn has_helpers(&mut self, engine: Root) -> bool {
         let wanted = engine
             .exploration
@@ -118,7 +119,7 @@ impl Explorer<'_> {
         !self.helpers.memory.is_null()
     }
 
-    /// Forks a helper. Returns whether it has its own memory.
+    /// Forks a helper. Returns whether the helper has its own copy of the engine's memory.
     fn fork_helper(&mut self, engine: Root, number: usize) -> bool {
         let (memory, zygote) = (self.helpers.memory, process::parent());
         // A bare fork, since the program can observe the fork of libc. The first child leaves the
@@ -193,7 +194,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// Takes the last schedule that no process runs, of the older round if that has one.
+    /// Takes the last schedule that no process runs: one of the older round, if there is one.
     fn next_place(&self, helper: usize) -> Option<(Place, State)> {
         // SAFETY: the shared memory stays mapped.
         let numbers = unsafe { &(*self.helpers.memory).numbers };
@@ -324,7 +325,8 @@ impl Explorer<'_> {
     }
 }
 
-/// The sizes of the collections that an execution may have added to, and that helpers do not send.
+/// The sizes of the collections to which an execution may add, but whose elements helpers do not
+/// send. The last number is a flag of this kind.
 fn known(engine: Root) -> [usize; 5] {
     let files = &engine.execution.policies.atomic_files;
     let (outside, spins) = (&engine.execution.outside, &engine.monitors.spins.known);

@@ -15,7 +15,7 @@ pub(super) const LEAST: usize = 64;
 pub(super) const BLOCKS: usize = 2;
 /// The most schedules of a round that are shared.
 pub(super) const ITEMS: usize = 512;
-/// The room for the deviations of all of them.
+/// The room for the deviations of all shared schedules of a round.
 pub(super) const DEVIATIONS: usize = 1 << 20;
 /// The room for the backtrack points that one helper finds in a round.
 pub(super) const BACKTRACK_POINTS: usize = 1 << 20;
@@ -23,11 +23,12 @@ pub(super) const BACKTRACK_POINTS: usize = 1 << 20;
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// The interval in milliseconds at which a waiting process checks again.
 pub(super) const LOOK_MS: u64 = 100;
-/// The number of iterations after which the explorer runs a schedule itself that a helper has
-/// begun: the helper may have no core at the moment, or may have ended.
+/// If a helper has begun a schedule, the explorer waits for it during this number of iterations,
+/// and then runs the schedule itself: the helper may have no core at the moment, or may have
+/// ended.
 const SPINS: u32 = 1000;
-/// The distances, in schedules, at which the findings of a helper, and before that their index, are
-/// prefetched: they come from another core.
+/// The distance, in schedules, at which the findings of a helper are prefetched: they come from
+/// another core. Their index is prefetched before, at the distance [`FAR_AHEAD`].
 const AHEAD: usize = 6;
 const FAR_AHEAD: usize = 12;
 /// The distance at which the search's own data about the findings are prefetched.
@@ -110,7 +111,8 @@ impl Item {
         State::from_bits(self.state.load(Ordering::Acquire))
     }
 
-    /// Changes its state, unless another process has changed it. Returns whether it did.
+    /// Changes the state from `from` to `to`. Returns `false` if another process has changed the
+    /// state before.
     pub(super) fn change(&self, from: State, to: State) -> bool {
         let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
         let change = (from.to_bits(), to.to_bits());
@@ -129,7 +131,7 @@ pub(super) struct HelperResult {
     pub(super) length: u32,
     pub(super) has_finished: bool,
     pub(super) helper: u8,
-    /// The number of its observed states.
+    /// The number of states that the test observed.
     pub(super) states: u8,
     pub(super) tasks: usize,
     pub(super) steps: u64,
@@ -218,8 +220,8 @@ impl Helpers {
         unsafe { &raw mut (*self.memory).items[place.block][place.number] }
     }
 
-    /// Lets helpers run the last `count` schedules of the search's round, or all of the one after
-    /// it.
+    /// Lets helpers run the last `count` schedules of the search's current round or, if
+    /// `is_ahead`, those of the next round.
     pub(super) fn share(&mut self, search: &Icb, round: u64, is_ahead: bool, count: usize) {
         let block = block_of(round);
         self.shared[block] = (round, count);
@@ -263,8 +265,8 @@ impl Helpers {
         }
     }
 
-    /// Takes a schedule, unless a helper has run it. In that case returns the results and backtrack
-    /// points.
+    /// Takes a schedule for the explorer, and returns `None`. If a helper has run the schedule,
+    /// returns the helper's results and backtrack points instead.
     pub(super) fn take(&self, place: Place) -> Option<(HelperResult, &[BacktrackPoint])> {
         let item = self.item(place);
         // SAFETY: the shared memory stays mapped.

@@ -36,7 +36,7 @@ pub(super) fn tasks(execution: &Execution) -> impl Iterator<Item = String> {
     })
 }
 
-/// The events, each with the events of other tasks that it follows if these are wanted.
+/// The events. If `wants_order`, each has the events of other tasks that it directly follows.
 pub(super) fn events(
     execution: &Execution,
     names: &ObjectNames,
@@ -76,8 +76,8 @@ pub(super) fn events(
     })
 }
 
-/// The waits that ended while another task could run, each with an operation that had not happened
-/// by then.
+/// The waits that ended while another task could run, each with an operation of another task that
+/// had not happened by then.
 pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String> {
     execution.recording.early_waits.iter().map(|early| {
         let missed = missed(execution, early);
@@ -142,8 +142,9 @@ fn is_of_user(file: &str) -> bool {
     !file.contains("/registry/src/") && !file.contains("/rustc/")
 }
 
-/// The later operations of other tasks that conflict with the wait of `early`, or with an operation
-/// of its task since.
+/// The operations of other tasks that came too late for the wait `early`: they use the awaited
+/// object, or change an object that the waiting task has used since its wait. `later` has all
+/// events after the early end of the wait.
 fn conflicting<'a>(later: &'a [Event], early: &Early) -> EngineVec<&'a Event> {
     let (mut used, mut found) = (engine_vec(), engine_vec());
     for event in later.iter().filter(|event| event.object != ObjectId::NONE) {

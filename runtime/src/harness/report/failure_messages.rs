@@ -9,7 +9,8 @@ use crate::harness::engine::Engine;
 use crate::harness::names::ObjectNames;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor};
 
-/// `failure` with the message and the place that only the end of its execution has.
+/// Adds to `failure` the message and the place that follow from the end of its execution, which
+/// must be the last execution.
 pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Failure {
     let execution = &engine.execution;
     engine.monitors.explain(&mut failure);
@@ -46,8 +47,8 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
         String::from_utf8_lossy(&failure.message).into_owned(),
         execution,
     );
-    // Not the number of steps: a search that knows the length of the test stops earlier than a
-    // replay.
+    // The message has the limit and not the number of steps: a search that knows the length of the
+    // test stops earlier than a replay.
     let limit = execution.options.max_steps;
     let words = match (failure.kind, execution.ending) {
         (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => {
@@ -106,8 +107,8 @@ fn describe_deadlock(execution: &Execution) -> String {
     deadlock(&waits.collect::<Vec<_>>(), &monitor::cycle(&blocked))
 }
 
-/// The place of a deadlock: the first wait of its cycle, or, if there is none, a wait that is not
-/// for another waiting task.
+/// The place of a deadlock: the first wait of its cycle. If there is no cycle, it is preferably a
+/// wait for anything but the end of another task.
 pub(super) fn blocked_site(
     kind: Option<Kind>,
     blocked: &[Blocked],

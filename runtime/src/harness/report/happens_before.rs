@@ -49,7 +49,8 @@ struct Order {
 }
 
 impl Order {
-    /// The events that the event follows; `named` is the task that its object stands for.
+    /// The events of other tasks that `event` directly follows. `named` is the task for which the
+    /// object of `event` stands, if it stands for one.
     fn follows(&mut self, index: usize, event: &Event, named: Option<TaskId>) -> Vec<usize> {
         let mut before: Vec<usize> = self.wakes.remove(&event.task).into_iter().collect();
         match (event.op, named) {
@@ -88,7 +89,8 @@ impl Order {
             .collect()
     }
 
-    /// The events that conflict with the event at its object, as in the hash of happens-before.
+    /// The earlier events at the object of `event` that conflict with it, as in the hash of
+    /// happens-before.
     fn at_object(&mut self, index: usize, event: &Event) -> Vec<usize> {
         let object = self.objects.entry(event.object.0).or_default();
         let mut before: Vec<usize> = object.write.into_iter().collect();
@@ -115,7 +117,8 @@ impl Order {
         before
     }
 
-    /// `before` without those of the task itself, and those that others of them follow.
+    /// `before` without the events of `task` itself, and without the events that an earlier event
+    /// of `task` or another event of `before` follows.
     fn reduced(&self, task: TaskId, mut before: Vec<usize>) -> Vec<usize> {
         before.sort_unstable_by(|a, b| b.cmp(a));
         let mut known = Clock::new();

@@ -171,7 +171,7 @@ pub(super) fn finished(
         .finish()
 }
 
-/// Adds what is worth a warning.
+/// Adds the findings that deserve a warning.
 fn with_findings(object: Object, engine: &Engine, counters: &Counters) -> Object {
     object
         .array("spins", counters.spins.iter().map(spin))
@@ -220,7 +220,7 @@ fn pair((first, second, orders): &(&Operation, &Operation, PairOrders)) -> Strin
         .finish()
 }
 
-/// Adds the code and the effects that the search does not cover as a whole.
+/// Adds the code and the effects that the search covers only in part.
 fn with_surroundings(object: Object, engine: &Engine) -> Object {
     let execution = &engine.execution;
     object
@@ -331,13 +331,14 @@ fn stale_load(stale: &Stale) -> String {
         .finish()
 }
 
-/// The results of a part, from which the supervisor merges all parts.
+/// The results of a part, which the supervisor merges with those of the other parts.
 fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<String> {
     if request.part == Part::WHOLE {
         return None;
     }
     let exploration = &engine.exploration;
-    // A schedule of both phases is counted in each, so that their units have different names.
+    // A schedule that both phases run is counted in each of them. So the names of the earlier
+    // phase's units are inverted, to differ from those of the later phase.
     let shares = [(&exploration.share, 0), (&exploration.share_last, !0)];
     let shares = shares.map(|(share, names)| share.as_ref().map(|share| (share, names)));
     let shares = || shares.iter().flatten();
@@ -414,15 +415,16 @@ fn points(engine: &Engine, learnt: Learnt) -> impl Iterator<Item = String> {
     })
 }
 
-/// The files whose calls each took one step. They are sorted, because their order may depend on the
-/// search.
+/// The files of `atomic` code: each call into them took one step. They are sorted, because their
+/// order may depend on the search.
 fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
     let mut files = execution.policies.atomic_files.to_vec();
     files.sort_unstable();
     files.into_iter().map(quoted)
 }
 
-/// The files of code with races that are warnings. They are sorted for the same reason.
+/// The files of code with races that are warnings. They are sorted, because their order may depend
+/// on the search.
 fn racing_files(exploration: &Exploration) -> impl Iterator<Item = String> {
     let files = exploration.racing_files.iter();
     let mut files: Vec<_> = files

@@ -1,4 +1,4 @@
-//! The zygote's report on an explorer that has ended, or that it had to end.
+//! The zygote's report on an explorer that has ended, or that the zygote had to end.
 
 use core::ffi::c_int;
 use core::mem;
@@ -68,7 +68,7 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// The budget ended before the first execution did, or all executions were abandoned.
+/// Whether the budget ended before the first execution did, or all executions were abandoned.
 fn nothing_is_known(exploration: &Exploration) -> bool {
     exploration.schedules == exploration.too_long
 }
@@ -201,7 +201,8 @@ fn failed<'a>(phases: &Phases, failure: &'a Failure, message: &[u8]) -> Verdict<
     }
 }
 
-/// The crash that ended the explorer, with whether its schedule repeats it.
+/// The crash that ended the explorer. If its schedule does not repeat the crash, the failure
+/// states this.
 fn confirm_crash(
     engine: &mut Engine,
     request: &Request,
@@ -234,7 +235,8 @@ fn last_execution(engine: &Engine, failure: Failure) -> FoundFailure {
     }
 }
 
-/// Runs a schedule in its own explorer, with the knowledge about races of that time.
+/// Runs a schedule in a new explorer, with the knowledge about races (`learnt`) that the first run
+/// had.
 fn run_again(
     engine: &mut Engine,
     request: &Request,
