@@ -34,8 +34,8 @@ pub(crate) struct SyncAccess {
     /// The source line; `None` in drops and in opaque code.
     pub(crate) site: Option<Site>,
     /// The object lies on the heap or on a stack. This is its first access, or the first since its
-    /// block was freed, or since the test's body ended on whose stack it lies. Otherwise its
-    /// memory is taken to be live.
+    /// block was freed, or (for an object on the stack of the test's body) since the body ended.
+    /// Otherwise its memory is taken to be live.
     pub(crate) may_be_free: bool,
 }
 

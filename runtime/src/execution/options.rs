@@ -4,7 +4,7 @@ use chess_vocabulary::Fault;
 
 /// The options of the executions of a test. They hold from one execution to the next.
 pub(crate) struct Options {
-    /// The step limit. Past it, the search chooses no more.
+    /// The step limit. Past it, the search makes no choices.
     pub(crate) max_steps: u64,
     /// When timeouts fire.
     pub(crate) timers: Timers,

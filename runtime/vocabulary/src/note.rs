@@ -152,8 +152,8 @@ impl Note {
             .and_then(Fault::of_index)
     }
 
-    /// The note of an atomic operation with a late effect: the operation took its place in
-    /// modification order directly before the store of the event `overtaken`.
+    /// The note of an atomic operation with a late effect: the operation took effect before the
+    /// store of the event `overtaken`, although this store had been performed before.
     #[inline]
     pub fn late(overtaken: u32) -> Self {
         Self(Self::FIRST_LATE + overtaken.min(Self::FIRST_LOSS - Self::FIRST_LATE - 1))

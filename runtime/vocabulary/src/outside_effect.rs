@@ -35,7 +35,8 @@ pub enum OutsideEffect {
     ForeignCode,
     /// It accessed memory in code without known source lines, which is not watched for races.
     UnknownCode,
-    /// It has a global allocator of its own, in which accesses are not watched for races.
+    /// It has a global allocator of its own. Because of it, no accesses of the test are watched
+    /// for races.
     OwnAllocator,
     /// Inline assembly synchronized through memory.
     AssemblyMemory,
