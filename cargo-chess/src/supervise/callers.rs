@@ -15,24 +15,25 @@ use crate::events::Location;
 use crate::plan::{Place, Plan, PlannedPackage};
 use crate::protocol::{Call, Caller, Finished};
 
-/// Decides which code is the user's: the code of the workspace's members whose policy is `preempt`.
+/// Finds the callers of events in the user's code: the code of the workspace's members whose
+/// policy is `preempt`.
 #[derive(Default)]
 pub(crate) struct Callers {
     workspace_root: Utf8PathBuf,
     packages: Vec<Package>,
-    /// The debug information of the last binaries, the newest one last. Reading it takes longer
-    /// than the exploration of a small test.
+    /// The debug information of the most recently used binaries, the last one at the end. Reading
+    /// it takes longer than the exploration of a small test.
     binaries: Mutex<Vec<DebugInfo>>,
 }
 
 /// The maximum number of binaries whose debug information is kept.
 const MOST_BINARIES: usize = 4;
 
-/// The debug information of a binary, and the parts of it that were looked up.
+/// The debug information of a binary, and the frames that were looked up in it.
 struct DebugInfo {
     binary: Utf8PathBuf,
     loader: Loader,
-    /// The frames at each return address.
+    /// The frames of each return address that was looked up.
     frames: HashMap<u64, Vec<Frame>>,
 }
 
@@ -69,7 +70,7 @@ impl Callers {
         }
     }
 
-    /// Takes the debug information of `binary` out of those that are kept, or reads it.
+    /// Takes the debug information of `binary` out of `binaries`, or reads it.
     fn debug_info(&self, binary: &Utf8Path) -> Option<DebugInfo> {
         let mut kept = self.binaries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|it| it.binary == binary) {
@@ -83,7 +84,7 @@ impl Callers {
         })
     }
 
-    /// Keeps debug information for the next execution of its binary.
+    /// Puts debug information back into `binaries`, for the next execution of its binary.
     fn keep(&self, info: DebugInfo) {
         let mut kept = self.binaries.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == MOST_BINARIES {
@@ -130,8 +131,8 @@ impl Callers {
         self.keep(stack.info);
     }
 
-    /// Returns the innermost frame of the user's code, with the name of the function that it
-    /// called.
+    /// Returns the innermost frame of the user's code as a caller, and the number of its call. The
+    /// caller contains the name of the function that this frame called.
     fn caller(&self, frames: Vec<(u32, Frame)>) -> Option<(u32, Caller)> {
         let (mut function, mut drops) = (None, false);
         let mut is_atomic = false;
@@ -150,7 +151,8 @@ impl Callers {
                 Some(location) => is_atomic |= self.is_atomic(&location.file),
                 None => {}
             }
-            // Code made by the compiler has no name. Then the name of its callee stays.
+            // Code made by the compiler has no name. Then the name of the function that it called
+            // stays.
             if frame.function.is_some() {
                 (function, drops) = (frame.function, frame.drops);
             }
@@ -189,8 +191,8 @@ impl Package {
     }
 }
 
-/// The calls of an execution, and the debug information of its binary, which gives the frames for
-/// their addresses.
+/// The calls of an execution, and the debug information of its binary, which has the frames of the
+/// calls' return addresses.
 struct Stack<'a> {
     info: DebugInfo,
     root: &'a Utf8Path,
@@ -218,11 +220,11 @@ impl Stack<'_> {
         frames
     }
 
-    /// Returns the function that contains a return address, after the functions that were inlined
-    /// into it at that place.
+    /// Returns the frames of a return address: the functions that were inlined there, the
+    /// innermost one first, and then the function that contains them.
     fn look_up(&self, address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
-        // A return address belongs to the instruction after the call.
+        // The return address is that of the instruction after the call.
         let Ok(mut frames) = self.info.loader.find_frames(address.saturating_sub(1)) else {
             return found;
         };

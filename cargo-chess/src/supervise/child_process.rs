@@ -61,13 +61,13 @@ impl Invocation {
         self
     }
 
-    /// Sets the file that the process reads, from the file's current position.
+    /// Sets the standard input of the process. The process reads from the file's current position.
     pub(super) fn stdin(mut self, file: Option<File>) -> Self {
         self.stdin = file;
         self
     }
 
-    /// Lets the process inherit this process's standard error.
+    /// If `inherit` is true, lets the process inherit this process's standard error.
     pub(super) fn inherit_stderr(mut self, inherit: bool) -> Self {
         self.capture_stderr = !inherit;
         self
@@ -120,8 +120,7 @@ pub(super) struct Ended {
 }
 
 /// The duration of the current silence of a process. It counts only ticks in which the supervisor
-/// could have received output: if a busy machine delays the supervisor, the silence becomes no
-/// longer.
+/// could have received output. So it does not grow while a busy machine delays the supervisor.
 struct Silence {
     patience: Option<Duration>,
     lasted: Duration,
@@ -146,8 +145,9 @@ impl Silence {
     }
 }
 
-/// Runs `invocation` and passes each line of its output to `on_line`, until it ends, prints its
-/// last message, is silent for longer than `patience`, or `stop` returns true.
+/// Runs `invocation` and passes each line of its output to `on_line`. Ends when the process has
+/// ended, `on_line` has returned [`Flow::Last`], the process has been silent for longer than
+/// `patience`, or `stop` returns true.
 ///
 /// After every kind of end, no process of its group is left.
 pub(super) fn watch(
@@ -175,7 +175,8 @@ pub(super) fn watch(
     })
 }
 
-/// Passes on lines until the process has ended by itself (`None`) or was killed.
+/// Passes each line to `on_line`. Returns `None` if the process ended by itself or sent its last
+/// line. Otherwise it was killed, and the kind of its end is returned.
 fn listen(
     group: &mut Group,
     lines: &Receiver<Vec<u8>>,
@@ -306,8 +307,8 @@ mod tests {
 
     use super::*;
 
-    /// Listens with a patience of five ticks to a process that prints a line each `every` ticks,
-    /// for twelve ticks, and then its last line. Returns whether the last line arrived.
+    /// Calls [`listen`] with a patience of five ticks. During twelve ticks, a line arrives every
+    /// `every` ticks. Then the last line arrives. Returns whether `listen` received the last line.
     fn can_say_its_last_word(every: u32) -> bool {
         let mut group = Group::spawn(Command::new("sleep").arg("1000")).expect("a process");
         let (sender, lines) = sync_channel(1);

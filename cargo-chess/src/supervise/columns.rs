@@ -16,14 +16,15 @@ use crate::wrapper::{Fallback, PackageFacts, PackageInstructions, RejectedSites,
 pub(crate) struct MarkedSources {
     workspace_root: Utf8PathBuf,
     packages: Vec<MarkedPackage>,
-    /// The rewrites of the files that verdicts have named so far.
+    /// The rewrites of the files that verdicts have named so far; `None` for a file that is not
+    /// rewritten.
     known: Mutex<BTreeMap<String, Option<Arc<RewrittenFile>>>>,
 }
 
 /// The text of a file, and its rewrite.
 type RewrittenFile = (String, Rewrite);
 
-/// A package, or the files that its build script generated.
+/// A package, or the files that the build script of a package generated.
 #[derive(Clone, Default)]
 struct MarkedPackage {
     /// The prefix of the compiler's names of the package's files.
@@ -32,14 +33,15 @@ struct MarkedPackage {
     is_generated: bool,
     /// The treatment of the package.
     treatment: PackageInstructions,
-    /// The rejected sites of that treatment.
+    /// The sites of that treatment that rustc rejected.
     rejected: RejectedSites,
     /// The facts about its files, read at the first use: a package may have very many files.
     facts: OnceLock<Option<PackageFacts>>,
 }
 
 impl MarkedSources {
-    /// The packages that `plan` rewrites, without those that `build` could not compile rewritten.
+    /// The packages that `plan` rewrites. Packages that did not compile after the rewriting were
+    /// compiled unchanged, so they are left out.
     pub(crate) fn new(plan: &Plan, build: &Build) -> Self {
         let is_rewritten = |package: &str| {
             let mut records = build.records.iter();
@@ -123,7 +125,7 @@ impl MarkedSources {
         }
     }
 
-    /// Returns a file's text and the rewrite of it, if the file is rewritten.
+    /// Returns a file's text and its rewrite; `None` if the file is not rewritten.
     fn rewrite(&self, file: &str) -> Option<Arc<RewrittenFile>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(file) {

@@ -8,7 +8,8 @@ use crate::plan::Plan;
 use crate::protocol::OutsideEffect;
 use crate::wrapper::{Fallback, FallbackRecord};
 
-/// The warnings that are printed before the tests run, for every verdict.
+/// The warnings about code outside control that concern all tests. They are printed before the
+/// tests run.
 pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     let mut warnings: Vec<String> = build
         .records
@@ -26,8 +27,8 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     warnings
 }
 
-/// The packages of an effect of a test, which the test binary does not know, as the end of the
-/// sentence on it.
+/// The packages that have the effect of a test. The test binary does not know them. The text is
+/// the end of the sentence about the effect.
 pub(super) fn of_effect(effect: &OutsideEffect, plan: &Plan, build: &Build) -> String {
     match effect.kind {
         Kind::OpaqueCode => opaque_packages(plan, build),
@@ -44,8 +45,8 @@ fn opaque_packages(plan: &Plan, build: &Build) -> String {
     format!(": {}", packages.join(", "))
 }
 
-/// The packages that link libraries of C code, and that such code is not watched for races, if
-/// other code is.
+/// The packages that link libraries of C code. The text also says that C code is not watched for
+/// races, if the build watches other code.
 fn native_libraries(plan: &Plan, build: &Build) -> String {
     let unwatched = if plan.instruments {
         ", whose accesses to memory were not watched for races"

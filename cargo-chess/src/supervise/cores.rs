@@ -1,4 +1,5 @@
-//! Distributes the cores among the explored tests: one to each, and then the idle ones.
+//! Distributes the cores among the tests in progress: one to each, and idle cores to the tests
+//! that are left.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,7 +25,8 @@ struct Dealt {
     running: BTreeMap<usize, File>,
 }
 
-/// The cores of one test. They are distributed anew when this is dropped.
+/// The cores of one test. After this is dropped, the next distribution no longer includes the
+/// test.
 pub(super) struct Core<'a> {
     cores: &'a Cores,
     test: usize,
@@ -71,7 +73,8 @@ impl Cores {
         })
     }
 
-    /// Lowers the number of tests explored at once by one, because no test is waiting.
+    /// Lowers the number of tests explored at once by one, because no test is waiting, and
+    /// distributes the cores anew.
     pub(super) fn leave(&self) {
         let mut dealt = self.dealt();
         dealt.tests = dealt.tests.saturating_sub(1);
@@ -85,7 +88,8 @@ impl Cores {
 }
 
 impl Dealt {
-    /// Distributes the cores as evenly as possible. No test ever gets fewer cores than before.
+    /// Distributes the cores as evenly as possible. The remainder goes to the tests with the
+    /// lowest indices.
     fn deal(&self, jobs: usize) -> io::Result<()> {
         let tests = self.tests.max(self.running.len()).max(1);
         let mut running = self.running.values().enumerate();

@@ -1,12 +1,13 @@
 //! Keeps tests apart whose processes use the same files.
 //!
 //! Each test process has a directory for temporary files ([`super::scratch`]), and reports the
-//! paths elsewhere that it uses ([`super::used_paths`]). Two tests that are known to conflict, from
-//! this run or from an earlier one, are not run at the same time. Before that is known, they may
-//! run at the same time. So the verdict of a test that uses such paths is accepted only when all
-//! tests that ran at the same time have reported theirs. If one of them conflicts with it, the test
-//! runs again, alone. So does a test that had different outcomes under one schedule while other
-//! tests ran. No verdict depends on the number of tests that run at once.
+//! paths elsewhere that it uses ([`super::used_paths`]). Two tests that are known to conflict,
+//! from this run or from an earlier one, do not run at the same time. A conflict that is not known
+//! yet is found afterwards. So the verdict of a test that uses such paths is accepted only after
+//! all tests that ran at the same time have reported their paths. If one of these tests conflicts
+//! with it, the test runs again, alone. A test that had different outcomes under one schedule
+//! while other tests ran also runs again. No verdict depends on the number of tests that run at
+//! once.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -38,9 +39,9 @@ pub(crate) struct Exclusion {
 }
 
 struct State {
-    /// The paths that each test uses; `None` where they are not known.
+    /// The paths that each test uses; `None` if they are not known.
     used: Vec<Option<UsedPaths>>,
-    /// Whether the paths of each test are known from this run.
+    /// Whether the paths of each test are those that it used in this run.
     is_new: Vec<bool>,
     /// The current runs, by their numbers.
     running: BTreeMap<u64, Running>,
@@ -50,7 +51,7 @@ struct State {
     alone: usize,
 }
 
-/// A test that runs, and the runs that overlapped with it: a number and a test for each.
+/// A test that runs, and the runs that overlapped with it: the number and the test of each.
 struct Running {
     test: usize,
     beside: BTreeMap<u64, usize>,
@@ -85,8 +86,9 @@ impl Exclusion {
         }
     }
 
-    /// Runs a test by `run` while no test runs that conflicts with it, and a second time if
-    /// another test may have affected the verdict. Returns `None` if `stop` returned true first.
+    /// Calls `run` for a test while no conflicting test runs. Calls it again, while no other test
+    /// runs, if another test may have affected the verdict. The argument of `run` is whether it is
+    /// the second call. Returns `None` if `stop` returned true first.
     pub(super) fn run(
         &self,
         test: usize,
@@ -192,7 +194,8 @@ impl Exclusion {
         }
     }
 
-    /// The warnings at the end of a run: for each group of tests that conflict, one of the paths.
+    /// The warnings at the end of a run. For each group of tests that conflict, a warning names
+    /// one of the paths that they use.
     pub(super) fn warnings(&self) -> Vec<String> {
         let state = self.state();
         let groups = used_paths::groups(self.with_names(&state));
@@ -212,7 +215,7 @@ impl Exclusion {
         used_paths::keep(dir, self.with_names(&self.state()));
     }
 
-    /// The names of the tests, and the paths that each uses, where known.
+    /// The names of the tests, and the paths that each test uses, if they are known.
     fn with_names<'a>(
         &'a self,
         state: &'a State,
@@ -272,7 +275,7 @@ fn in_words(names: &[&str]) -> String {
     format!("{} and {last}", first.join(", "))
 }
 
-/// Whether one schedule had different outcomes.
+/// Whether one schedule of the test had different outcomes.
 fn is_unsteady(finished: &Finished) -> bool {
     let others = finished.others.iter().map(|other| Some(other.failure.kind));
     let mut kinds = others.chain([finished.kind]);

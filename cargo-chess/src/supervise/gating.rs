@@ -17,15 +17,15 @@ pub(crate) struct Gating {
     pub changed: Vec<String>,
     /// The time limit of the explorations of all tests together, in place of `time-total`.
     pub budget: Option<Duration>,
-    /// Whether an unchanged test with a finished exploration gets its stored verdict instead of a
-    /// new exploration.
+    /// Whether an unchanged test gets the stored verdict of its last finished exploration, if
+    /// there is one, and is not explored again.
     pub use_results: bool,
 }
 
 /// Explores the schedules of `job`'s test that preempt only at `changed` lines. Returns `None` if
 /// `stop` returned true first.
 ///
-/// A test that reaches none of these lines has a single such schedule.
+/// A test that reaches none of the changed lines has a single such schedule.
 pub(super) fn changed_first(
     job: Job<'_>,
     changed: &[String],

@@ -14,7 +14,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// The longest interval between two checks of a group that should end.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Makes this process the parent of the orphans of test processes, so that it can reap them, where
+/// Makes this process the parent of the orphans of test processes, so that it can reap them, if
 /// the system supports that.
 pub(super) fn adopt_orphans() {
     imp::adopt_orphans();
@@ -124,7 +124,7 @@ mod imp {
     }
 
     pub(super) fn kill(child: &mut Child) {
-        // Fails where no process of the group runs any more, which is the goal.
+        // Fails if no process of the group runs any more, which is the goal.
         let _ = kill_process_group(pid(child), Signal::KILL);
     }
 

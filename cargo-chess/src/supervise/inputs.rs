@@ -25,7 +25,7 @@ pub(crate) struct Inputs<'a> {
     pub options: &'a RunOptions,
     /// The options of `gate`, if this is a run of `gate`.
     pub gating: Option<&'a Gating>,
-    /// The interrupt of Ctrl-C.
+    /// Reports that the user has pressed Ctrl-C.
     pub interrupt: &'a Interrupt,
 }
 

@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::events::TestId;
 use crate::interrupt::Interrupt;
 
-/// The name under which a binary with its own harness is reported.
+/// The name of the only test of a binary with its own harness.
 pub(crate) const OWN_HARNESS: &str = "main";
 
-/// The time limit of a list. A constructor that hangs exceeds it.
+/// The time limit of the output of a list. A constructor that hangs exceeds it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A test and its binary.

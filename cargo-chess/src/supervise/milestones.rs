@@ -15,12 +15,12 @@ pub(super) struct Milestones {
 }
 
 impl Milestones {
-    /// The milestones that `schedules` reached and that were not printed yet, each with its number
-    /// of schedules. `known` has the milestones of the search so far.
+    /// The milestones up to `schedules` that were not printed yet, each with its number of
+    /// schedules. `known` has all milestones that the search has reported so far.
     pub(super) fn passed(&mut self, schedules: u64, known: &[Milestone]) -> Vec<(u64, Milestone)> {
         let first = usize::try_from(self.printed / EVERY).unwrap_or(usize::MAX);
         let mut passed = Vec::new();
-        // A running process may have counted a schedule and not yet noted its milestone.
+        // A running process may have counted a schedule without its milestone.
         for milestone in known.get(first..).unwrap_or_default() {
             if self.printed + EVERY > schedules {
                 break;

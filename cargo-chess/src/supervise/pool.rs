@@ -22,7 +22,8 @@ const TICK: Duration = Duration::from_secs(1);
 pub(super) struct Turn {
     /// The test.
     pub(super) test: usize,
-    /// Whether it will not pause: its results can be reported at once.
+    /// Whether the test cannot pause in this turn, because there is no later round. If so, its
+    /// results can be reported during the turn.
     pub(super) is_last: bool,
 }
 
@@ -34,7 +35,8 @@ pub(super) enum Done {
     Over(Box<Verdict>),
 }
 
-/// The news of the pool, test by test in the round's order.
+/// A report of the pool. The reports about one test come together, and the tests are in the
+/// round's order.
 #[derive(Debug)]
 pub(super) enum News {
     /// The first news about the test.
@@ -54,10 +56,11 @@ pub(super) enum Moment {
     Begun(usize),
     /// A test is being explored.
     Advanced(usize, Advance),
-    /// A test's turn has ended with a verdict. Contains the number of its schedules.
+    /// A test's turn has ended, and the test has no further turn. Contains the number of its
+    /// schedules (0 if the turn failed or was stopped).
     Ended(usize, u64),
-    /// A test's turn has ended without a verdict, and the test waits for its next turn. Contains
-    /// the number of its schedules.
+    /// A test's turn has ended with a pause, and the test waits for its next turn. Contains the
+    /// number of its schedules.
     Paused(usize, u64),
     /// There was no message for [`TICK`].
     Tick,
@@ -84,8 +87,9 @@ enum Message {
     Ended(usize, Result<Option<Done>>),
 }
 
-/// Runs each of `turns`, as many at once as there are cores, until `is_over` returns true, after
-/// which no turn begins. Returns whether the run continues.
+/// Runs `turns` in their order, as many at once as `cores` allows. After `is_over` has returned
+/// true, no further turn begins. Returns whether the run continues with the next round: no verdict
+/// was fatal, no interrupt was requested, and `is_over` returns false.
 pub(super) fn run(
     turns: &[Turn],
     cores: &Cores,
@@ -166,11 +170,12 @@ pub(super) fn run(
 /// The state that the workers share.
 struct Queue<'a> {
     turns: &'a [Turn],
-    /// Whether no turn begins any more.
+    /// If this returns true, no further turn begins.
     is_over: &'a (dyn Fn() -> bool + Sync),
-    /// The place of the next turn.
+    /// The index in `turns` of the next turn to begin.
     next: AtomicUsize,
-    /// Turns after this one do not begin, or are stopped.
+    /// The index of the turn that ends the run; `usize::MAX` if there is none. Turns after it do
+    /// not begin, or are stopped.
     last: AtomicUsize,
     /// Whether all turns are stopped.
     abandoned: AtomicBool,
@@ -204,11 +209,11 @@ fn worker(queue: &Queue<'_>, interrupt: &Interrupt, work: Work<'_>, sender: &Sen
     }
 }
 
-/// The results of the turns that were not reported yet.
+/// Collects the messages of the workers, and reports the results in the order of the turns.
 struct Order<'a> {
     turns: &'a [Turn],
     known: Vec<Known>,
-    /// The place of the next turn to report.
+    /// The index in `turns` of the next turn to report.
     next: usize,
 }
 
@@ -239,8 +244,9 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Reports all results that can be reported, up to the turn at `last`. With `all`, no more
-    /// messages come, and tests without a verdict are skipped.
+    /// Reports the results that can be reported now, up to the turn at `last`. Each turn waits
+    /// until the turns before it are reported. `all` means that no more messages come: then tests
+    /// without a verdict are skipped.
     fn report(&mut self, last: usize, all: bool, listener: &mut dyn Listener) -> Result<()> {
         while self.next < self.turns.len() && self.next <= last {
             let Turn { test, is_last } = self.turns[self.next];

@@ -1,7 +1,8 @@
 //! Reruns the regressions of a test before its exploration.
 //!
-//! If the program has changed, it searches for their failures near their preemptions first, and
-//! judges the other regressions by the whole search.
+//! If the program has changed, it first searches for the failure of each regression near the
+//! regression's preemptions. If this search does not find the failure, the exploration of the test
+//! decides the outcome of the regression.
 
 use super::replay_result::{ReplayResult, replay_result};
 use super::request::Mode;
@@ -15,8 +16,8 @@ use crate::regressions::{Regression, Regressions, lines};
 use crate::schedule::Schedule;
 use crate::text::plural;
 
-/// The highest number of schedules that are searched for one regression before its test is
-/// explored.
+/// The highest number of schedules of the search for the failure of one regression, before the
+/// exploration of its test.
 const SCHEDULES: u64 = 10_000;
 
 /// The results of the regressions of a test.
@@ -24,9 +25,9 @@ const SCHEDULES: u64 = 10_000;
 pub(super) struct Rerun<'a> {
     runs: Vec<RegressionRun>,
     warnings: Vec<String>,
-    /// The regressions under which the test does not fail, with the place at which the program no
-    /// longer follows the schedule, if there is one. One step more or less changes the meaning of a
-    /// schedule.
+    /// The regressions under which the test does not fail, and that changed sources may have
+    /// affected. The text is the place at which the program no longer follows the schedule, if
+    /// there is one: one step more or less changes the meaning of a schedule.
     others: Vec<(&'a Regression, Option<String>)>,
     /// The first failure.
     failed: Option<Verdict>,
@@ -136,8 +137,8 @@ impl Rerun<'_> {
             self.warn(regression, stale.as_deref(), outcome);
             self.add_run(regression, outcome);
         }
-        // A failure of the search has precedence over that of a regression, because it lists all
-        // failures.
+        // A failure of the exploration has precedence over the failure of a regression, because
+        // the exploration lists all failures.
         let mut verdict = match (explored, self.failed) {
             (Some(explored), Some(_)) if explored.finished.outcome == Outcome::Failed => explored,
             (_, Some(failed)) => failed,
@@ -173,7 +174,7 @@ impl Rerun<'_> {
     }
 }
 
-/// The option without which the schedule's kind is no failure, if it is off now.
+/// The option that makes the schedule's kind of event a failure, if this option is off now.
 fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static str> {
     let ignores = now.memory_accesses == MemoryAccesses::Ignore;
     match schedule.kind {
@@ -185,8 +186,9 @@ fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static s
     }
 }
 
-/// Removes choices from a replay that a search does not have now, and returns the option for them,
-/// if there is one. A schedule that does not fit without these choices may need them.
+/// Removes the kinds of choices from a replay that the exploration does not have now. Returns the
+/// option for the last of them, if there is one. The schedule may need these choices: without
+/// them, it may not fit the program.
 fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'static str> {
     let mut off = None;
     if (replay.spurious, now.spurious) == (Spurious::Any, Spurious::Never) {
@@ -204,8 +206,8 @@ fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'s
     off
 }
 
-/// The warning about the regression at `path`. `stale` is the place at which the schedule no longer
-/// fits the program.
+/// The warning about the regression at `path`, if its outcome needs one. `stale` is the place at
+/// which the schedule no longer fits the program.
 fn words(
     path: &str,
     preemptions: u32,
@@ -239,8 +241,8 @@ fn words(
     Some(format!("the regression {path} {place}; {what}"))
 }
 
-/// The outcome of a regression under which the test does not fail any more, according to the result
-/// of the search.
+/// The outcome of a regression under which the test does not fail any more. It depends on
+/// `explored`, the verdict of the exploration.
 fn judge(
     Regression { schedule, .. }: &Regression,
     is_stale: bool,

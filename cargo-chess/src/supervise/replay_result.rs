@@ -49,8 +49,8 @@ impl Replayed {
         replay_result(&self.verdict.finished, schedule)
     }
 
-    /// The error for a program that no longer follows the schedule. `sentence` describes the
-    /// difference.
+    /// The error for a program that no longer follows the schedule. `sentence` says how the
+    /// program differs.
     pub(crate) fn stale(&self, sentence: &str) -> Error {
         let why = if self.sources_changed {
             "The sources have changed since it was saved"
@@ -67,7 +67,7 @@ impl Replayed {
     }
 }
 
-/// The result for `schedule` of a test that ended with `finished`.
+/// The result of a replay of `schedule` that ended with `finished`.
 pub(crate) fn replay_result(finished: &Finished, schedule: &Schedule) -> ReplayResult {
     let same = finished.outcome == Outcome::Failed
         && finished.kind == Some(schedule.kind)
@@ -80,7 +80,7 @@ pub(crate) fn replay_result(finished: &Finished, schedule: &Schedule) -> ReplayR
     }
 }
 
-/// The place at which a schedule no longer fits, and the difference.
+/// The place at which a schedule no longer fits the program, and the difference, as a sentence.
 fn in_words(diverged: &Divergence, finished: &Finished) -> String {
     let Divergence {
         step,
@@ -109,7 +109,7 @@ fn in_words(diverged: &Divergence, finished: &Finished) -> String {
     )
 }
 
-/// The last step that fitted, and the first one that occurred instead.
+/// The last step that follows the schedule, and the step that occurred next, as text.
 fn instead(decided: &Decided, finished: &Finished) -> String {
     let (before, after) = finished
         .events
@@ -137,10 +137,11 @@ fn instead(decided: &Decided, finished: &Finished) -> String {
     [fitted, next].into_iter().flatten().collect()
 }
 
-/// Whether a failure has the same text as the schedule's. Only the message of a panic identifies
-/// the failure. The messages of other kinds are written by this tool, and name source lines, which
-/// move when the program is edited. Numbers are ignored, because the system may assign another port
-/// or descriptor each time. The text of an assertion below its first line is ignored, too.
+/// Whether a failure has the same text as the failure of the schedule. Only panics are compared:
+/// the messages of other kinds are written by this tool and name source lines, which move when the
+/// program is edited. Only the first line of a message counts, because the rest of it may show the
+/// values of an assertion. Digits do not count, because the system may assign another port or
+/// descriptor each time.
 fn same_words(schedule: &Schedule, message: &str) -> bool {
     let said = |message: &str| -> String {
         let line = message.lines().next().unwrap_or_default();

@@ -96,21 +96,22 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     text
 }
 
-/// Further lines of a request: the interval between two checkpoints of the search, and whether the
-/// state of an earlier search is on standard input, after the number of cores. The length of these
-/// lines is fixed, because a request lies in the memory of the program.
+/// Further lines of a request: the interval between two checkpoints of the search, and whether
+/// standard input has the state of an earlier search (after the number of cores). The lines have a
+/// fixed length, because a request lies in the memory of the program.
 pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }
 
-/// A further line of a request: the work after which the search pauses and leaves its state,
-/// including the work of earlier processes; 0 for never. Its length is fixed, as for [`saving`].
+/// A further line of a request: the work, including the work of earlier processes, after which the
+/// search leaves its state and pauses. It never pauses if this is 0. The line has a fixed length,
+/// as in [`saving`].
 pub(super) fn pause(work: u64) -> String {
     format!("pause={work:020}\n")
 }
 
-/// A further line of a request, which overrides the line of the options: the time limit of one
-/// process of the search. Its length is fixed.
+/// A further line of a request: the time limit of one process of the search. It overrides the
+/// earlier line of the same key. It has a fixed length.
 pub(super) fn time(time: Option<Duration>) -> String {
     let time = time.map_or(0, |time| time.as_millis());
     format!("time-ms={time:020}\n")

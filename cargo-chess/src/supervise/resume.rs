@@ -1,7 +1,7 @@
 //! The storage for `--resume`: verdicts and states of searches of an interrupted run.
 //!
-//! Each verdict and each state is saved without delay. Between two rounds of a run, the states of
-//! searches are stored here, too. Only the runtime reads these states:
+//! Each verdict and each state is saved without delay. The states of searches are also stored here
+//! between two rounds of a run. Only the runtime reads the content of a state:
 //! `harness/explore/checkpoints.rs` continues a search, and `harness/checkpoint_counters.rs` its
 //! counts of executions.
 
@@ -31,18 +31,19 @@ use crate::text::thousands;
 /// The highest number of tests that are named for one reason.
 const NAMED: usize = 3;
 
-/// The verdicts of this run, and of the run that it resumes.
+/// The stored verdicts and states of searches, of this run and of the run that it resumes.
 pub(super) struct Verdicts<'a> {
     claimed: &'a Claimed,
-    /// The results of finished explorations of all runs, if they are used.
+    /// The stored verdicts of finished explorations of all runs; `None` if they are not used.
     results: Option<Journal>,
     tests: &'a [ListedTest],
     binaries: &'a [TestBinary],
-    /// The options of each test, and the arguments of its binary.
+    /// For each test, the request to its binary: the options of the test and the arguments of the
+    /// binary.
     options: Vec<String>,
     /// The digest of each binary, computed at its first use; `None` if the binary cannot be read.
     digests: Vec<OnceLock<Option<String>>>,
-    /// The findings of the earlier run at the start of this one.
+    /// The findings of the earlier run about each test, as they were at the start of this run.
     earlier: Vec<Earlier>,
     /// The first error of a write to the journal.
     trouble: Mutex<Option<io::Error>>,
@@ -65,10 +66,10 @@ pub(super) struct Search<'a> {
     state: Mutex<Option<u64>>,
 }
 
-/// The pauses of a search so far, which are stored in front of its state.
+/// The pauses of a search so far. The journal stores them before the state of the search.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Pauses {
-    /// The look at each pause.
+    /// The progress at each pause.
     looks: Vec<Look>,
     /// The verdict so far, at the last pause.
     last: Option<Kept>,
@@ -124,8 +125,8 @@ impl Read for Counted<'_> {
 }
 
 impl Search<'_> {
-    /// The look at pause number `pause`, and the verdict at the last pause, if the search has
-    /// reached that pause.
+    /// The progress at pause number `pause`, and the verdict at the last pause. `None` if the
+    /// search has not reached that pause.
     pub(super) fn paused(&self, pause: usize) -> Option<(Look, Verdict)> {
         let pauses = lock(&self.pauses);
         let look = pauses.looks.get(pause)?;
@@ -167,7 +168,7 @@ struct Kept {
     finished: Finished,
     stderr: String,
     duration_ms: u64,
-    /// The look at each pause of the search before the verdict.
+    /// The progress at each pause of the search before the verdict.
     #[serde(default)]
     looks: Vec<Look>,
 }
@@ -184,7 +185,7 @@ impl Kept {
 }
 
 impl<'a> Verdicts<'a> {
-    /// Creates the verdicts of `tests`, none of which has one yet.
+    /// Creates the storage for `tests`. It has no findings yet.
     pub(super) fn new(
         claimed: &'a Claimed,
         binaries: &'a [TestBinary],
@@ -213,13 +214,15 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// Takes verdicts from the results of finished explorations, and adds new ones to them.
+    /// Also uses the stored verdicts of finished explorations of all runs, and adds new ones to
+    /// them.
     pub(super) fn with_results(mut self, plan: &Plan) -> Self {
         self.results = Some(Journal::of_results(&plan.chess_dir));
         self
     }
 
-    /// The result of a finished exploration of this test with the same binary and options.
+    /// The stored verdict of a finished exploration of this test with the same binary and options;
+    /// `None` if there is none, or if stored verdicts are not used.
     pub(super) fn result(&self, index: usize) -> Option<Verdict> {
         let results = self.results.as_ref()?;
         let Found::Body(body) = results.find(Part::Verdict, &self.key(index)?) else {
@@ -237,8 +240,8 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// Loads the findings of the earlier run. Returns their number as text, and warnings with the
-    /// reasons why other tests run anew.
+    /// Loads the findings of the earlier run. Returns their number as text, and warnings. A
+    /// warning says why the earlier findings about some tests are not used.
     pub(super) fn resume(&mut self) -> (String, Vec<String>) {
         let mut reasons = BTreeMap::<String, Vec<&TestId>>::new();
         for index in 0..self.tests.len() {
@@ -273,7 +276,8 @@ impl<'a> Verdicts<'a> {
         (taken(verdicts, searches), warnings.collect())
     }
 
-    /// The stored verdict for `key`. An error contains the reason why it is not valid.
+    /// The stored verdict for `key`, if there is one. An error is the reason why the stored
+    /// verdict is not valid.
     fn verdict_of(&self, key: &Key) -> Result<Option<Kept>, String> {
         let Some(body) = self.body(Part::Verdict, key)? else {
             return Ok(None);
@@ -282,7 +286,8 @@ impl<'a> Verdicts<'a> {
         kept.map(Some).map_err(|_| not_understood())
     }
 
-    /// The pauses of the stored search for `key`, and the length of its state.
+    /// The pauses of the stored search for `key`, and the length of its state, if there is one.
+    /// Errors are as for [`Self::verdict_of`].
     fn search_of(&self, key: &Key) -> Result<Option<(Pauses, u64)>, String> {
         let Some(body) = self.body(Part::Search, key)? else {
             return Ok(None);
@@ -306,7 +311,7 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// The verdict of the earlier run, and the looks at the pauses of its search.
+    /// The verdict of the earlier run, and the progress at each pause of its search.
     pub(super) fn earlier(&self, index: usize) -> Option<(&[Look], &Verdict)> {
         match &self.earlier[index] {
             Earlier::Verdict(looks, verdict) => Some((looks, verdict)),
@@ -314,8 +319,9 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// The storage for the findings about a test. It is created before the test's binary runs: if
-    /// the binary is rebuilt during the run, the verdict belongs to the old one.
+    /// The storage for the findings about a test. `None` if the digest of its binary is not known.
+    /// Call this before the binary runs: if the binary is rebuilt during the run, the verdict
+    /// belongs to the old binary.
     pub(super) fn search(&self, index: usize) -> Option<Search<'_>> {
         let (pauses, state) = match &self.earlier[index] {
             Earlier::Search(pauses, length) => ((**pauses).clone(), Some(*length)),
@@ -329,7 +335,7 @@ impl<'a> Verdicts<'a> {
         })
     }
 
-    /// The inputs of the verdict on a test.
+    /// The inputs of the verdict on a test; `None` if its binary cannot be read.
     fn key(&self, index: usize) -> Option<Key> {
         let test = &self.tests[index];
         let digest = self.digests[test.binary].get_or_init(|| {
@@ -371,7 +377,7 @@ fn not_understood() -> String {
 pub(super) fn forget(claimed: &Claimed, tests: &[ListedTest]) {
     let journal = claimed.journal();
     for test in tests {
-        // A file that cannot be removed is still valid.
+        // If a file cannot be removed, its content is still valid.
         let _ = journal.forget(&test.id);
     }
     journal.tidy();
@@ -387,8 +393,8 @@ impl From<Kept> for Verdict {
     }
 }
 
-/// Whether a verdict is stored. A process killed from outside says nothing about its test, and this
-/// process may be killed next.
+/// Whether a verdict may be stored. Crashes, nondeterminism and timeouts may not: the cause may
+/// lie outside the test, such as a kill of its process.
 fn may_be_kept(finished: &Finished) -> bool {
     let others = finished.others.iter().map(|other| other.failure.kind);
     let mut kinds = others.chain(finished.kind);
@@ -396,13 +402,14 @@ fn may_be_kept(finished: &Finished) -> bool {
         && !kinds.any(|kind| matches!(kind, Kind::Crash | Kind::Nondeterminism))
 }
 
-/// Whether another run with the same options would have the same result: the exploration finished,
-/// and it found no failure. A failure should be shown again by another run.
+/// Whether another run with the same options would pass again: the exploration passed with one
+/// outcome for each schedule, and time did not end it. A failure is not final, because another run
+/// should show it again.
 fn is_final(finished: &Finished) -> bool {
     finished.outcome == Outcome::Passed && !finished.is_unstable() && !finished.time_ended
 }
 
-/// `3 verdicts and 1 search`
+/// For example, `3 verdicts and 1 search`.
 fn taken(verdicts: usize, searches: usize) -> String {
     let counted = |count: usize, one: &str, many: &str| match count {
         0 => format!("no {one}"),
@@ -417,7 +424,7 @@ fn taken(verdicts: usize, searches: usize) -> String {
     format!("{verdicts} and {searches}")
 }
 
-/// The reason why an entry stored for `then` is not valid for `now`.
+/// The reason why an entry that was stored for `then` is not valid for `now`.
 fn difference(then: &Key, now: &Key) -> String {
     if then.tool != now.tool {
         return format!("cargo chess {} ran them", then.tool);
@@ -429,7 +436,7 @@ fn difference(then: &Key, now: &Key) -> String {
     format!("their options have changed ({changed})")
 }
 
-/// `preemptions: 2 then, 3 now`
+/// The options that differ, for example `preemptions: 2 then, 3 now`.
 fn changed_options(then: &str, now: &str) -> String {
     let values = |text: &'_ str| {
         let lines = text.lines().filter_map(|line| line.split_once('='));
@@ -463,7 +470,8 @@ fn changed_options(then: &str, now: &str) -> String {
     }
 }
 
-/// `these tests run again from the start, because their binary has changed: a, b, c`
+/// A warning, for example
+/// `these tests run again from the start, because their binary has changed: a, b, c`.
 fn anew(why: &str, tests: &[&TestId]) -> String {
     let shown = tests.iter().take(NAMED);
     let shown: Vec<String> = shown.map(|test| format!("`{test}`")).collect();

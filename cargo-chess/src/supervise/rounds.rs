@@ -15,12 +15,13 @@ use crate::config::Exploration;
 use crate::events::Stop;
 use crate::protocol::Finished;
 
-/// The work after which the first round pauses a test: some 40 ms of a usual processor, which are
-/// thousands of executions of a dozen steps, or dozens of executions of thousands. The start of a
-/// test's process takes some 5 ms.
+/// The work after which the first round pauses a test: some 40 ms of a usual processor. In this
+/// time it runs thousands of executions of a dozen steps, or dozens of executions of thousands of
+/// steps. The start of a test's process takes some 5 ms.
 const LOOK: u64 = 400_000;
 
-/// The work of the search that preempts only at changed lines, before the look.
+/// The work after which the search that preempts only at changed lines ends. It runs before the
+/// look.
 pub(super) const CHANGED: u64 = 4 * LOOK;
 
 /// The factor between the pauses of two rounds. Three rounds lead from the look to the end of the
@@ -47,8 +48,9 @@ impl Look {
         }
     }
 
-    /// The rank among the tests of a round. The tests with the smallest rest of their bound come
-    /// first. The tests with a finished bound come last, and only use up their budget.
+    /// The rank among the tests of a round. The tests with the largest finished bounds come first,
+    /// and among these the tests that have explored most of the next bound. The tests that have
+    /// finished the bound `preemptions` come last: they only use up their budget.
     fn rank(self, preemptions: u32) -> impl Ord {
         let is_done = self.bound.is_some_and(|bound| bound >= preemptions);
         (is_done, Reverse(self.bound), Reverse(self.explored))
@@ -57,11 +59,12 @@ impl Look {
 
 /// The progress of a test through the rounds.
 enum State {
-    /// It was not reported yet.
+    /// The test was neither paused nor reported.
     Waiting,
-    /// It was paused, last in the round of this number, with this verdict so far.
+    /// The test was paused. Contains the number of the round of the last pause, the progress at
+    /// this pause, and the verdict so far.
     Paused(usize, Look, Box<Verdict>),
-    /// Its verdict was reported.
+    /// The verdict on the test was reported.
     Reported,
 }
 
@@ -92,7 +95,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// The work after which a search pauses in this round; `None` if it runs to its end. A search
-    /// whose budget ends earlier runs to its end in any case.
+    /// whose budget ends earlier does not pause.
     pub(super) fn pause(&self) -> Option<u64> {
         let exponent = u32::try_from(self.round).unwrap_or(u32::MAX);
         let pause = GROWTH
@@ -127,8 +130,8 @@ impl<'a> Rounds<'a> {
         let is_longer =
             |known: &Verdict| known.finished.counts.schedules > so_far.finished.counts.schedules;
         match &self.states[test] {
-            // The state of the search could not be saved, and the time ended before the search
-            // reached the earlier number of schedules again.
+            // The earlier verdict stays: the state of the search could not be saved, and the time
+            // ended before the search reached the earlier number of schedules again.
             State::Paused(.., known) if is_longer(known) => {}
             _ => self.states[test] = State::Paused(self.round, look, Box::new(so_far)),
         }
@@ -193,9 +196,9 @@ impl Clock {
             || self.ends.is_some_and(|ends| ends <= Instant::now())
     }
 
-    /// The time of the next slice of a test with its `own` limit, of which it has `spent` a part.
-    /// The limit of the run does not apply to a look. Work limits looks, so their findings are
-    /// always the same.
+    /// The time limit of the next slice of a test. `own` is the limit of the test, and `spent` the
+    /// time of its earlier slices. The limit of the run does not apply to a look: only work limits
+    /// looks, so that their findings are always the same.
     pub(super) fn slice(&self, own: Option<Duration>, spent: Duration, is_look: bool) -> Time {
         let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).max(LEAST);
         let rest = self.ends.filter(|_| !is_look).map(left);

@@ -51,7 +51,7 @@ struct Run<'a> {
     /// The selected tests of all shards.
     all: &'a [ListedTest],
     tests: &'a [ListedTest],
-    /// For each test, the part of its schedules to explore, if not all.
+    /// The part of each test's schedules to explore; `None` for all schedules.
     parts: &'a [Option<Shard>],
     explorations: &'a [Exploration],
     regressions: &'a Regressions,
@@ -66,7 +66,8 @@ struct Run<'a> {
     milestones: Milestones,
     /// The test that is being reported.
     being_reported: Option<usize>,
-    /// The last finished stage of this test, if the end of the run stops it.
+    /// The last stage that this test finished (the look or a round), if the run ended before its
+    /// exploration.
     stop: Option<Stop>,
     /// Whether the consumer of standard output has closed it.
     hung_up: bool,
@@ -272,7 +273,8 @@ impl Run<'_> {
                 };
                 turns.take(which, stop, on_advance)
             };
-            // Each test must have its look, however short the time is.
+            // The first round ignores the time limit of the run, so that each test is explored a
+            // little.
             let is_over = || round > 0 && clock.is_over();
             match pool::run(&order, &cores, interrupt, &is_over, &work, self) {
                 Ok(true) => self.rounds.next(),

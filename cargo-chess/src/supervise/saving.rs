@@ -20,7 +20,7 @@ pub(super) struct Saving<'a> {
 }
 
 impl<'a> Saving<'a> {
-    /// Creates the saving of a run with these `inputs`, without saved schedules.
+    /// Creates the saving of a run with these `inputs`. No schedule is saved yet.
     pub(super) fn new(inputs: Inputs<'a>) -> Self {
         Self {
             inputs,
@@ -115,7 +115,8 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// The limit that would have ended a test that was only run, if its execution exceeded it.
+/// The limit of the replay of a test that was only run and not explored: `time` or `steps`.
+/// Returns `None` if the test was explored, or if its execution did not exceed `max-steps`.
 fn only_run(exploration: &Exploration, finished: &Finished) -> Option<String> {
     let is_beyond = finished.counts.max_steps_in_execution > exploration.max_steps;
     let limit = exploration.time.map_or("steps", |_| "time");

@@ -2,8 +2,8 @@
 //!
 //! Tests choose names that are unique within their process. Processes that share one directory
 //! would choose the same names. The path depends only on the test's name, and has the same length
-//! for every test: it lies in the memory of the program, which must be the same in each run. It is
-//! short, because the path of a Unix socket has at most 107 bytes.
+//! for every test: the memory of the program contains it, and must be the same in each run. The
+//! path is short, because the path of a Unix socket has at most 107 bytes.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -24,19 +24,19 @@ const SHOWN: &str = "$TMPDIR";
 /// The prefix of the names of all such directories.
 const PREFIX: &str = "chess-";
 
-/// The last letters of the names. Processes that run tests of one name at the same time, for
-/// instance from several checkouts, use different letters.
+/// The last letters of the names. Two processes that run tests of the same name at the same time,
+/// for instance from two checkouts, use different letters.
 const LAST: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// The number of digits of a digest that distinguish tests.
 const DIGEST: usize = 10;
 
-/// The directory of one test process. It is removed when this is dropped. If that was not possible,
-/// for instance after a kill, the next run removes it.
+/// The directory of one test process. It is removed when this is dropped. If it could not be
+/// removed, for instance after a kill, the next run removes it.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: String,
-    /// The lock of the directory, which is in use while this file is open.
+    /// The lock of the directory. It is held while this file is open.
     _lock: File,
 }
 
@@ -84,7 +84,8 @@ impl Drop for Scratch {
 
 /// The user's directory for temporary files.
 fn base() -> Option<PathBuf> {
-    // Without symbolic links, because the paths that a test writes are compared with it.
+    // Symbolic links are resolved, because the paths that a test writes are compared with this
+    // path.
     let base = std::env::temp_dir().canonicalize().ok()?;
     base.to_str().is_some().then_some(base)
 }

@@ -13,7 +13,8 @@ use crate::shard::{Part, Shard};
 /// The number of digits of a digest in a part.
 const DIGEST_LEN: usize = 16;
 
-/// Returns `shard` of the run of `tests`. The result is the same on every machine.
+/// Describes `shard` of the run of `tests`. `tests` are the tests of all shards. The description
+/// is the same on every machine.
 pub(super) fn part(inputs: &Inputs<'_>, shard: Shard, tests: &[ListedTest]) -> Result<Part> {
     let names: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
     Ok(Part {
@@ -35,9 +36,9 @@ pub(super) fn part(inputs: &Inputs<'_>, shard: Shard, tests: &[ListedTest]) -> R
     })
 }
 
-/// Selects the `tests` of which every shard explores a part: the tests with the `divide` option, or
-/// all tests if there are fewer tests than shards. Only tests with a strategy that can be divided
-/// are selected.
+/// Returns whether every shard explores a part of a test. This holds for tests with the `divide`
+/// option, or for all tests if there are fewer `tests` than shards. In both cases, the test's
+/// strategies must include one that can be divided.
 pub(super) fn is_divided<'a>(
     inputs: &Inputs<'a>,
     shard: Shard,
@@ -77,8 +78,8 @@ fn options(inputs: &Inputs<'_>, tests: &[ListedTest]) -> Vec<String> {
     options
 }
 
-/// The policies and levels of each package. A registry has another path on another machine, so
-/// places are named relative to their package.
+/// The policies and levels of each package. Places are named relative to their package, because
+/// the directory of a registry differs between machines.
 fn policies(plan: &Plan) -> impl Iterator<Item = String> {
     plan.packages.iter().flat_map(|package| {
         let PlannedPackage { name, version, .. } = package;

@@ -29,7 +29,7 @@ pub(crate) fn replay(
     stage.replay(schedule, interrupt)
 }
 
-/// The test of a schedule, for runs of any schedule.
+/// The test of a schedule, ready to run under this schedule or others.
 pub(crate) struct Stage<'a> {
     /// The workspace of the test.
     pub(crate) session: &'a Session,
@@ -161,14 +161,16 @@ fn no_such_test(schedule: &Schedule, tests: &[ListedTest]) -> Error {
     ))
 }
 
-/// A number of schedules that marks the run as a search instead of a single run.
+/// The number of schedules in the options of a replay, if the failure was found by a search. With
+/// 1, the test would only be run, under other limits.
 const SEARCHED: u64 = 2;
 
-/// The time limit of a replay without another limit. Its work is known.
+/// The time limit of the replay of a schedule with `only-run: time`. With a time limit, the number
+/// of steps of a test that is only run has no limit.
 const LONG: Duration = Duration::from_hours(1);
 
-/// Returns the options that are saved in the schedule, as a layer of the configuration. A replay takes
-/// them before those of the workspace.
+/// Returns the options that are saved in the schedule, as a layer of the configuration. In a
+/// replay, this layer overrides the options of the workspace.
 pub(crate) fn options_of(schedule: &Schedule) -> Result<Layer> {
     let (schedules, time) = match schedule.only_run.as_deref() {
         None => (SEARCHED, None),

@@ -51,7 +51,8 @@ impl Tally {
         counts.not_run = selected + counts.ignored - reported;
     }
 
-    /// Whether the run is complete.
+    /// Whether the run is complete: all selected tests have their final verdicts, and no interrupt
+    /// was requested.
     pub(crate) fn is_whole(&self) -> bool {
         self.counts.not_run == 0 && self.counts.stopped == 0 && !self.counts.interrupted
     }

@@ -24,7 +24,7 @@ use crate::text::with_source_paths;
 /// The longest time that a test process may be silent beyond its own watchdog.
 const BACKSTOP: Duration = Duration::from_secs(10);
 
-/// The number of quoted lines that are not part of the protocol.
+/// The number of lines outside the protocol that are kept of the beginning of the output.
 const QUOTED: usize = 5;
 
 /// The verdict on a test, and the other output of its process.
@@ -58,7 +58,7 @@ pub(crate) struct Job<'a> {
     pub(crate) binary: &'a TestBinary,
     /// Its options.
     pub(crate) exploration: &'a Exploration,
-    /// The part of its schedules to explore, if not all.
+    /// The part of its schedules to explore; `None` for all schedules.
     pub(crate) part: Option<Shard>,
     /// Whether to search or to replay.
     pub(crate) mode: Mode<'a>,
@@ -67,7 +67,7 @@ pub(crate) struct Job<'a> {
     /// The only source lines before which tasks may be preempted, as `FILE:LINE`. If empty, there
     /// is no such limit.
     pub(crate) preempt_at: &'a [String],
-    /// The files whose columns differ from the user's.
+    /// Maps lines and columns of rewritten files to those of the user's files.
     pub(crate) marked: &'a MarkedSources,
     /// The lookup for the callers in the user's code.
     pub(crate) callers: &'a Callers,
@@ -75,13 +75,13 @@ pub(crate) struct Job<'a> {
     pub(crate) no_capture: bool,
     /// Further arguments for the binary.
     pub(crate) binary_args: &'a [String],
-    /// The cores for the exploration, and its place among the tests. Without it, one core is used.
+    /// The cores for the exploration, and the test's index. If `None`, one core is used.
     pub(crate) cores: Option<(&'a Cores, usize)>,
-    /// The exclusion of tests that write the same files, and the test's place among the tests.
+    /// The exclusion of tests that write the same files, and the test's index.
     pub(crate) exclusion: Option<(&'a Exclusion, usize)>,
     /// The storage for the state of the search, if the state is saved.
     pub(crate) states: Option<&'a dyn States>,
-    /// The slice of its search to run, if not the whole search.
+    /// The limits of the search in this process. If `None`, the whole search is run.
     pub(crate) slice: Option<Slice>,
     /// The observer of a replay in progress.
     pub(crate) live: Option<&'a dyn ReplayObserver>,
@@ -90,8 +90,8 @@ pub(crate) struct Job<'a> {
 /// The limits of a search in one process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slice {
-    /// The work after which it pauses, including the work of earlier slices. It runs to its end if
-    /// `None`.
+    /// The work after which the search pauses, including the work of earlier slices. If `None`,
+    /// the search runs to its end.
     pub(crate) pause: Option<u64>,
     /// The time limit.
     pub(crate) time: Option<Duration>,
@@ -102,7 +102,7 @@ pub(crate) trait ReplayObserver {
     /// Further lines of the request.
     fn request(&self) -> String;
 
-    /// Receives a line that is not a verdict.
+    /// Receives a line about the replay: any line except progress, states, errors and the verdict.
     fn hear(&self, line: Line);
 }
 
@@ -148,7 +148,8 @@ impl Job<'_> {
         };
         exclusion.run(test, stop, &mut |again| {
             if again {
-                // Its progress was already reported, and the state that it left is not valid.
+                // The first run has reported the progress, and the state that it left is not
+                // valid.
                 let anew = self.states.map(Anew);
                 let states = anew.as_ref().map(|anew| anew as &dyn States);
                 Job { states, ..*self }.run_once(stop, &mut |_| ())

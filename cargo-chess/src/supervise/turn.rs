@@ -26,7 +26,7 @@ use crate::shard::Shard;
 pub(super) struct Turns<'a> {
     pub(super) inputs: Inputs<'a>,
     pub(super) tests: &'a [ListedTest],
-    /// For each test, the part of its schedules to explore, if not all.
+    /// The part of each test's schedules to explore; `None` for all schedules.
     pub(super) parts: &'a [Option<Shard>],
     pub(super) explorations: &'a [Exploration],
     pub(super) regressions: &'a Regressions,
@@ -45,14 +45,14 @@ pub(super) struct Turns<'a> {
 pub(super) struct SoFar<'a> {
     /// The results of its saved regressions, after their run.
     rerun: Option<Rerun<'a>>,
-    /// Whether it was explored at changed lines.
+    /// Whether the search that preempts only at changed lines has ended.
     near: bool,
     /// The storage of its search.
     search: Option<Search<'a>>,
-    /// The time of its slices.
+    /// The time of its slices so far.
     spent: Duration,
-    /// The part of that time that counts for the test's own limit. Time of work that is repeated
-    /// does not count.
+    /// The part of `spent` that counts for the test's own limit. A slice does not count if its
+    /// state was lost, so that the next slice repeats its work.
     counted: Duration,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Which<'a> {
     pub(super) test: usize,
     /// The number of the round.
     pub(super) round: usize,
-    /// The work after which the test pauses.
+    /// The work after which the test pauses; `None` if it runs to its end.
     pub(super) pause: Option<u64>,
     /// The cores for the tests of the round.
     pub(super) cores: &'a Cores,

@@ -9,7 +9,7 @@ use crate::error::Error;
 /// The highest number of tests that are named for one reason.
 const NAMED: usize = 5;
 
-/// The error for `tests`, none of which could be explored, with the reasons and remedies.
+/// The error for a run in which none of `tests` could be explored, with the reasons and remedies.
 pub(super) fn error(tests: &[ListedTest]) -> Error {
     let mut by_reason = BTreeMap::<_, Vec<&ListedTest>>::new();
     for test in tests {

@@ -1,8 +1,8 @@
 //! The paths that a test uses outside its own directory for temporary files.
 //!
 //! Two tests conflict if one of them writes a path that the other uses. Most tests read files that
-//! no test changes: a path that a test only reads counts when the file system says that it has
-//! changed since the run began.
+//! no test changes. So a path that a test only reads counts only if the file system says that it
+//! has changed since the run began.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::symlink_metadata;
@@ -19,16 +19,16 @@ use crate::protocol::Finished;
 /// The file with the paths that the tests of earlier runs used.
 const FILE: &str = "used-paths.json";
 
-/// Stands for all paths.
+/// The path that stands for all paths.
 const ALL: &str = "/";
 
-/// The highest lag of the times in a file system, which are those of the kernel's last tick.
+/// The highest lag of the file system's times: they are the times of the kernel's last tick.
 const LAG: Duration = Duration::from_millis(20);
 
-/// Some paths. One that ends in `/` stands for all paths below it, too.
+/// Some paths. A path that ends in `/` also stands for all paths below it.
 pub(super) type Paths = BTreeSet<String>;
 
-/// The paths that a test uses elsewhere.
+/// The paths that a test uses outside its own directory for temporary files.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub(super) struct UsedPaths {
     pub(super) written: Paths,
@@ -50,7 +50,7 @@ impl UsedPaths {
         }
     }
 
-    /// Whether the test uses no path that another test may write.
+    /// Whether the test cannot conflict with another test.
     pub(super) fn is_empty(&self) -> bool {
         self.written.is_empty() && self.read.is_empty()
     }
@@ -68,13 +68,13 @@ impl UsedPaths {
     }
 }
 
-/// Whether any of these paths overlap.
+/// Whether a path of `some` overlaps with a path of `others`.
 fn meet(some: &Paths, others: &Paths) -> bool {
     some.iter()
         .any(|one| others.iter().any(|other| overlap(one, other)))
 }
 
-/// Whether the files of two paths overlap.
+/// Whether two paths are equal, or one of them stands for the other one too.
 fn overlap(one: &str, other: &str) -> bool {
     let is_below = |path: &str, all: &str| all.ends_with('/') && path.starts_with(all);
     one.trim_end_matches('/') == other.trim_end_matches('/')
@@ -82,13 +82,14 @@ fn overlap(one: &str, other: &str) -> bool {
         || is_below(other, one)
 }
 
-/// Whether the file at this path may have changed since `start`: another file or none was there,
-/// or it had other contents, entries or attributes.
+/// Whether the file at this path may have changed since `start`: it was created, removed or
+/// replaced, or its contents, entries or attributes have changed.
 fn has_changed(path: &str, start: SystemTime) -> bool {
     if path == ALL {
         return true;
     }
-    // Where there is no file, the nearest directory above has changed with the file's removal.
+    // If there is no file, it may have been removed. This would have changed the nearest directory
+    // above it that exists.
     for path in Path::new(path).ancestors() {
         match symlink_metadata(path) {
             Ok(found) => {
@@ -114,7 +115,7 @@ pub(super) fn read(dir: &Utf8Path) -> BTreeMap<String, UsedPaths> {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Saves the paths for later runs. A later run determines them again if this fails.
+/// Saves the paths for later runs. If this fails, a later run determines them again.
 pub(super) fn keep<'a>(
     dir: &Utf8Path,
     tests: impl Iterator<Item = (&'a String, Option<&'a UsedPaths>)>,
@@ -134,8 +135,8 @@ pub(super) fn keep<'a>(
     }
 }
 
-/// For each group of tests that use the same paths, one of which is written: one of these paths,
-/// and the names of the tests in their order.
+/// The groups of tests that use the same path, if one test of the group writes it. For each group:
+/// one such path, and the names of its tests in order.
 pub(super) fn groups<'a>(
     tests: impl Iterator<Item = (&'a String, Option<&'a UsedPaths>)>,
 ) -> Vec<(&'a str, Vec<&'a str>)> {
@@ -150,7 +151,7 @@ pub(super) fn groups<'a>(
             entry.1.insert(name);
         }
     }
-    // Directories come before their contents.
+    // Directories come before their contents, so each group is named by a directory if it can be.
     let mut first: Vec<(&str, Vec<&str>)> = Vec::new();
     for (path, (is_written, names)) in users {
         let names: Vec<&str> = names.into_iter().collect();

@@ -35,7 +35,7 @@ pub(in crate::supervise) struct Fakes {
 }
 
 impl Fakes {
-    /// Creates an empty set. Two tests run at once, and the watchdog is short.
+    /// Creates an empty set of binaries. Two tests run at once, and the watchdog is short.
     pub(in crate::supervise) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().expect("a directory"),
@@ -52,7 +52,7 @@ impl Fakes {
         }
     }
 
-    /// Adds a binary with `tests`: each is a name and the shell commands of the test.
+    /// Adds a binary with `tests`. Each test is a name and the shell commands that it runs.
     pub(in crate::supervise) fn binary(mut self, name: &str, tests: &[(&str, &str)]) -> Self {
         let lines = |which: &dyn Fn(&str) -> bool| {
             let tests = tests.iter().filter(|(test, _)| which(test));
@@ -86,7 +86,7 @@ impl Fakes {
         self
     }
 
-    /// Adds a binary that consists of this script alone.
+    /// Adds a binary that is this script, without the parts that the others share.
     pub(in crate::supervise) fn script(mut self, name: &str, body: &str) -> Self {
         self.add(name, &format!("#!/bin/sh\n{body}\n"), true);
         self
@@ -97,8 +97,8 @@ impl Fakes {
         let script = script.replacen('\n', "\n[ \"$1\" = --probe ] && exit\n", 1);
         fs::write(&path, script).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own file");
-        // Another thread's child may hold the file open for writing until it runs its own program.
-        // Until then, this file cannot be run.
+        // A child of another thread may have this file open for writing until the child executes
+        // its program. Until then, this file cannot be executed.
         while matches!(
             Command::new(&path).arg("--probe").status(),
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy
@@ -115,7 +115,7 @@ impl Fakes {
         });
     }
 
-    /// The directory of the scripts, in which they also run.
+    /// The directory of the scripts. They also run in it.
     pub(in crate::supervise) fn root(&self) -> Utf8PathBuf {
         Utf8Path::from_path(self.directory.path())
             .expect("a path in UTF-8")

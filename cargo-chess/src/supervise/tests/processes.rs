@@ -9,7 +9,7 @@ use super::fake::{FAILED, Fakes, PASSED};
 use crate::error::exit_code;
 use crate::events::{Kind, Outcome};
 
-/// A fake with one test.
+/// A set of fakes with one test.
 fn one(body: &str) -> Fakes {
     Fakes::new().binary("t", &[("only", body)])
 }

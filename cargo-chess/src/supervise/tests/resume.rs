@@ -6,7 +6,7 @@ use super::fake::{Fakes, PASSED};
 use crate::error::exit_code;
 use crate::events::Outcome;
 
-/// A test that passes if it resumes from the state `foobar`. Without a state, it reports that state
+/// A test that passes if it resumes from the state `foobar`. Without a state, it writes that state
 /// and dies.
 const SEARCH: &str = r#"
 read cores
@@ -96,7 +96,8 @@ fn a_run_that_begins_anew_forgets_the_state() {
 #[test]
 fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() {
     let passes = format!("echo '{PASSED}'");
-    // The last test has no verdict, whether it begins or not, because the second one ends the run.
+    // The last test has no verdict whether it begins or not, because the failure of the second one
+    // ends the run.
     let tests = [("a", &*passes), ("b", "exit 3"), ("c", "exec sleep 1000")];
     let mut fakes = Fakes::new().binary("t", &tests);
     fakes.options.fail_fast = true;
