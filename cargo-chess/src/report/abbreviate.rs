@@ -1,4 +1,4 @@
-//! Operations and source lines in words, shortened where there is little room.
+//! Operations and source lines in words. They are shortened if there is little room.
 
 use chess_vocabulary::ObjectKind;
 
@@ -39,8 +39,8 @@ pub(super) fn called(step: &Step) -> &str {
     function.unwrap_or("a call")
 }
 
-/// The operation of an event, after the call into `atomic` code that it is part of:
-/// `Queue::push: store`.
+/// The operation of an event. If it is part of a call into `atomic` code, it comes after the
+/// function: `Queue::push: store`.
 pub(super) fn within_call(step: &Step) -> String {
     match step.atomic_call().and_then(|it| it.function.as_ref()) {
         // An event without a place of its own, such as a drop, has its plain name.
@@ -69,15 +69,15 @@ pub(super) fn switched(step: &Step) -> String {
     }
 }
 
-/// The name of an object, unless the operation says it already: only the end of a scope acts
-/// on a scope.
+/// The name of an object. `None` for a scope: its only operation, the end of a scope, says the
+/// same.
 pub(super) fn shown(object: Option<&Object>) -> Option<&str> {
     let object = object.filter(|it| it.kind != ObjectKind::Scope)?;
     Some(&object.name)
 }
 
-/// The operation in at most `width` columns. Its object stays, because it identifies the
-/// operation.
+/// The operation in at most `width` columns. The name of the object is not shortened if there is
+/// room for it, because it identifies the operation.
 pub(super) fn fit_operation(op: &str, object: Option<&str>, width: usize) -> String {
     let whole = operation(op, object);
     if columns(&whole) <= width {
@@ -96,8 +96,8 @@ pub(super) fn place(location: &Location) -> String {
     format!("{}:{}", source_path(&location.file), location.line)
 }
 
-/// `place` in at most `width` columns: directories give way from the front; the
-/// file's name and the line stay as long as they can.
+/// `place` in at most `width` columns. Directories are left out from the front. The file's name
+/// and the line are shortened last.
 pub(super) fn fit_place(place: &str, width: usize) -> String {
     if columns(place) <= width {
         return place.to_owned();

@@ -8,16 +8,17 @@ use crate::text::source_path;
 /// The highest number of groups of failures that are printed.
 const MOST_SHOWN: usize = 3;
 
-/// Failures of one kind, at one line.
+/// The kind and the line that failures have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Cause<'a> {
     kind: &'a str,
     place: Option<String>,
-    /// The first line of the message, for failures that have no line.
+    /// The first line of the message, if the failures have no source line.
     message: Option<&'a str>,
 }
 
-/// A sentence for each cause of more than one of these failures, the most frequent first.
+/// A sentence for each cause of at least two of these failures. The most frequent causes come
+/// first.
 pub(super) fn sentences<'a>(failures: impl Iterator<Item = &'a TestFinished>) -> Vec<String> {
     let mut causes: BTreeMap<Cause<'_>, Vec<&TestFinished>> = BTreeMap::new();
     let mut all = 0;
@@ -49,7 +50,7 @@ pub(super) fn sentences<'a>(failures: impl Iterator<Item = &'a TestFinished>) ->
         .collect()
 }
 
-/// None for a failure of which neither line nor message is known.
+/// The cause of a failure; `None` if neither its line nor its message is known.
 fn cause(test: &TestFinished, kind: Kind) -> Option<Cause<'_>> {
     let place = test.location.as_ref().map(line_of);
     let message = message(test).filter(|_| place.is_none());

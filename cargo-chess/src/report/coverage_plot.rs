@@ -1,5 +1,5 @@
-//! The plot of the growth of coverage, as an SVG file: for each test the number of distinct
-//! happens-before graphs and of observed states by the number of schedules.
+//! The plot of the growth of coverage, as an SVG file. For each test, it shows the numbers of
+//! distinct happens-before graphs and of observed states by the number of schedules.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -13,8 +13,7 @@ use crate::error::Result;
 use crate::events::{Covered, Event, Growth};
 use crate::text::thousands;
 
-/// The size of the panel of a test, in pixels: with the area of the curves, and the margins around
-/// it.
+/// The size of the panel of a test in pixels, and the margins around its curves.
 const WIDTH: u32 = 640;
 const HEIGHT: u32 = 240;
 const LEFT: u32 = 70;
@@ -40,14 +39,14 @@ const STATES: Curve = Curve {
     value: |growth| growth.states,
 };
 
-/// Writes the plot when the run is over, however it ended.
+/// Writes the plot at every end of the run.
 pub(super) struct CoveragePlot {
     file: File,
     tests: Vec<(String, Covered)>,
 }
 
 impl CoveragePlot {
-    /// Writes to the file at `path`, which is emptied now.
+    /// Creates the reporter. It empties the file at `path` now.
     pub(super) fn create(path: &Utf8Path) -> Result<Self> {
         Ok(Self {
             file: new_file(path)?,
@@ -168,7 +167,7 @@ fn panel(text: &mut String, top: u32, name: &str, covered: &Covered) {
     put("</g>");
 }
 
-/// The place of a number of schedules from left to right, on a logarithmic scale up to `last`.
+/// The horizontal coordinate of a number of schedules, on a logarithmic scale up to `last`.
 fn across(schedules: u64, last: u64) -> String {
     let part = if last <= 1 {
         0.0
@@ -178,7 +177,7 @@ fn across(schedules: u64, last: u64) -> String {
     coordinate(f64::from(LEFT) + part * f64::from(WIDTH - LEFT - RIGHT))
 }
 
-/// The place of a value from the bottom up, where `most` is at the top.
+/// The vertical coordinate of a value. `most` is at the top.
 fn up(value: u64, most: u64) -> String {
     let part = to_float(value) / to_float(most);
     let bottom = f64::from(HEIGHT - BOTTOM);

@@ -4,7 +4,7 @@
 use crate::events::{Covered, OrderedPair, PairedOperation, Pairs};
 use crate::text::{plural, source_path, thousands};
 
-/// The most pairs that are listed for a test or for a run.
+/// The highest number of pairs that are listed for a test or for a run.
 const MOST: usize = 20;
 
 /// The counts of a test: `3 states and 24 graphs in 40 schedules (since schedule 16: 0 and 8)`.
@@ -35,7 +35,7 @@ pub(super) fn counts(covered: &Covered) -> String {
     )
 }
 
-/// The numbers of pairs that were seen in both orders and in one.
+/// The numbers of pairs that were seen in both orders and in one order, in words.
 fn orders(covered: &Covered) -> String {
     if covered.pairs.is_empty() {
         return String::new();
@@ -118,8 +118,8 @@ impl CoveredByRun {
         self.pairs.add(&covered.pairs);
     }
 
-    /// A line for each pair of which no test has seen one order. There is none for a single test,
-    /// which has its own lines.
+    /// A heading, and a line for each pair of which no test has seen one order. Empty for a run of
+    /// a single test, because the test has its own lines.
     pub(super) fn sentences(&self) -> Vec<String> {
         if self.tests < 2 {
             return Vec::new();

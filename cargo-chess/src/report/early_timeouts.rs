@@ -6,7 +6,8 @@ use crate::events::{EarlyOperation, EarlyTimeout, Kind, Outcome, TestFinished};
 use crate::protocol::Finished;
 use crate::text::plural;
 
-/// The early timeouts that a failing execution needs, and the option that excludes such schedules.
+/// The sentence about the early timeouts that a failing execution needs, with the option that
+/// excludes such schedules.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     let first = finished.early.first()?.to_event();
     let needs = need(&first, &|task| names.of(task));
@@ -28,13 +29,13 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     Some(format!("This execution {needs}{more}. {what}"))
 }
 
-/// The early timeouts that the reported failure needs.
+/// A text for each early timeout that the reported failure needs.
 pub(super) fn needs(test: &TestFinished) -> Vec<String> {
     let early = test.early.iter();
     early.map(|early| need(early, &called)).collect()
 }
 
-/// The sentence about all tests of a run.
+/// The sentence about the tests of a run whose failures need early timeouts.
 pub(super) fn summary(timing: usize, ran: usize) -> String {
     format!(
         "the failures of {timing} of {ran} tests need early timeouts. `--timing deny` makes this a \
@@ -76,7 +77,8 @@ fn length(nanoseconds: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let unit = units.into_iter().find(|(size, _)| nanoseconds >= *size);
     let (size, unit) = unit.unwrap_or((1, "ns"));
-    // Clocks move a little when they are read: three digits are the length that the program names.
+    // Reading a clock may advance it a little. Three digits are enough for the duration that the
+    // program names.
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let count = nanoseconds as f64 / size as f64;
     let digits = if count < 10.0 { 100.0 } else { 10.0 };

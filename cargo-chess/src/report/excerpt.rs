@@ -1,4 +1,4 @@
-//! Source lines with their neighbours and the events at them, in the form of an error of rustc.
+//! Source lines with their neighbours and the events at them, in the form of a rustc error.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +8,7 @@ use camino::Utf8Path;
 use crate::events::Location;
 use crate::text::{NOTE, WARN, columns, cut, source_path, styled};
 
-/// Lines shown before and after those that something happened at.
+/// The number of lines that are shown before and after a marked line.
 const CONTEXT: u32 = 2;
 
 /// An event at a source line.
@@ -16,14 +16,15 @@ const CONTEXT: u32 = 2;
 pub(super) struct Mark {
     /// The line and the column.
     pub(super) location: Location,
-    /// In words.
+    /// The event in words.
     pub(super) text: String,
-    /// Whether the event happened before the line was executed. It is printed above the line.
+    /// Whether the event happened before the line was executed. If so, its text is printed above
+    /// the line.
     pub(super) is_before: bool,
 }
 
-/// The marked lines of each file, the files in the order of their last marks, in `width`
-/// columns. A file that cannot be read is left out.
+/// The marked lines of each file, in `width` columns. The files are in the order of their last
+/// marks. A file that cannot be read is left out.
 pub(super) fn excerpts(root: &Utf8Path, marks: &[Mark], width: usize) -> String {
     let mut files: Vec<&str> = Vec::new();
     for mark in marks {
@@ -39,7 +40,7 @@ pub(super) fn excerpts(root: &Utf8Path, marks: &[Mark], width: usize) -> String 
 }
 
 fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option<String> {
-    // Joining an absolute path, as of a dependency's file, yields that path.
+    // If the path is absolute, as for a file of a dependency, `join` returns it unchanged.
     let source = fs::read_to_string(root.join(file)).ok()?;
     let is_near = |number: u32| {
         let mut marks = marks.iter();
@@ -82,7 +83,7 @@ fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option
             let column = mark.location.column as usize;
             let before: String = line.chars().take(column.saturating_sub(1)).collect();
             let indent = columns(&before.replace('\t', "    "));
-            // A text without room after the mark of its column stands as far right as possible.
+            // If there is no room for the text after its column, the text moves to the left.
             let output = format!("^ {}", mark.text);
             let indent = indent.min(columns_left.saturating_sub(columns(&output)));
             let output = styled(NOTE, cut(&output, columns_left - indent));

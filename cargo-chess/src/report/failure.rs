@@ -21,16 +21,16 @@ use crate::text::{
     BAD, BOLD, NOTE, grouped, indented, plural, source_path, status, styled, thousands, wrap,
 };
 
-/// How a failure is shown.
+/// The form in which a failure is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     /// Columns of the terminal.
     pub(super) width: usize,
-    /// Whether every event is shown.
+    /// Whether all events are shown, and none are folded.
     pub(super) whole: bool,
-    /// Whether the report says where the schedule is and how to replay it.
+    /// Whether the report has the path of the saved schedule and the command that replays it.
     pub(super) saved: bool,
-    /// Whether the one-word form of the schedule is shown too.
+    /// Whether the one-word form of the schedule is also shown.
     pub(super) inline: bool,
 }
 
@@ -64,7 +64,8 @@ pub(super) fn failure(
             "Replay",
             format!("cargo chess replay {}", id_in(path)),
         );
-        // A shard's schedule may be on another machine.
+        // The one-word form is for readers on another machine, for example if the test ran in a
+        // shard.
         if let (Some(schedule), true) = (&detail.schedule, style.inline) {
             report += &status(
                 NOTE,
@@ -117,7 +118,7 @@ pub(super) fn heading(
         .collect();
     let message = match (&test.message, test.kind) {
         (None, _) => String::new(),
-        // A panic's message is the program's, line by line.
+        // The message of a panic is the program's, so its lines are kept.
         (Some(message), Some(Kind::Panic)) => indented(message, "    "),
         (Some(message), _) => wrap(&grouped(message), "    ", width),
     };
@@ -132,7 +133,8 @@ pub(super) fn heading(
         .flatten()
         .map(|sentence| wrap(sentence, "    ", width))
         .collect();
-    // Of a deadlock our own sentences say all, and with the tasks' names.
+    // For a deadlock, the sentences about the waiting tasks replace the message. They have the
+    // same content, and the names of the tasks.
     let is_reported = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
     let source = test
         .location
@@ -176,7 +178,7 @@ fn shrunk(minimised: &Minimised) -> Option<String> {
     ))
 }
 
-/// The certainty that the failure needs a weak memory model.
+/// The sentence for a failure that needs a weak memory model.
 fn weak(minimised: &Minimised) -> Option<String> {
     let bound = plural(minimised.to.preemptions.into(), "preemption");
     minimised.weak.then(|| {
@@ -223,7 +225,7 @@ fn other(failure: &OtherFailure, style: Style) -> String {
     format!("    {kind}{place}{preemptions}\n{message}{replay}")
 }
 
-/// The interleaving, with a heading.
+/// The table of the execution, with a heading.
 fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
     let table = Table {
         width: style.width,
@@ -234,7 +236,7 @@ fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
     table_of(test, finished, &table)
 }
 
-/// As [`execution`], shown as `table` says.
+/// The table of the execution in the form of `table`, with a heading.
 pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) -> String {
     let what = if test.outcome == Outcome::Passed {
         "execution"
@@ -249,7 +251,7 @@ pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) 
     format!("  {heading}\n{}", interleaving(finished, &names, table))
 }
 
-/// The output of the test, and that of its process on standard error.
+/// The output of the test, and the output of its process on standard error.
 pub(super) fn printed(detail: &Detail) -> String {
     quoted("What it printed:", &detail.finished.output)
         + &quoted(

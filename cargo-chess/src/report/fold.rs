@@ -1,4 +1,4 @@
-//! Which events of an execution are shown, and which runs of them are folded.
+//! Selects the events of an execution that are shown, and folds sequences of the others.
 
 use std::collections::BTreeSet;
 
@@ -6,33 +6,33 @@ use chess_vocabulary::Op;
 
 use crate::protocol::Step;
 
-/// An execution with no more events than this is shown whole.
+/// An execution with at most this number of events is not folded, except for its calls.
 const SHORT: usize = 30;
 
-/// Fewer events than this in a row are not worth a fold.
+/// The least number of consecutive rows that are folded.
 const LEAST_FOLDED: usize = 4;
 
 /// The longest cycle that is recognised, in events.
 const LONGEST_CYCLE: usize = 16;
 
-/// A cycle seen so often in a row is shown once.
+/// The least number of repetitions of a cycle that are folded.
 const LEAST_REPEATS: usize = 4;
 
-/// A repetition of more events than this is shown as one row, even if only one task runs.
+/// The highest number of events of a repetition that can be folded into a [`Row::Run`].
 const LONGEST_DULL: usize = 256;
 
-/// More rows than this are cut in the middle.
+/// The highest number of rows. If there are more, the middle is cut.
 const MOST_ROWS: usize = 120;
 
 /// The number of rows before the cut.
 const ROWS_BEFORE_CUT: usize = 40;
 
-/// A row, or several in one.
+/// A row of the table. It stands for one event or several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Row {
     /// The event with this index.
     Event(usize),
-    /// Events of one task in which nothing happens but its own progress.
+    /// Consecutive events of one task, of no interest for the failure.
     Run {
         /// The first event.
         first: usize,
@@ -46,16 +46,16 @@ pub(super) enum Row {
         /// The number of events.
         count: usize,
     },
-    /// The `period` events before `first`, over and over.
+    /// Repetitions of the `period` events before `first`.
     Repeat {
         /// The first event that is not shown.
         first: usize,
-        /// Events in a cycle.
+        /// The number of events in a cycle.
         period: usize,
         /// The number of further repetitions.
         times: usize,
     },
-    /// Events of several tasks, cut since there are too many.
+    /// Events of any tasks in the middle of the table, which has too many rows.
     Cut {
         /// The first event.
         first: usize,
@@ -81,12 +81,12 @@ impl Row {
     }
 }
 
-/// One row an event.
+/// The rows of `events`, one for each.
 pub(super) fn unfolded(events: &[Step]) -> Vec<Row> {
     (0..events.len()).map(Row::Event).collect()
 }
 
-/// The rows of `events`, folded where little happens, but not those in `kept`.
+/// The rows of `events`. Uninteresting events are folded, but not those in `kept`.
 pub(super) fn folded(events: &[Step], kept: &BTreeSet<usize>) -> Vec<Row> {
     let mut rows = if events.len() <= SHORT {
         fold_calls(events, unfolded(events))
@@ -101,14 +101,15 @@ pub(super) fn folded(events: &[Step], kept: &BTreeSet<usize>) -> Vec<Row> {
     rows
 }
 
-/// Whether the event is the choice that a call does not fail, that no crash happens, or that a crash
-/// loses nothing of a file.
+/// Whether the event is a choice of the search that has no effect: a call does not fail, no crash
+/// happens, or a crash loses nothing of a file.
 fn is_unused_choice(event: &Step) -> bool {
     let is_of_surroundings = matches!(event.op, Op::Fault | Op::Crash | Op::FileLoss);
     is_of_surroundings && event.note.is_none() && !event.preempted
 }
 
-/// The first event and the number of events of each call into `atomic` code that has several.
+/// The first event and the number of events of each call into `atomic` code that has several
+/// events.
 pub(super) fn calls(events: &[Step]) -> Vec<(usize, usize)> {
     let rows = fold_calls(events, unfolded(events)).into_iter();
     let calls = rows.filter_map(|row| match row {
@@ -118,7 +119,7 @@ pub(super) fn calls(events: &[Step]) -> Vec<(usize, usize)> {
     calls.collect()
 }
 
-/// Makes one row of the events of a call into `atomic` code.
+/// Replaces the rows of each call into `atomic` code by one row.
 fn fold_calls(events: &[Step], rows: Vec<Row>) -> Vec<Row> {
     let mut result: Vec<Row> = Vec::new();
     for row in rows {
@@ -138,14 +139,15 @@ fn fold_calls(events: &[Step], rows: Vec<Row>) -> Vec<Row> {
     result
 }
 
-/// Whether the event `index` is of the same call as those in `row`, which come before it.
+/// Whether the event `index` belongs to the same call as the events of `row`, which is directly
+/// before it.
 fn is_same_call(events: &[Step], row: Row, index: usize) -> bool {
     let (Row::Event(before) | Row::Call { first: before, .. }) = row else {
         return false;
     };
     let statement = |it: &Step| {
         let caller = it.atomic_call()?;
-        // The origin of a task, and a choice of the search, are always of interest.
+        // The spawn of a task and a choice of the search are always shown.
         let is_plain = it.note.is_none() && it.op != Op::Spawn;
         is_plain.then(|| (it.task, caller.location.clone(), caller.function.clone()))
     };
@@ -160,7 +162,7 @@ fn fold_cycles(events: &[Step]) -> Vec<Row> {
         let best = (1..=LONGEST_CYCLE)
             .map(|period| (period, repeats(events, at, period)))
             .filter(|(_, times)| *times >= LEAST_REPEATS)
-            // Of those that cover as much, the shortest says it best.
+            // If several cycles cover the same number of events, the shortest one is taken.
             .max_by_key(|(period, times)| (period * times, std::cmp::Reverse(*period)));
         let Some((period, times)) = best else {
             rows.push(Row::Event(at));
@@ -178,7 +180,7 @@ fn fold_cycles(events: &[Step]) -> Vec<Row> {
     rows
 }
 
-/// The number of times that the `period` events at `at` follow one another.
+/// The number of consecutive repetitions of the `period` events at `at`.
 fn repeats(events: &[Step], at: usize, period: usize) -> usize {
     let same = events[at..]
         .iter()
@@ -188,7 +190,7 @@ fn repeats(events: &[Step], at: usize, period: usize) -> usize {
     same / period + 1
 }
 
-/// Folds events of one task, away from switches.
+/// Folds consecutive rows of one task. The events next to a switch stay.
 fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> {
     let last = events.len() - 1;
     let dull_event = |index: usize| {
@@ -198,14 +200,14 @@ fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> 
             && !kept.contains(&index)
             && !events[index].preempted
             && events[index].note.is_none()
-            // Where a task comes from is always of interest.
+            // The spawn of a task is always shown.
             && events[index].op != Op::Spawn
             && events[index - 1].task == task
             && events[index + 1].task == task
     };
     let dull = |row: Row| match row {
         Row::Event(index) => dull_event(index),
-        // Loops that back off end soon; a long one is of interest.
+        // A loop with back-off ends soon and can be folded. A long loop is shown.
         Row::Repeat { .. } => {
             let mut events = row.events();
             events.len() <= LONGEST_DULL && events.all(dull_event)
@@ -236,7 +238,8 @@ fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> 
     result
 }
 
-/// Takes out the middle: how it began and how it came to the failure matter most.
+/// Cuts the middle out of `rows` if there are too many. The beginning of the execution and the
+/// events before the failure matter most.
 fn cut(mut rows: Vec<Row>, events: &[Step]) -> Vec<Row> {
     if rows.len() <= MOST_ROWS {
         return rows;
@@ -244,7 +247,7 @@ fn cut(mut rows: Vec<Row>, events: &[Step]) -> Vec<Row> {
     let end = rows.len() - (MOST_ROWS - ROWS_BEFORE_CUT);
     let chosen = |row: &Row| matches!(*row, Row::Event(index) if events[index].note.is_some());
     let middle = &rows[ROWS_BEFORE_CUT..end];
-    // Choices of the search stay, unless they are too many and hide the rest.
+    // Choices of the search stay, unless there are too many of them.
     let few = middle.iter().filter(|row| chosen(row)).count() <= MOST_ROWS;
     let mut kept: Vec<Row> = Vec::new();
     for row in middle {
@@ -268,7 +271,7 @@ mod tests {
     use super::*;
     use crate::protocol;
 
-    /// An event of an operation, or else of one at an object of this name.
+    /// A spawn if `what` is `spawn`. Otherwise an event on an object of the name `what`.
     fn step(task: u32, what: &str) -> Step {
         let op = if what == "spawn" {
             Op::Spawn
@@ -281,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Every event is in exactly one row, in order.
+    /// Whether every event is in exactly one row, in order.
     fn covers(rows: &[Row], events: &[Step]) -> bool {
         let all: Vec<usize> = rows.iter().flat_map(|row| row.events()).collect();
         all == (0..events.len()).collect::<Vec<_>>()

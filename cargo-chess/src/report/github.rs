@@ -1,5 +1,5 @@
-//! The reporter for GitHub Actions: failures annotated at their source lines, and a summary of
-//! the step.
+//! The reporter for GitHub Actions. It annotates failures at their source lines, and writes a
+//! summary of the step.
 
 use std::env;
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use super::summary::counts;
 use crate::analysis::Detail;
 use crate::events::{Event, Outcome, RunFinished, TestFinished};
 
-/// Prints workflow commands to `W`, and appends to the step's summary.
+/// Prints workflow commands to `W`, and appends to the summary of the step.
 pub(super) struct GitHub<W> {
     out: W,
-    /// The file that the runner shows as the step's summary.
+    /// The file whose text the runner shows as the summary of the step.
     summary: Option<Utf8PathBuf>,
     repository: Repository,
     plain: Plain,
@@ -29,9 +29,10 @@ pub(super) struct GitHub<W> {
 }
 
 impl GitHub<io::Stderr> {
-    /// The reporter, if this is a step of a workflow there.
+    /// The reporter, if this process is part of a workflow on GitHub Actions.
     ///
-    /// The runner reads commands from standard error, too; the other stream is for programs.
+    /// Commands go to standard error, which the runner also reads: standard output is for
+    /// programs.
     pub(super) fn find(repository: Repository, plain: Plain) -> Option<Self> {
         let is_there = env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
         let summary = env::var("GITHUB_STEP_SUMMARY").ok();
@@ -98,7 +99,7 @@ impl<W: Write> GitHub<W> {
         );
         printed.expect("memory takes every byte");
         let report = self.plain.failure(test, detail);
-        // A fence longer than any in the report.
+        // The fence is longer than any in the report.
         let fence = "`".repeat(longest_run(&report, '`').max(2) + 1);
         let printed = write!(
             self.reports,
@@ -148,13 +149,13 @@ fn longest_run(text: &str, wanted: char) -> usize {
     runs.max().unwrap_or(0)
 }
 
-/// `text` as the message of a workflow command.
+/// Escapes `text` for the message of a workflow command.
 fn data(text: &str) -> String {
     let text = text.replace('%', "%25");
     text.replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// `text` as the value of a property of a workflow command.
+/// Escapes `text` for a property of a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -43,7 +43,7 @@ pub(crate) struct Human<W> {
     outside: OutsideEffects,
     racing: RacingDependencies,
     covered: CoveredByRun,
-    /// The shard that the run is.
+    /// The shard that is this run, if the run has shards.
     shard: Option<Shard>,
 }
 
@@ -119,7 +119,7 @@ impl<W: Write> Human<W> {
             out.flush()
         });
         match printed {
-            // Whoever read it is gone; that is no reason to stop.
+            // If the reader has closed the stream, the run continues.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             printed => printed,
         }
@@ -183,7 +183,7 @@ impl<W: Write> Human<W> {
             }
         }
         let (of_time, others) = test.warnings_of_time_and_others();
-        // The summary or the message will say this.
+        // The summary or the message of the failure already says that the time ended.
         let is_reported = is_short || test.outcome == Outcome::Timeout;
         let of_time = of_time.iter().filter(|_| !is_reported);
         for warning in of_time.chain(others) {
@@ -283,7 +283,7 @@ impl<W: Write> Reporter for Human<W> {
     }
 }
 
-/// The number of finished tests of a run that ended before its tests did.
+/// How many tests are finished, and how many were stopped by the end of the run, in words.
 fn stopped(run: &RunFinished) -> String {
     let tests = run.passed + run.failed + run.timing + run.timeout + run.not_run;
     let finished = tests - run.stopped - run.not_run;

@@ -12,16 +12,16 @@ use super::panics;
 use crate::protocol::{Blocked, Finished, Step};
 use crate::text::{DIM, WARN, plural};
 
-/// How the table is shown.
+/// The form of the table.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     /// Columns of the terminal.
     pub(super) width: usize,
-    /// Whether nothing is folded.
+    /// Whether all events are shown, and none are folded.
     pub(super) whole: bool,
-    /// Events that are shown even where others like them are folded.
+    /// Events that are never folded.
     pub(super) kept: BTreeSet<usize>,
-    /// Whether it names, at switches, the holders of locks that other tasks wait for.
+    /// Whether the table names the holders of the locks that tasks wait for.
     pub(super) locks: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn interleaving(finished: &Finished, names: &Names, table: &Table) ->
     text
 }
 
-/// The line of a row that is about one task; none for the others.
+/// The line of a row whose events belong to one task; `None` for other rows.
 fn line(row: Row, events: &[Step]) -> Option<Line> {
     match row {
         Row::Event(index) => {
@@ -122,7 +122,7 @@ fn waiting(blocked: &Blocked) -> Line {
     }
 }
 
-/// The text of a row that stands for events of several tasks.
+/// The text of a row whose events may belong to several tasks.
 fn omission(row: Row) -> String {
     match row {
         Row::Repeat { period, times, .. } => {
@@ -143,13 +143,13 @@ fn omitted(count: usize) -> String {
 /// An operation before which its task was switched out by a preemption.
 #[derive(Clone, Copy)]
 enum Mark {
-    /// One that ran later.
+    /// An operation that was performed later: the index of the event.
     Event(usize),
-    /// One that waits at the end: the index among the blocked.
+    /// An operation that waits at the end: its index in `blocked`.
     Blocked(usize),
 }
 
-/// The preemptions, by the event after which they happened.
+/// The preemptions, by the last event of the task before each; `None` if there is none.
 struct Preemptions {
     after: BTreeMap<Option<usize>, Vec<Mark>>,
 }
@@ -193,7 +193,8 @@ impl Preemptions {
     }
 }
 
-/// The preemptions: after how many events, in words, and where.
+/// The preemptions. For each: the number of events of the execution up to the last one of the
+/// task, the text, and the source line.
 pub(super) fn preemptions(finished: &Finished, names: &Names) -> Vec<(usize, String, String)> {
     let all = Preemptions::new(finished).after.into_iter();
     let all = all.flat_map(|(after, marks)| {
@@ -207,7 +208,8 @@ pub(super) fn preemptions(finished: &Finished, names: &Names) -> Vec<(usize, Str
     described.collect()
 }
 
-/// `worker is preempted before load A1`, and where: `src/lib.rs:9`, or nothing.
+/// The text of a preemption, such as `worker is preempted before load A1`, and its source line,
+/// such as `src/lib.rs:9`. The source line may be empty.
 fn describe(mark: Mark, finished: &Finished, names: &Names) -> (String, String) {
     let step = match mark {
         Mark::Event(index) => finished.events[index].clone(),

@@ -6,7 +6,7 @@ use super::reporter::Reporter;
 use crate::analysis::Detail;
 use crate::events::Event;
 
-/// Prints events to `W`, at once.
+/// Prints each event to `W` without delay.
 pub(crate) struct Json<W> {
     out: W,
 }
@@ -20,7 +20,7 @@ impl<W: Write> Json<W> {
 
 impl<W: Write> Reporter for Json<W> {
     fn event(&mut self, event: &Event, _detail: Option<&Detail>) -> io::Result<()> {
-        // One write a line: a consumer never sees half an event.
+        // One write for each line: no consumer sees a part of an event.
         let mut line = serde_json::to_string(event)?;
         line.push('\n');
         self.out.write_all(line.as_bytes())?;

@@ -1,4 +1,4 @@
-//! The reporter for services that read JUnit's XML: a suite for each test binary.
+//! The reporter for services that read JUnit's XML. It writes a suite for each test binary.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use crate::analysis::Detail;
 use crate::error::Result;
 use crate::events::{Event, Outcome, TestFinished};
 
-/// Writes the report when the run is over, however it ended.
+/// Writes the report at every end of the run.
 pub(super) struct JUnit {
     file: File,
     suites: Vec<TestSuite>,
@@ -22,7 +22,7 @@ pub(super) struct JUnit {
 }
 
 impl JUnit {
-    /// Writes to the file at `path`, which is emptied now.
+    /// Creates the reporter. It empties the file at `path` now.
     pub(super) fn create(path: &Utf8Path, plain: Plain) -> Result<Self> {
         let file = new_file(path)?;
         Ok(Self {
@@ -89,7 +89,7 @@ impl Plain {
     }
 }
 
-/// The failure that a test has only with an early timeout, if that is not a failure of the run.
+/// The failure of a test that needs an early timeout, if it is not a failure of the run.
 fn timing_of(test: &TestFinished) -> Option<String> {
     let sentences = early_timeouts::needs(test);
     (test.outcome == Outcome::Timing).then(|| sentences.join("; "))

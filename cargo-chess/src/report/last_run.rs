@@ -1,4 +1,5 @@
-//! Keeps the events of the last run in `target/chess/last-run.jsonl`, also of one that is cut short.
+//! Writes the events of the last run to `target/chess/last-run.jsonl`, even if the run is cut
+//! short.
 
 use std::fs::{self, File};
 
@@ -9,14 +10,14 @@ use super::reporter::Reporter;
 use crate::error::{Error, Result};
 use crate::events::Event;
 
-/// The file, open.
+/// The open file.
 pub(crate) struct LastRun {
     path: Utf8PathBuf,
     json: Json<File>,
 }
 
 impl LastRun {
-    /// Begins the record of a run, in place of the last one's.
+    /// Begins the record of a run. It replaces the record of the last run.
     pub(crate) fn create(chess_dir: &Utf8Path) -> Result<Self> {
         fs::create_dir_all(chess_dir).map_err(Error::io("create the directory", chess_dir))?;
         let path = chess_dir.join("last-run.jsonl");
@@ -27,7 +28,7 @@ impl LastRun {
         })
     }
 
-    /// Adds an event. Progress is of no interest afterwards, and is left out.
+    /// Adds an event, unless it is progress: progress is of no interest after the run.
     pub(crate) fn event(&mut self, event: &Event) -> Result<()> {
         if matches!(event, Event::Progress(_)) {
             return Ok(());

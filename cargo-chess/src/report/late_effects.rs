@@ -13,7 +13,8 @@ pub(super) fn is_late(event: &Step) -> bool {
     event.note.and_then(chess_vocabulary::Note::kind) == Some(NoteKind::Late)
 }
 
-/// The cost of an execution, `preemptions` in all: `1 preemption, 1 stale load`.
+/// The cost of an execution, such as `1 preemption, 1 stale load`. `preemptions` is the whole
+/// cost, which includes late effects.
 pub(super) fn cost(preemptions: u32, finished: &Finished) -> String {
     let late = || finished.events.iter().filter(|event| is_late(event));
     let loads = late().filter(|event| event.op == Op::AtomicLoad).count() as u64;

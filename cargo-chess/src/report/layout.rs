@@ -1,4 +1,4 @@
-//! Where things stand in the lines of an execution's table.
+//! The positions of texts in the lines of an execution's table.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::abbreviate::{fit_operation, fit_place, least_columns, operation};
 use super::names::Names;
 use crate::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
 
-/// The narrowest useful column of a task.
+/// The least width of a task's column.
 const NARROWEST: usize = 12;
 
-/// Between columns.
+/// The space between columns.
 const GAP: &str = "  ";
 
 /// The contents of one line of the table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    /// The number of the step, where it is one.
+    /// The number of the step, if the line is one step.
     pub(super) number: Option<usize>,
     /// The task.
     pub(super) task: u32,
@@ -29,7 +29,7 @@ pub(super) struct Line {
     pub(super) object: Option<String>,
     /// The choice of the search for this operation.
     pub(super) note: Option<Note>,
-    /// The source line, or nothing.
+    /// The source line; empty if there is none.
     pub(super) place: String,
     /// The style of the operation.
     pub(super) style: Option<Style>,
@@ -46,24 +46,24 @@ pub(super) struct Layout<'a> {
     names: &'a Names,
     /// The width of step numbers.
     number: usize,
-    /// The way in which the operations of the tasks are kept apart.
+    /// The way in which the operations of different tasks are distinguished.
     form: Form,
     /// The width of source lines.
     place: usize,
-    /// The width of everything.
+    /// The width of the whole table.
     width: usize,
 }
 
 enum Form {
-    /// A column each, of this width.
+    /// A column for each task: the task and the width.
     Columns(Vec<(u32, usize)>),
-    /// One column of names and one of operations, since there are too many tasks.
+    /// One column of task names and one of operations, because there are too many tasks.
     Named { name: usize, what: usize },
 }
 
 impl<'a> Layout<'a> {
-    /// Room for `lines` of an execution with `events` events in `width` columns:
-    /// operations before source lines.
+    /// Divides `width` columns among the `lines` of an execution with `events` events. Operations
+    /// get their columns before source lines do.
     pub(super) fn new(lines: &[Line], events: usize, names: &'a Names, width: usize) -> Self {
         let mut wanted: BTreeMap<u32, usize> = BTreeMap::new();
         for line in lines {
@@ -110,7 +110,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The line above all.
+    /// The heading of the table.
     pub(super) fn header(&self) -> String {
         let mut line = format!("  {:>number$}{GAP}", "step", number = self.number);
         match &self.form {
@@ -131,7 +131,7 @@ impl<'a> Layout<'a> {
         styled(BOLD, line.trim_end()) + "\n"
     }
 
-    /// The line, and another one below it for a note that finds no room after the operation.
+    /// The text of `line`. A note that has no room after the operation is in another line below.
     pub(super) fn line(&self, line: &Line) -> String {
         let number = line
             .number
@@ -189,7 +189,7 @@ impl<'a> Layout<'a> {
         styled(DIM, line) + "\n"
     }
 
-    /// A note on the operation above, which begins after `before` columns.
+    /// A note on the operation in the line above. The operation begins after `before` columns.
     fn below(&self, before: usize, note: &str) -> String {
         let note = format!("^ {note}");
         let indent = before
@@ -200,7 +200,8 @@ impl<'a> Layout<'a> {
     }
 
     /// The column at which the operations of `task` begin, and the number of columns from there to
-    /// the source line. The cells to the right of an operation are empty.
+    /// the source line. An operation may extend over the columns of later tasks, because these are
+    /// empty in its line.
     fn cell(&self, task: u32) -> (usize, usize) {
         let mut before = self.first_column();
         match &self.form {
@@ -217,13 +218,14 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The columns before the first task's.
+    /// The number of columns before the column of the first task.
     fn first_column(&self) -> usize {
         2 + self.number + GAP.len()
     }
 }
 
-/// Shares `room` among the tasks; none if there is too little for a column each.
+/// Divides `room` among the columns of the tasks; `None` if there is not enough room for a column
+/// for each task.
 fn share(wanted: &BTreeMap<u32, usize>, room: usize) -> Option<Vec<(u32, usize)>> {
     let gaps = GAP.len() * wanted.len();
     let room = room.checked_sub(gaps)?;
@@ -231,7 +233,7 @@ fn share(wanted: &BTreeMap<u32, usize>, room: usize) -> Option<Vec<(u32, usize)>
     if room < least {
         return None;
     }
-    // The widest columns give way first.
+    // The widest columns become narrower first.
     let mut limit = wanted.values().copied().max().unwrap_or(0);
     while wanted
         .values()

@@ -1,4 +1,4 @@
-//! The events of a replay, printed as they happen: a line each, as in a report's table.
+//! The events of a replay, printed while they happen, in the form of a report's table.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use super::abbreviate::{operation, place, shown};
 use crate::protocol::LiveEvent;
 use crate::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
 
-/// The least width of a column; wider ones stay as wide as they became.
+/// The least width of a column. A column that became wider stays so.
 const NAME: usize = 8;
 const OPERATION: usize = 24;
 
-/// The form of the lines so far.
+/// The state of the printed lines.
 #[derive(Debug)]
 pub(crate) struct Trace {
     name: usize,
     operation: usize,
     has_header: bool,
-    /// The first task of each name that the program gave.
+    /// The first task with each name that the program gave.
     named: BTreeMap<String, u32>,
 }
 
@@ -34,7 +34,8 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// The line of an event. The first one comes after the headings of the columns.
+    /// The line of an event. Before the first line, the result also has the headings of the
+    /// columns.
     pub(crate) fn event(&mut self, number: u64, event: &LiveEvent) -> String {
         let what = what(event);
         let note = event.note.map(|note| {

@@ -1,19 +1,19 @@
-//! The holders of locks that other tasks wait for: sentences within the table of an execution.
+//! Sentences within the table of an execution: the holders of locks that other tasks wait for.
 
 use super::names::Names;
 use crate::analysis::{Locks, Waiting};
 use crate::protocol::Finished;
 
-/// The sentences, in the order of events.
+/// Finds the sentences, event by event.
 pub(super) struct LockHolders<'a> {
     locks: Locks<'a>,
     names: &'a Names,
-    /// The waiting tasks that were reported.
+    /// The tasks that waited after the last event.
     printed: Vec<Waiting>,
 }
 
 impl<'a> LockHolders<'a> {
-    /// Before the first event.
+    /// Creates the state before the first event.
     pub(super) fn new(finished: &'a Finished, names: &'a Names) -> Self {
         Self {
             locks: Locks::new(finished),
@@ -22,7 +22,8 @@ impl<'a> LockHolders<'a> {
         }
     }
 
-    /// Sentences about the tasks that wait after `count` events, and did not wait before.
+    /// Sentences about the tasks that wait after `count` events and did not wait at the previous
+    /// call.
     pub(super) fn after(&mut self, count: usize) -> Vec<String> {
         self.locks.advance_to(count);
         let waiting = self.locks.waiting();
@@ -48,7 +49,7 @@ impl<'a> LockHolders<'a> {
                 let task = self.names.of(*task);
                 Some(format!("{task} waits for a notification of {object}"))
             }
-            // Nothing is to be learnt from a task that waits for those that it spawned.
+            // A wait for the end of a spawned task says nothing about locks.
             Waiting::End { .. } => None,
         }
     }

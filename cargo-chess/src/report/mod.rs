@@ -87,7 +87,8 @@ pub(crate) fn reporter(
     if let Some(path) = &options.reports.coverage_plot {
         all.push(Box::new(CoveragePlot::create(path)?));
     }
-    // A consumer of standard output that goes away is no reason not to write the files.
+    // The reporters of files come first: they get each event even if the consumer of standard
+    // output has closed it.
     match options.message_format {
         MessageFormat::Human => {}
         MessageFormat::Short => all.push(Box::new(Short::new(io::stdout()))),
@@ -100,7 +101,7 @@ pub(crate) fn reporter(
     Ok(Box::new(All(all)))
 }
 
-/// Several reporters, which get the same events in this order.
+/// Several reporters. Each event goes to all of them, in this order.
 struct All(Vec<Box<dyn Reporter>>);
 
 impl Reporter for All {

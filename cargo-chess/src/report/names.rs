@@ -10,8 +10,8 @@ use crate::protocol::Task;
 pub(super) struct Names(HashMap<u32, String>);
 
 impl Names {
-    /// Task 0 is `main`; the others have the names that the program gave them,
-    /// with the number where two share one.
+    /// Creates the names of `tasks`. Task 0 is `main`. The other tasks have the names that the
+    /// program gave them. If several tasks have the same name, their numbers are added.
     pub(super) fn new(tasks: &[Task]) -> Self {
         let given = |task: &Task| match &task.name {
             _ if task.id == 0 => Some("main".to_owned()),
@@ -35,7 +35,7 @@ impl Names {
         self.0.get(&id).cloned().unwrap_or_else(|| called(id))
     }
 
-    /// The choice of the search for an operation, or the task that it woke, in words.
+    /// The note on an operation in words: a choice of the search, or the task that it woke.
     pub(super) fn note(&self, note: Note) -> String {
         let woken = note
             .woken()
@@ -44,7 +44,7 @@ impl Names {
     }
 }
 
-/// The name of task `id` if no names are known.
+/// The name of task `id` if the program gave it no name.
 pub(super) fn called(id: u32) -> String {
     TaskId(id).to_string()
 }

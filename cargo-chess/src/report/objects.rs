@@ -1,7 +1,7 @@
 //! Names of objects, taken from the expressions in the sources: `stock`, `self.head`.
 //!
-//! The runtime names an object by a letter for its kind and a number. It keeps that name
-//! where no source says more.
+//! The runtime names an object by a letter for its kind and a number. This name stays if the
+//! sources give no better one.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,39 +12,40 @@ use rewriter::Subjects;
 use crate::events::{Covered, Kind, Location};
 use crate::protocol::{Blocked, Finished, Step};
 
-/// If more objects than this share a name, they get numbers.
+/// If more objects than this share an expression, numbers distinguish them, and not letters.
 const MOST_LETTERS: usize = 26;
 
-/// The names of one or more executions in which the runtime's names mean the same.
+/// The names of objects in one execution, or in several executions in which the runtime's names
+/// mean the same objects.
 pub(crate) struct Objects {
     root: Utf8PathBuf,
-    /// The calls in each file that was read.
+    /// The subjects of the calls in each file; `None` for a file that cannot be read.
     files: HashMap<String, Option<Subjects>>,
     subjects: HashMap<(String, u32, u32), Option<String>>,
-    /// The name of each object.
+    /// The names that were found for objects.
     names: BTreeMap<Id, String>,
-    /// The number of objects that have each expression.
+    /// The number of objects that were named by each expression.
     uses: HashMap<String, usize>,
 }
 
 /// An object of an execution.
 type Id = (ObjectKind, u32);
 
-/// The data of the events on an object.
+/// The expressions of the events on an object.
 #[derive(Default)]
 struct Evidence {
-    /// The best expression of the user's code, and how good it is.
+    /// The best expression of the user's code, and its rank.
     own: Option<(u8, String)>,
-    /// Whether other code uses it by itself, in no call of the user's.
+    /// Whether other code used the object in an event without a caller in the user's code.
     is_used_alone: bool,
-    /// The receivers in the user's statements whose calls led to the object.
+    /// The user's statements whose calls led to the object, and the receivers of these calls.
     called_on: Vec<(Location, Option<String>)>,
     /// The first expression of other code.
     inner: Option<String>,
 }
 
 impl Objects {
-    /// For executions whose sources lie below `root`.
+    /// Creates the names for executions whose sources lie below `root`.
     pub(crate) fn new(root: &Utf8Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -55,7 +56,7 @@ impl Objects {
         }
     }
 
-    /// Puts the names from the sources in the place of the runtime's.
+    /// Replaces the runtime's names by the names from the sources.
     pub(crate) fn apply(&mut self, finished: &mut Finished) {
         let waits = finished.blocked.iter().map(Blocked::to_step);
         let steps: Vec<Step> = finished.events.iter().cloned().chain(waits).collect();
@@ -67,13 +68,14 @@ impl Objects {
                 object.name.clone_from(name);
             }
         }
-        // The words of other failures are the program's.
+        // The message of a deadlock contains names of objects. The messages of other failures do
+        // not change.
         if finished.kind == Some(Kind::Deadlock) && !finished.blocked.is_empty() {
             finished.message = Some(finished.deadlock());
         }
     }
 
-    /// Adds the expressions that the operations of pairs act on.
+    /// Adds to the operations of pairs the expressions that they act on.
     pub(crate) fn name_operations(&mut self, covered: &mut Covered) {
         for pair in &mut covered.pairs {
             for operation in [&mut pair.first, &mut pair.second] {
@@ -82,7 +84,7 @@ impl Objects {
         }
     }
 
-    /// Finds names for the objects that have none.
+    /// Finds names for the objects that have no names yet.
     fn learn(&mut self, steps: &[Step]) {
         let mut order: Vec<Id> = Vec::new();
         let mut evidence: HashMap<Id, Evidence> = HashMap::new();
@@ -114,7 +116,7 @@ impl Objects {
         let found: Vec<(Id, String)> = found
             .iter()
             .map(|(object, expression)| {
-                // The value in the `Arc` is named by the same expression.
+                // The value in the `Arc` has the same expression.
                 let name = if is_arc(object) && others.contains(&expression) {
                     format!("{expression} ({})", ObjectKind::Arc.words())
                 } else {
@@ -170,7 +172,7 @@ impl Objects {
         }
         let root = &self.root;
         let file = self.files.entry(place.file.clone()).or_insert_with(|| {
-            // Joining an absolute path, as of a dependency's file, yields that path.
+            // If the path is absolute, as for a file of a dependency, `join` returns it unchanged.
             let text = std::fs::read_to_string(root.join(&place.file)).ok()?;
             Subjects::of(&text).ok()
         });
@@ -181,8 +183,9 @@ impl Objects {
 }
 
 impl Evidence {
-    /// The expression of the user's code; else the common receiver of several statements of the
-    /// user, whose calls led to the object; else the expression of the code that uses it.
+    /// The expression that names the object. The user's expression comes first. Next is the
+    /// receiver that most of the user's statements have in common, if their calls led to the
+    /// object. Last is the expression of the other code that uses the object.
     fn expression(self) -> Option<String> {
         if let Some((_, own)) = self.own {
             return Some(own);
@@ -194,7 +197,8 @@ impl Evidence {
         let known: Vec<&String> = known.collect();
         let on = known.first().copied().filter(|on| {
             let is_same = known.iter().all(|it| it == on);
-            // The drop of a returned value, such as a guard, has no expression.
+            // The drop of a returned value, such as a guard, has no expression, so this statement
+            // is unknown.
             let unknown = statements.len() - known.len();
             !self.is_used_alone && is_same && known.len() > unknown.max(1)
         });
@@ -202,7 +206,7 @@ impl Evidence {
     }
 }
 
-/// The information in an expression: a static more than a field, a field more than a variable.
+/// The rank of an expression by its information: statics before fields, fields before variables.
 fn rank(expression: &str) -> u8 {
     let last = expression.rsplit("::").next().unwrap_or_default();
     let is_static = last
@@ -215,7 +219,7 @@ fn rank(expression: &str) -> u8 {
     }
 }
 
-/// `A`, `B`, up to `Z`, then `AA`.
+/// The letters of a number: `A` for 1 to `Z` for 26, then `AA`.
 fn letters(number: usize) -> String {
     let (mut rest, mut text) = (number, String::new());
     while rest > 0 {

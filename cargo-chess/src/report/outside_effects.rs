@@ -1,11 +1,11 @@
-//! The effects outside the scheduler's control, of all tests of a run.
+//! The effects outside control in all tests of a run.
 
 use std::collections::BTreeMap;
 
 use crate::events::TestFinished;
 use crate::text::plural;
 
-/// Each sentence, with the tests that it was said of.
+/// Each sentence about an effect, and the tests that have this effect.
 #[derive(Default)]
 pub(super) struct OutsideEffects(BTreeMap<String, Vec<String>>);
 

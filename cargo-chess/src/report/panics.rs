@@ -8,10 +8,10 @@ use crate::protocol::{Fate, Finished, Panic};
 /// The highest number of panics that are reported.
 const MOST: usize = 3;
 
-/// The panics to report in addition to the failure. That of the test's body comes last.
+/// The panics to report in addition to the failure. The panic of the test's body is the last one.
 fn beside(finished: &Finished) -> Vec<&Panic> {
     let own = own(finished);
-    // Panics that are caught say something where the failure itself is of another kind.
+    // Caught panics are reported only if the failure itself is not a panic.
     let matters = |panic: &Panic| panic.fate.is_some() || own.is_none();
     let last = passed_on(finished);
     let is_reported = |panic: &&Panic| is_own(panic, own) || is_own(panic, last);
@@ -34,15 +34,16 @@ fn is_own(panic: &Panic, own: Option<&Panic>) -> bool {
     own.is_some_and(|own| core::ptr::eq(own, panic))
 }
 
-/// The panic of the test's body, if it only repeats the panic of another task. The failure is
-/// that other panic.
+/// The panic of the test's body, if the failure is the panic of another task. The body's panic
+/// then only repeats it.
 fn passed_on(finished: &Finished) -> Option<&Panic> {
     let own = own(finished)?;
     let mut panics = finished.panics.iter();
     panics.find(|panic| panic.fate == Some(Fate::Failed) && !is_own(panic, Some(own)))
 }
 
-/// A sentence about each.
+/// A sentence about each panic of [`beside`]. If no task joined the panic that is the failure, a
+/// sentence about this comes first.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let own = own(finished);
     let last = passed_on(finished);
@@ -73,7 +74,8 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     unseen.into_iter().chain(others).collect()
 }
 
-/// The panics in the table of the execution: the number of events before each, and its text.
+/// The panics in the table of the execution. Each has the number of events before it, its text,
+/// and its source line.
 pub(super) fn marks(finished: &Finished, names: &Names) -> Vec<(usize, String, String)> {
     let own = own(finished).filter(|own| own.task != 0);
     let panics = finished.panics.iter();
@@ -88,7 +90,7 @@ pub(super) fn marks(finished: &Finished, names: &Names) -> Vec<(usize, String, S
     marks.collect()
 }
 
-/// `task 1 panicked at src/lib.rs:12`
+/// For example, `task 1 panicked at src/lib.rs:12`.
 fn what(panic: &Panic, names: &Names) -> String {
     format!(
         "{} panicked at {}",

@@ -10,25 +10,25 @@ use crate::events::TestFinished;
 use crate::protocol::Finished;
 use crate::text::source_path;
 
-/// The width that such text has.
+/// The width of the text.
 const WIDTH: usize = 100;
 
-/// The root of source files, and the style of the report.
+/// Makes reports for the workspace with this root, in this style.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
     root: Utf8PathBuf,
 }
 
 impl Plain {
-    /// For the workspace at `root`.
+    /// Creates reports for the workspace at `root`.
     pub(super) fn new(root: &Utf8Path) -> Self {
         Self {
             root: root.to_owned(),
         }
     }
 
-    /// The report for people on `test`, which failed or got no verdict. It has the schedule as one
-    /// word, because its file may be on another machine.
+    /// The report for people on `test`, which failed or got no verdict. It has the one-word form
+    /// of the schedule, because the file of the schedule may be on another machine.
     pub(super) fn failure(&self, test: &TestFinished, detail: &Detail) -> String {
         let style = Style {
             width: WIDTH,
@@ -41,7 +41,7 @@ impl Plain {
     }
 }
 
-/// The preemptions, with one sentence for each.
+/// A sentence for each preemption.
 pub(super) fn preemptions(finished: &Finished) -> Vec<String> {
     let names = Names::new(&finished.tasks);
     let sentence = |task, op: &str, object: Option<&str>, file: Option<&str>, line| {
@@ -58,7 +58,7 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<String> {
         let (object, file) = (shown(it.object.as_ref()), it.file.as_deref());
         sentence(it.task, it.op.name(), object, file, it.line)
     });
-    // An operation that waits at the end has not happened.
+    // The next operation of a task that waits at the end is not an event.
     let waiting = finished.blocked.iter().filter(|task| task.preempted);
     let waiting = waiting.map(|it| {
         let (object, file) = (shown(it.object.as_ref()), it.file.as_deref());

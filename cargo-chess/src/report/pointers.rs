@@ -5,17 +5,17 @@ use std::collections::HashMap;
 
 use crate::protocol::Finished;
 
-/// Addresses are multiples of this. A remainder is a tag in the low bits.
+/// The addresses of most objects are multiples of this. A remainder is a tag in the low bits.
 const ALIGNMENT: u64 = 8;
 
-/// The names that were given so far.
+/// The names of addresses so far.
 #[derive(Default)]
 pub(crate) struct Pointers {
     numbers: HashMap<u64, usize>,
 }
 
 impl Pointers {
-    /// Puts names in the place of the addresses that the execution's atomics held.
+    /// Replaces the addresses in the values of atomics by names.
     pub(crate) fn apply(&mut self, finished: &mut Finished) {
         for step in &mut finished.events {
             for value in [&mut step.read, &mut step.written].into_iter().flatten() {
@@ -26,7 +26,7 @@ impl Pointers {
         }
     }
 
-    /// The name of the address that `value` is, if it is one.
+    /// The name of the address `value`; `None` if it is no address.
     fn name(&mut self, value: &str) -> Option<String> {
         let address = u64::from_str_radix(value.strip_prefix("0x")?, 16).ok()?;
         let (base, tag) = (address - address % ALIGNMENT, address % ALIGNMENT);

@@ -1,4 +1,5 @@
-//! The progress of a run: lines that move on a terminal, and elsewhere a line now and then for a slow test.
+//! The progress of a run. On a terminal, lines are redrawn. Elsewhere, a line is printed from time
+//! to time for each slow test.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -9,22 +10,23 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::run_state::{RunState, Running};
 use crate::text::{GOOD, NOTE, cut, status, thousands};
 
-/// Without moving lines, a running test is reported each time that this time has passed.
+/// The interval between two lines about a running test, if lines are not redrawn.
 const SLOW: Duration = Duration::from_secs(30);
 
-/// How progress is shown.
+/// The form in which progress is shown.
 pub(super) enum Progress {
-    /// Not at all.
+    /// Progress is not shown.
     None,
-    /// In lines below the printed ones, which are drawn anew.
+    /// Lines below the printed ones, which are redrawn, of this width.
     Lines(ProgressBar, usize),
-    /// In a line for each test that is slow, and each time when it is still slow.
+    /// A printed line for each slow test after each [`SLOW`]. Contains the number of lines so far
+    /// for each turn.
     Slow(BTreeMap<(usize, Instant), u32>),
 }
 
 impl Progress {
-    /// On standard error: moving lines of `width` columns, if it is a terminal that can show
-    /// them.
+    /// Progress on standard error: redrawn lines of `width` columns if it is a terminal that
+    /// supports them, and printed lines otherwise.
     pub(super) fn on_stderr(width: usize) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let unattended = std::env::var_os("CI").is_some();
@@ -38,7 +40,7 @@ impl Progress {
         Self::Lines(bar, width)
     }
 
-    /// Shows `state`, and returns the lines to print.
+    /// Redraws the lines for `state`, or returns lines to print.
     pub(super) fn show(&mut self, state: &RunState, now: Instant) -> Option<String> {
         match self {
             Self::None => None,
@@ -58,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Prints with moving lines out of the way.
+    /// Calls `print`. Meanwhile the redrawn lines are hidden.
     pub(super) fn around<T>(&self, print: impl FnOnce() -> T) -> T {
         match self {
             Self::Lines(bar, _) => bar.suspend(print),
@@ -66,7 +68,7 @@ impl Progress {
         }
     }
 
-    /// Shows nothing from now on.
+    /// Removes the redrawn lines, and shows nothing from now on.
     pub(super) fn end(&mut self) {
         if let Self::Lines(bar, _) = self {
             bar.finish_and_clear();
@@ -86,7 +88,7 @@ impl Drop for Progress {
 /// The columns of a verb and the space after it.
 const VERB: usize = 13;
 
-/// The moving lines: one for the run, and one for each running test.
+/// The redrawn lines: one for the run, and one for each running test.
 fn lines(state: &RunState, now: Instant) -> Vec<(&'static str, String)> {
     let mut run = format!(
         "{}/{} finished, {} running, {} waiting, round {}, {}, {} schedules/s",
@@ -110,7 +112,7 @@ fn lines(state: &RunState, now: Instant) -> Vec<(&'static str, String)> {
     [("Exploring", run)].into_iter().chain(tests).collect()
 }
 
-/// Lines for the tests that have run for one more [`SLOW`] since their last line.
+/// A line for each test whose turn has lasted one more [`SLOW`] since its last line.
 fn slow(reported: &mut BTreeMap<(usize, Instant), u32>, state: &RunState, now: Instant) -> String {
     let running: Vec<_> = state.running.iter().map(Running::turn).collect();
     reported.retain(|turn, _| running.contains(turn));
@@ -126,7 +128,7 @@ fn slow(reported: &mut BTreeMap<(usize, Instant), u32>, state: &RunState, now: I
     lines
 }
 
-/// `bank::t transfer (1m 05s, 20,000 schedules, bound 1, about 12 % explored)`
+/// For example, `bank::t transfer (1m 05s, 20,000 schedules, bound 1, about 12 % explored)`.
 fn turn_state(test: &Running, now: Instant) -> String {
     let mut parts = vec![clock(test.elapsed(now))];
     if test.schedules > 0 {
@@ -138,7 +140,7 @@ fn turn_state(test: &Running, now: Instant) -> String {
     format!("{} ({})", test.id, parts.join(", "))
 }
 
-/// `5s`, `1m 05s`
+/// For example, `5s` or `1m 05s`.
 fn clock(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
@@ -175,7 +177,7 @@ mod tests {
         let now = Instant::now() + Duration::from_secs(65);
         let mut text = String::new();
         for (verb, rest) in lines(&state, now) {
-            // The rate depends on how long this takes.
+            // The rate depends on the duration of this test.
             let rest = rest.split_once(" schedules/s").map_or(&*rest, |(left, _)| {
                 left.rsplit_once(' ').expect("a number").0
             });

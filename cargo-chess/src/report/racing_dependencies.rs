@@ -1,12 +1,13 @@
-//! The dependencies in which data races were found, of all tests of a run, and the way to a report for
-//! their authors.
+//! The dependencies in which the tests of a run found data races, and how to report these to their
+//! authors.
 
 use std::collections::BTreeMap;
 
 use crate::events::TestFinished;
 use crate::text::plural;
 
-/// Each dependency, as in `tokio 1.13.0`, with the number of tests that found races in it.
+/// The name and version of each dependency, such as `tokio 1.13.0`, and the number of tests that
+/// found races in it.
 #[derive(Default)]
 pub(super) struct RacingDependencies(BTreeMap<String, u64>);
 

@@ -12,19 +12,20 @@ use crate::events::Event;
 
 /// An output of a run, for people or for a program.
 pub(crate) trait Reporter {
-    /// The next event; `detail` comes with each `test-finished`, but for ignored tests.
+    /// Handles the next event. Each `test-finished` has a `detail`, except the event of an ignored
+    /// test.
     ///
-    /// An error ends the run; a consumer that went away is a broken pipe.
+    /// An error ends the run. The kind `BrokenPipe` means that the consumer has closed the output.
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()>;
 
-    /// The current state of the run, which is not in the order of the events.
+    /// Handles a new state of the run. States are not in the order of the events.
     fn state(&mut self, _state: &RunState) {}
 
-    /// A sentence that belongs to no test.
+    /// Handles a warning that belongs to no test.
     fn warn(&mut self, _message: &str) {}
 }
 
-/// An empty file for a report, its directories with it.
+/// Creates an empty file for a report, with its directories.
 pub(super) fn new_file(path: &Utf8Path) -> Result<File> {
     let directory = path.parent().filter(|parent| !parent.as_str().is_empty());
     let made = directory.map_or(Ok(()), fs::create_dir_all);

@@ -1,4 +1,5 @@
-//! Where source files are in the repository that holds the workspace, as services name them.
+//! The paths of source files relative to the repository that has the workspace, as services name
+//! them.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -10,7 +11,8 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// The repository that the workspace at `root` lies in; without one, the workspace itself.
+    /// The repository that contains the workspace at `root`. If there is none, the workspace
+    /// itself.
     pub(super) fn around(root: &Utf8Path) -> Self {
         let workspace = root.canonicalize_utf8().unwrap_or_else(|_| root.to_owned());
         // In a linked work tree and in a submodule, `.git` is a file.
@@ -22,10 +24,10 @@ impl Repository {
         }
     }
 
-    /// The path of a source file from the repository's root on, with slashes; none if the
-    /// file is not there.
+    /// The path of a source file relative to the repository's root, with slashes. `None` if the
+    /// file does not exist or is outside the repository.
     ///
-    /// `file` is as the compiler knows it: relative to the workspace's root, or absolute.
+    /// `file` is the path that the compiler uses: relative to the workspace's root, or absolute.
     pub(super) fn path_of(&self, file: &str) -> Option<String> {
         let path = self.workspace.join(file);
         let inside = path.strip_prefix(&self.root).ok()?;

@@ -1,4 +1,4 @@
-//! The current state of a run, for the moving lines on a terminal.
+//! The current state of a run, for the redrawn lines on a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use crate::events::TestId;
 /// The running tests and their progress.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RunState {
-    /// Tests selected.
+    /// The number of selected tests.
     pub total: usize,
-    /// Tests whose verdict is known.
+    /// The number of tests with a final verdict.
     pub ended: usize,
-    /// Tests that run, the one begun first in front.
+    /// The running tests in the order in which their turns began.
     pub running: Vec<Running>,
     /// The start of the run.
     start: Instant,
@@ -19,7 +19,7 @@ pub(crate) struct RunState {
     round: usize,
     /// The longest duration of the run, if there is a limit.
     time_total: Option<Duration>,
-    /// Of each test that had a turn, its schedules so far.
+    /// The number of schedules of each test so far.
     schedules: Vec<u64>,
 }
 
@@ -29,19 +29,20 @@ pub(crate) struct Running {
     index: usize,
     /// Its identity.
     pub id: TestId,
-    /// Schedules so far.
+    /// The number of schedules so far.
     pub schedules: u64,
     /// The preemption bound being explored.
     pub bound: Option<u32>,
-    /// The explored share in millionths, by the last estimate: of the current bound if there is
-    /// one, else of all schedules.
+    /// The explored share in millionths, by the last estimate. It is the share of the current
+    /// bound if there is one, and of all schedules otherwise.
     pub explored: Option<u64>,
     /// The start of its turn.
     since: Instant,
 }
 
 impl RunState {
-    /// The state before the first of `total` tests, which may take `time_total` together.
+    /// The state before the first of `total` tests. `time_total` is the time limit of all tests
+    /// together.
     pub(crate) fn new(total: usize, time_total: Option<Duration>) -> Self {
         Self {
             total,
@@ -54,7 +55,7 @@ impl RunState {
         }
     }
 
-    /// Tests that wait for a turn.
+    /// The number of tests that wait for a turn.
     pub(super) fn waiting(&self) -> usize {
         (self.total - self.ended).saturating_sub(self.running.len())
     }
@@ -69,13 +70,13 @@ impl RunState {
         now.saturating_duration_since(self.start)
     }
 
-    /// The longest remaining time of the run; `None` without a time limit.
+    /// The remaining time of the run until its limit; `None` without a limit.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         let total = self.time_total?;
         Some(total.saturating_sub(self.elapsed(now)))
     }
 
-    /// Schedules a second, of all tests over the whole run.
+    /// The average number of schedules per second, of all tests together.
     pub(super) fn rate(&self, now: Instant) -> u64 {
         let millis = self.elapsed(now).as_millis().max(1);
         let schedules = u128::from(self.schedules.iter().sum::<u64>());

@@ -1,4 +1,4 @@
-//! Verdicts as test binaries report them, for the tests of reports.
+//! Sample verdicts of test binaries, for the tests of reports.
 
 use std::time::Duration;
 
@@ -98,7 +98,8 @@ pub(crate) fn passed(bound: Option<u32>, complete: bool) -> Finished {
     }
 }
 
-/// With calls into a package that were single steps; its name stands for its file.
+/// `finished`, with calls into `package` that were single steps. `package` also stands for the
+/// file of the calls.
 pub(crate) fn with_atomic(package: &str, finished: Finished) -> Finished {
     Finished {
         atomic: vec![package.into()],
@@ -224,7 +225,8 @@ pub(crate) fn livelock() -> Finished {
     }
 }
 
-/// Choices of the search are shown: behind an operation, below one, and for a waiting one.
+/// A failure with notes on operations: after an operation, in the line below one, and for a
+/// waiting operation.
 pub(crate) fn noted() -> Finished {
     let note = |mut step: Step, note: Note| {
         step.note = Some(note);
@@ -252,7 +254,7 @@ pub(crate) fn noted() -> Finished {
     }
 }
 
-/// Operations and source lines that do not fit side by side.
+/// A failure whose operations and source lines are too long for one line.
 pub(crate) fn long_names() -> Finished {
     let file =
         "/home/u/.cargo/registry/src/index-0123456789abcdef/parking_lot-0.12.5/src/raw_mutex.rs";
@@ -348,8 +350,9 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
     (event, detail)
 }
 
-/// The file that a reporter writes of a run with a panic, a deadlock and a test that passes;
-/// `create` makes the reporter for a workspace's root and that file.
+/// Runs a reporter on a panic, a deadlock and a test that passes. Returns the text of the file
+/// that it writes. `create` creates the reporter from a workspace's root and the path of that
+/// file.
 pub(crate) fn reported<R: Reporter>(create: impl FnOnce(&Utf8Path, &Utf8Path) -> R) -> String {
     let directory = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(directory.path()).unwrap();

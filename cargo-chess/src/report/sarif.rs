@@ -1,5 +1,5 @@
-//! The reporter for services that read SARIF 2.1.0 (OASIS): a result for each failure, its
-//! interleaving as the flow of each task.
+//! The reporter for services that read SARIF 2.1.0 (OASIS). Each failure is a result, and its
+//! interleaving has a flow for each task.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -19,10 +19,10 @@ use crate::error::Result;
 use crate::events::{Event, Kind, Location, Outcome, TestFinished};
 use crate::protocol::{Finished, Step};
 
-/// The most events of an execution that are written: the last ones.
+/// The highest number of events of an execution that are written. Only the last ones are.
 const EVENTS: usize = 1000;
 
-/// Writes the log when the run is over, however it ended.
+/// Writes the log at every end of the run.
 pub(super) struct Sarif {
     file: File,
     repository: Repository,
@@ -31,7 +31,7 @@ pub(super) struct Sarif {
 }
 
 impl Sarif {
-    /// Writes to the file at `path`, which is emptied now.
+    /// Creates the reporter. It empties the file at `path` now.
     pub(super) fn create(path: &Utf8Path, repository: Repository) -> Result<Self> {
         let file = new_file(path)?;
         Ok(Self {
@@ -109,7 +109,7 @@ impl Sarif {
         (line > 0).then(|| json!({ "artifactLocation": uri, "region": region }))
     }
 
-    /// The flow of each task that acts.
+    /// A flow for each task that has events.
     fn flows(&self, finished: &Finished) -> Vec<Value> {
         let names = Names::new(&finished.tasks);
         let before = finished.events.len().saturating_sub(EVENTS);

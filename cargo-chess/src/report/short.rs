@@ -1,4 +1,5 @@
-//! The reporter for editors: a line for each failure and for each place that matters to it, as compilers print them.
+//! The reporter for editors. It prints lines in the form of compiler errors: one for each failure,
+//! and one for each place where a task waits or was preempted.
 
 use std::io::{self, Write};
 
@@ -42,7 +43,7 @@ impl<W: Write> Short<W> {
             let what = failure(&id, other.kind.name(), other.message.as_deref());
             lines += &line(other.location.as_ref(), "error", &what);
         }
-        // One write: the lines of a failure stay together.
+        // One write keeps the lines of a failure together.
         self.out.write_all(lines.as_bytes())?;
         self.out.flush()
     }
@@ -89,7 +90,7 @@ fn line(place: Option<&Location>, level: &str, text: &str) -> String {
     format!("{place}{level}: {text}\n")
 }
 
-/// The failed test and its failure. Some messages begin with the kind.
+/// The failed test and its failure. The kind is not repeated if the message begins with it.
 fn failure(test: &TestId, kind: &str, message: Option<&str>) -> String {
     let message = in_one_line(message.unwrap_or_default());
     if message.starts_with(kind) {

@@ -8,7 +8,8 @@ use camino::Utf8Path;
 use crate::events::Location;
 use crate::text::{BAD, NOTE, columns, source_path, styled};
 
-/// `location` with its line, read from below `root`; without it where it cannot be read.
+/// `location` and its source line, in a file below `root`. If the file cannot be read, only
+/// `location`.
 pub(super) fn snippet(root: &Utf8Path, location: &Location) -> String {
     let Location { file, line, column } = location;
     let number = line.to_string();
@@ -18,13 +19,13 @@ pub(super) fn snippet(root: &Utf8Path, location: &Location) -> String {
         "    {gutter}{arrow} {}:{line}:{column}\n",
         source_path(file)
     );
-    // Joining an absolute path, as of a dependency's file, yields that path.
+    // If the path is absolute, as for a file of a dependency, `join` returns it unchanged.
     let Some(source) = source_line(&root.join(file), *line) else {
         return text;
     };
     let bar = styled(NOTE, "|");
-    // Where only the line is known, the column is 1: that of no operation in a line
-    // that is indented.
+    // If only the line is known, the column is 1. In an indented line, no operation is there, so
+    // the mark moves to the first character that is not blank.
     let blank = source.chars().take_while(|c| c.is_whitespace()).count();
     let before = (*column as usize).saturating_sub(1).max(blank);
     let before: String = source.chars().take(before).collect();

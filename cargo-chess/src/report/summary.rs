@@ -1,4 +1,4 @@
-//! The guarantee of a run, in words that never claim more than was explored.
+//! The guarantee of a run, as sentences that never claim more than was explored.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,34 +13,37 @@ use crate::text::{plural, thousands, units};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Complete,
-    /// All that may happen to one thread: there is nothing to interleave.
+    /// The only thread had choices, and all of their outcomes were explored. There is nothing to
+    /// interleave.
     OneThread,
-    /// A part of the schedules. Nothing is known of the other parts.
+    /// One part of the schedules, as with `--shard`. The other parts are not known.
     Part,
-    /// To this bound.
+    /// All schedules up to this preemption bound.
     Bound(Reverse<u32>),
-    /// To this number of delays.
+    /// All schedules up to this number of delays.
     Delays(Reverse<u32>),
     Sampled,
     NotDeterministic,
-    /// One thread, to which nothing may happen; why there is only one, where that is known.
+    /// There is one thread, and it has no choices. The text says so, and names the reason for the
+    /// single thread if it is known.
     Nothing(String),
 }
 
-/// The common results of tests that share one sentence.
+/// The results that tests have in common if one sentence is printed for all of them.
 type Group = (Executions, Reach, Option<Reach>, Vec<String>);
 
-/// The executions that a search explores.
+/// The kind of executions that a search explores.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Executions {
     memory: Memory,
-    /// In the explored executions, C11 allows no operation a late effect.
+    /// Whether the explored executions are all that C11 allows: no operation of them can have a
+    /// late effect.
     are_all_of_c11: bool,
-    /// The restriction to executions in which the test's assumptions hold, in words.
+    /// The restriction to executions that meet the test's assumptions, in words.
     assumption: &'static str,
 }
 
-/// The executions of a complete search and a restriction of its memory model, in words.
+/// All executions of a memory model, and a restriction of this set, in words.
 fn all_executions(executions: Executions) -> (&'static str, &'static str) {
     match executions.memory {
         Memory::Sc => (
@@ -59,7 +62,7 @@ fn all_executions(executions: Executions) -> (&'static str, &'static str) {
     }
 }
 
-/// The memory model of a search over interleavings, in words.
+/// The memory model of a search for interleavings, in words.
 fn of_interleavings(executions: Executions) -> &'static str {
     if executions.are_all_of_c11 {
         "under sequential consistency, and the language's memory model (C11) allows no other executions"
@@ -68,7 +71,8 @@ fn of_interleavings(executions: Executions) -> &'static str {
     }
 }
 
-/// The cost of the bugs that a finished bound leaves, and the alternatives to that cost, in words.
+/// In words: the least cost of a bug that remains after this bound is finished, and the other
+/// conditions under which a bug may remain.
 fn beyond(memory: Memory, bound: u32) -> (String, &'static str) {
     let more = u64::from(bound) + 1;
     match memory {
@@ -121,7 +125,8 @@ impl Reach {
         }
     }
 
-    /// The words for the schedules without early timeouts. `all` is the result for all schedules.
+    /// The words for a test with two results: `self` for the schedules without early timeouts, and
+    /// `all` for all schedules.
     fn words_of_last(&self, all: &Self, executions: Executions) -> String {
         let (all_of_them, of) = match executions.memory {
             Memory::Sc => ("every interleaving", of_interleavings(executions)),
@@ -162,16 +167,18 @@ impl Reach {
     }
 }
 
-/// The reach of the bounded search, to which the option `preemptions` applies.
+/// The reach of the search to which the option `preemptions` applies: the search without early
+/// timeouts, if there was one.
 fn reach_of_bound(test: &TestFinished) -> events::Reach {
     test.own_reach_last().unwrap_or_else(|| test.own_reach())
 }
 
-/// The explored parts of the tests without a failure.
+/// The explored parts of the tests without a failure, or with failures that need early timeouts.
 #[derive(Default)]
 pub(super) struct Guarantee {
-    /// Numbers of tests. A group has one memory model, one reach, one reach of the schedules without
-    /// early timeouts (if it differs), and one set of packages into which calls were single steps.
+    /// The number of tests in each group. The tests of a group have the same memory model, reach,
+    /// reach of the schedules without early timeouts (if it differs), and packages into which
+    /// calls were single steps.
     groups: BTreeMap<Group, u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,
@@ -180,7 +187,8 @@ pub(super) struct Guarantee {
 }
 
 impl Guarantee {
-    /// Takes a finished test into account; whether a sentence will say that it stopped early.
+    /// Takes a finished test into account. Returns whether `cut_short` has a sentence about the
+    /// test.
     pub(super) fn add(&mut self, test: &TestFinished, detail: &Detail) -> bool {
         if !matches!(test.outcome, Outcome::Passed | Outcome::Timing) {
             return false;
@@ -276,12 +284,12 @@ impl Guarantee {
     }
 }
 
-/// `calls into parking_lot 0.12.5 as single steps`
+/// For example, `calls into parking_lot 0.12.5 as single steps`.
 pub(super) fn single_steps(atomic: &[String]) -> String {
     format!("calls into {} as single steps", atomic.join(", "))
 }
 
-/// The reason for the single thread of a test, if it is known.
+/// The reason why a test has a single thread, if it is known, or nothing.
 fn why_one_thread(test: &TestFinished) -> &'static str {
     match test.one_thread_runtime.as_deref() {
         Some("tokio") => {
@@ -292,7 +300,7 @@ fn why_one_thread(test: &TestFinished) -> &'static str {
     }
 }
 
-/// Whether the strategy works bound by bound.
+/// Whether the strategy explores one preemption bound after the other.
 fn is_search(test: &TestFinished) -> bool {
     matches!(test.strategy.as_deref(), Some("icb" | "auto"))
 }
@@ -336,7 +344,7 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     format!("{}: {ended} ({done})", test.id())
 }
 
-/// The reach of a test, for its line.
+/// The explored part of a test, for the line of the test.
 pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     if test.nothing_to_explore {
         return test.of_one_thread();
@@ -375,7 +383,7 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     format!("{schedules}, {how_far}")
 }
 
-/// The line of a run's counts: `11 passed, 1 failed`.
+/// The counts of a run, for example `11 passed, 1 failed`.
 pub(super) fn counts(run: &crate::events::RunFinished) -> String {
     let nothing = match run.nothing_to_explore {
         0 => String::new(),

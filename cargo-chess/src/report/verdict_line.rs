@@ -7,7 +7,7 @@ use crate::analysis::Detail;
 use crate::events::{Outcome, RegressionOutcome, RegressionRun, TestFinished};
 use crate::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
 
-/// The line of a test: outcome, name, schedules, how far, time.
+/// The line of a test: outcome, name, schedules, explored part, time.
 pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
     let time = seconds(test.duration_ms);
     let note = |text: String| styled(DIM, format!("({text}, {time})"));
@@ -77,7 +77,8 @@ pub(super) fn statistics(test: &TestFinished) -> String {
     }
 }
 
-/// The failing schedule or, if the search continues after failures, the explored part.
+/// The number of the failing schedule and its cost. If the search continues after failures, the
+/// explored part instead.
 fn found(test: &TestFinished, detail: &Detail) -> String {
     if detail.exploration.keep_going {
         return reached(test, detail);
@@ -92,7 +93,7 @@ fn found(test: &TestFinished, detail: &Detail) -> String {
     schedules + &test.counts.preemptions.map_or_else(String::new, cost)
 }
 
-/// `0.41s`
+/// For example, `0.41s`.
 pub(super) fn seconds(millis: u64) -> String {
     format!("{}.{:02}s", thousands(millis / 1000), millis % 1000 / 10)
 }

@@ -40,8 +40,8 @@ struct MarkedPackage {
 }
 
 impl MarkedSources {
-    /// The packages that `plan` rewrites. Packages that did not compile after the rewriting were
-    /// compiled unchanged, so they are left out.
+    /// Creates the mapping for the packages of `plan`. A package that `build` could not compile
+    /// from its rewritten sources counts as not rewritten.
     pub(crate) fn new(plan: &Plan, build: &Build) -> Self {
         let is_rewritten = |package: &str| {
             let mut records = build.records.iter();

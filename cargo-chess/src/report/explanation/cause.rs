@@ -15,22 +15,23 @@ use crate::events::{Kind, Outcome, TestFinished};
 use crate::protocol::{Finished, Step};
 use crate::text::{thousands, wrap};
 
-/// The highest number of preemptions that are shown with their source lines: the last ones.
+/// The highest number of preemptions that are shown with their source lines. Only the last ones
+/// are shown.
 const MOST_SHOWN: usize = 4;
 
 /// The highest number of events that are kept from folding.
 const MOST_EXPLAINING: usize = 40;
 
-/// The events that explain the failure: operations of other tasks, while a task was switched out,
-/// on the objects of its operations.
+/// The events that explain the failure. While a task was switched out, they acted on the objects
+/// of its operations.
 pub(super) fn explaining(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.flat_map(|preemption| preemption.explaining(finished));
     all.take(MOST_EXPLAINING).collect()
 }
 
-/// The explaining events that are within calls into `atomic` code: a report shows the user's
-/// statements that use the object at which a task is switched out.
+/// The explaining events that are within calls into `atomic` code. At the preempted operation, the
+/// table then shows the user's statements that use the same object.
 pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.filter(super::preemption::Preemption::is_at_call);
@@ -39,13 +40,13 @@ pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize>
     called.take(MOST_EXPLAINING).collect()
 }
 
-/// Sentences that belong together, and the source lines that they speak of.
+/// Sentences that belong together, and their source lines.
 struct Paragraph {
     sentences: Vec<String>,
     marks: Vec<Mark>,
 }
 
-/// The sentences, each with its source lines.
+/// The sentences about the cause, each followed by its source lines.
 pub(super) fn cause(
     root: &Utf8Path,
     test: &TestFinished,
@@ -123,8 +124,8 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
     paragraphs
 }
 
-/// Lost notifications: sentences about the last notification before the wait of each task that
-/// still waits at the end.
+/// Sentences about lost notifications: for each task that still waits at the end, the last
+/// notification, if it was sent before the wait began.
 fn missed(finished: &Finished, names: &Names) -> Vec<String> {
     let events = &finished.events;
     let is_wait = |op: Op| op.class() == Class::CondvarWait;
@@ -152,7 +153,7 @@ fn missed(finished: &Finished, names: &Names) -> Vec<String> {
     sentences.collect()
 }
 
-/// The sentence for a failure without a preemption, and without another choice.
+/// The sentence for a failure without a preemption and without any other special choice.
 fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str {
     match test.kind {
         Some(Kind::Livelock | Kind::Spin) => {
@@ -171,7 +172,7 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
     }
 }
 
-/// The choices of the search other than the order of tasks, in sentences.
+/// Sentences about the choices of the search other than the order of tasks.
 fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
     let events = finished.events.iter();
     let chosen = events.filter_map(|event| {

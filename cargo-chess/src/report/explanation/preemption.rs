@@ -15,16 +15,16 @@ const MOST_PLACES: usize = 3;
 pub(super) struct Preemption<'a> {
     /// The task that was switched out.
     task: u32,
-    /// Its last operation.
+    /// The last operation of the task before the preemption.
     before: Option<&'a Step>,
-    /// Its earlier operation on the same object, by another statement that calls `atomic` code:
-    /// the index of the event.
+    /// The index of an earlier event of the task on the same object, from another statement that
+    /// calls `atomic` code.
     earlier: Option<usize>,
-    /// Its next operation.
+    /// The next operation of the task.
     after: Step,
     /// Whether the task was resumed.
     resumed: bool,
-    /// The events of the others meanwhile.
+    /// The events of other tasks before the task's next operation.
     pub(super) meanwhile: std::ops::Range<usize>,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
     let blocked = finished.blocked.iter().filter(|it| it.preempted);
     let blocked = blocked.map(|it| preemption(it.task, it.to_step(), false, events.len()));
     let mut all: Vec<_> = resumed.chain(blocked).collect();
-    // In the order in which they happened.
+    // By the first event after each preemption.
     all.sort_by_key(|it| it.meanwhile.start);
     all
 }
@@ -58,8 +58,8 @@ fn is_end(step: &Step) -> bool {
     step.atomic_call().is_some_and(|it| it.drops)
 }
 
-/// The last event of the task on the object of `after`, by another statement: it read a value
-/// there, and now acts on it.
+/// The last event of the task on the object of `after`, if another statement caused it. The task
+/// may have read a value there, and acts on this value now.
 fn earlier(events: &[Step], after: &Step) -> Option<usize> {
     let statement = &after.atomic_call()?.location;
     after.object.as_ref()?;
@@ -93,7 +93,7 @@ impl Preemption<'_> {
     pub(super) fn looked(&self, finished: &Finished, names: &Names) -> Option<String> {
         let step = &finished.events[self.earlier?];
         let object = step.object.as_deref()?;
-        // The first sentence says it.
+        // The first sentence names the same statement.
         let statement = |it: &Step| it.shown_location().map(|at| (at.file, at.line));
         if self
             .before
@@ -109,13 +109,14 @@ impl Preemption<'_> {
         ))
     }
 
-    /// Whether the task was about to call `atomic` code.
+    /// Whether the next operation of the task is in a call into `atomic` code.
     pub(super) fn is_at_call(&self) -> bool {
         self.after.atomic_call().is_some()
     }
 
-    /// The events in the sentences, which a table should show: its earlier operation on the same
-    /// object, and the operations of others on its objects meanwhile.
+    /// The events that the sentences are about. A table should show them: the earlier operation of
+    /// the task on the same object, and the operations of other tasks on the task's objects
+    /// meanwhile.
     pub(super) fn explaining(&self, finished: &Finished) -> Vec<usize> {
         let objects = self.objects();
         let meanwhile = self.meanwhile.clone().filter(|&index| {
@@ -165,7 +166,7 @@ impl Preemption<'_> {
         doing(&self.after)
     }
 
-    /// Its objects: those of the operations before and after it.
+    /// The objects of the task's last operation and of its next one.
     pub(super) fn objects(&self) -> Vec<Object> {
         let steps = self.before.into_iter().chain([&self.after]);
         let mut objects: Vec<Object> = Vec::new();
@@ -177,8 +178,8 @@ impl Preemption<'_> {
         objects
     }
 
-    /// The operations of other tasks on its objects. For each object, the events that changed it,
-    /// and at least one event.
+    /// The operations of other tasks that changed these objects, for each object. An object
+    /// without such operations has no entry.
     fn interference<'e>(&self, finished: &'e Finished) -> Vec<Vec<&'e Step>> {
         let events = &finished.events[self.meanwhile.clone()];
         let objects = self.objects();
@@ -249,13 +250,13 @@ impl Preemption<'_> {
         Some(format!("Meanwhile {task}{more} ran {count}."))
     }
 
-    /// The marks at its source lines.
+    /// The marks at the source lines of the preemption.
     pub(super) fn marks(&self, finished: &Finished, names: &Names) -> Vec<Mark> {
         let task = names.of(self.task);
         let interference = self.interference(finished);
         let others = interference.iter().flat_map(|steps| {
             let last = *steps.last().expect("there is one");
-            // Of values the last one counts, of locks each place.
+            // If values were written, only the last one matters. Locks are marked at each place.
             let shown: Vec<&Step> = if last.written.is_some() {
                 vec![last]
             } else {
@@ -328,8 +329,8 @@ impl Preemption<'_> {
     }
 }
 
-/// The calls of `atomic` code that `steps` are part of: `task 2 called Shelf::get at
-/// src/lib.rs:17 and Shelf::insert at src/lib.rs:19`.
+/// The calls into `atomic` code that `steps` belong to:
+/// `task 2 called Shelf::get at src/lib.rs:17 and Shelf::insert at src/lib.rs:19`.
 fn calls(steps: &[&Step], names: &Names) -> String {
     let mut by_task: Vec<(u32, Vec<String>)> = Vec::new();
     let only_ends = steps.iter().all(|it| is_end(it));
@@ -353,8 +354,8 @@ fn calls(steps: &[&Step], names: &Names) -> String {
     clauses.collect::<Vec<_>>().join(", and ")
 }
 
-/// The task that changed an object, and the change: `changed A1 from 0 to 1 at src/lib.rs:12`.
-/// `steps` are the events that changed it.
+/// The task that changed an object, and the change, such as
+/// `changed A1 from 0 to 1 at src/lib.rs:12`. `steps` are the events that changed the object.
 fn interfered(steps: &[&Step]) -> (u32, String) {
     let (first, last) = (steps[0], steps[steps.len() - 1]);
     let object = first.object.as_deref().unwrap_or_default();
@@ -381,7 +382,7 @@ fn interfered(steps: &[&Step]) -> (u32, String) {
     (last.task, what)
 }
 
-/// The first event at each source line, of the first few lines.
+/// The first event at each source line, for at most [`MOST_PLACES`] lines.
 fn at_distinct_places<'e>(steps: &[&'e Step]) -> Vec<&'e Step> {
     let mut distinct: Vec<&Step> = Vec::new();
     for step in steps {

@@ -1,4 +1,5 @@
-//! The nearest schedule that passes beside the failing one, around the first difference.
+//! The failing schedule and the nearest one that passes, side by side around their first
+//! difference.
 
 use super::super::abbreviate::{operation, place, with_values};
 use super::super::late_effects::is_late;
@@ -9,20 +10,20 @@ use crate::text::{
     BAD, BOLD, GOOD, WARN, columns, cut, cut_front, fit, plural, styled, thousands, wrap,
 };
 
-/// The number of common events that are shown.
+/// The number of events that are shown before the first difference.
 const BEFORE: usize = 2;
 
-/// The number of events that are shown after them.
+/// The number of events that are shown from the first difference on.
 const AFTER: usize = 8;
 
-/// The highest number of columns of a task's name. The end of the name stays, because it
-/// identifies the task.
+/// The highest number of columns of a task's name. The start of a longer name is cut off, because
+/// the end identifies the task.
 const LONGEST_NAME: usize = 12;
 
 /// The text between the columns of both schedules.
 const GAP: &str = "  ";
 
-/// The heading, a sentence on the difference, and both side by side.
+/// A heading, a sentence about the difference, and both schedules side by side.
 pub(super) fn side_by_side(explanation: &Explanation, names: &Names, width: usize) -> String {
     let failing = &explanation.detail.finished;
     let Some(passing) = &explanation.passing else {
@@ -95,7 +96,7 @@ fn none(tried: usize, width: usize) -> String {
     wrap(&sentence, "  ", width)
 }
 
-/// The first event in which two executions differ.
+/// The index of the first event in which two executions differ.
 pub(in super::super) fn first_difference(failing: &Finished, passing: &Finished) -> usize {
     let same = |(one, other): &(&Step, &Step)| {
         (one.task, &one.op, &one.object) == (other.task, &other.op, &other.object)
@@ -151,7 +152,7 @@ fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize
     format!("{same} {how}")
 }
 
-/// `task 2  load A1: 0  src/lib.rs:9`, as much of it as there is room for.
+/// The text of an event, such as `task 2: load A1: 0  src/lib.rs:9`, cut to `room` columns.
 fn cell(event: &Step, names: &Names, room: usize) -> String {
     let what = format!(
         "{}: {}",

@@ -8,9 +8,10 @@ use cargo_metadata::Package;
 use crate::plan::Plan;
 use crate::schedule::Schedule;
 
-/// The name of the test's package, its dependencies that `source` names, `defect` (a package with its
-/// version) if it is one of them, and the workspace's profiles. Empty if the defect is in the package of the test:
-/// its authors have the manifest.
+/// The part of a manifest that the test needs: the name of its package, the dependencies that
+/// `source` names, and the workspace's profiles. The dependency `defect` (a package with its
+/// version) is always included. Empty if the package of the test is `defect` or a member of the
+/// workspace: then the readers have the manifest.
 pub(super) fn needed(schedule: &Schedule, plan: &Plan, defect: &str, source: &str) -> String {
     let named = |package: &Package| format!("{} {}", package.name, package.version);
     let members = plan.metadata.workspace_packages();
@@ -53,7 +54,7 @@ pub(super) fn needed(schedule: &Schedule, plan: &Plan, defect: &str, source: &st
     }
 }
 
-/// The line of the dependency of `own` on `package`.
+/// The line of the manifest for the dependency of `own` on `package`.
 fn line(own: &Package, package: &Package) -> String {
     let (name, version) = (&package.name, &package.version);
     if package.source.as_ref().is_none_or(|it| !it.is_crates_io()) {
@@ -99,7 +100,7 @@ fn profiles(root: &Utf8Path) -> String {
     without_comments(&manifest.to_string())
 }
 
-/// The root file of the test binary, relative to the workspace's root if it lies below.
+/// The root file of the test binary, relative to the workspace's root if it is below it.
 pub(super) fn root_file(schedule: &Schedule, plan: &Plan) -> Option<String> {
     let members = plan.metadata.workspace_packages();
     let own = members
@@ -116,7 +117,7 @@ pub(super) fn root_file(schedule: &Schedule, plan: &Plan) -> Option<String> {
     Some(inside.to_string())
 }
 
-/// A file of TOML without comment lines and without blank lines at its start and end.
+/// A TOML file without lines of comments, and without blank lines at its start and end.
 pub(super) fn without_comments(text: &str) -> String {
     let lines = text
         .lines()

@@ -1,7 +1,7 @@
-//! A failure as a report in Markdown, to send to the authors of the crate that fails.
+//! A report of a failure in Markdown, for the authors of the crate that fails.
 //!
-//! It contains everything that a reader needs to see the failure: the test, the cause, the
-//! interleaving, the versions, and the schedule. It contains no path of the machine.
+//! It contains everything that a reader needs to reproduce the failure: the test, the cause, the
+//! interleaving, the versions, and the schedule. It contains no path of this machine.
 
 mod manifest;
 mod test_source;
@@ -19,10 +19,10 @@ use crate::schedule::Schedule;
 use crate::text::source_path;
 use crate::toolchain::Toolchain;
 
-/// The width of text in blocks.
+/// The width of text in code blocks.
 const WIDTH: usize = 100;
 
-/// The surroundings of a failure.
+/// The plan, the compiler and the schedule of a failure.
 pub(crate) struct Surroundings<'a> {
     /// The workspace and its packages.
     pub(crate) plan: &'a Plan,
@@ -32,7 +32,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) schedule: &'a Schedule,
 }
 
-/// The report on a failure.
+/// The report of a failure.
 pub(crate) fn markdown(explanation: &Explanation, around: &Surroundings<'_>) -> String {
     let Surroundings { plan, schedule, .. } = around;
     let style = Style {
@@ -74,17 +74,17 @@ pub(crate) fn markdown(explanation: &Explanation, around: &Surroundings<'_>) -> 
     without_directories(&text, plan)
 }
 
-/// The package with the defect, and a line in it.
+/// The package that probably has the defect, and a line in it.
 struct Defect {
-    /// As in `parking_lot 0.12.5`.
+    /// The name and version, for example `parking_lot 0.12.5`.
     package: String,
     place: Option<Location>,
 }
 
-/// The package of the lines that matter most: those before which tasks were preempted, and that of
-/// the failure. Without a preemption, those of the waiting tasks and all others follow. The first
-/// line in a dependency is taken, because the authors of the dependency are the readers; without
-/// one, the first line.
+/// The package that probably has the defect. The candidates are the lines before which tasks were
+/// preempted, and then the line of the failure. Without a preemption, the lines of the waiting
+/// tasks and of all events follow. The first candidate in a dependency is taken, because the
+/// readers are the authors of the dependency. If there is none, the first candidate is taken.
 fn defect(explanation: &Explanation, plan: &Plan) -> Defect {
     let finished = &explanation.detail.finished;
     let package = |place: &Location| {
@@ -96,7 +96,7 @@ fn defect(explanation: &Explanation, plan: &Plan) -> Defect {
     let own = explanation.test.location.clone();
     let mut places = match explanation.test.kind {
         Some(Kind::Panic | Kind::Deadlock | Kind::Livelock) => preempted,
-        // The failure is at one line.
+        // Other failures are at one line.
         _ => Vec::new(),
     };
     places.extend(own);
@@ -122,8 +122,8 @@ fn defect(explanation: &Explanation, plan: &Plan) -> Defect {
     }
 }
 
-/// The places before which tasks were preempted, the last one first. Before the first operation of
-/// a call of other code, this is the place of the call.
+/// The places before which tasks were preempted, the last one first. If the operation is the first
+/// one of a call into other code, this is the place of the call.
 fn preempted(finished: &Finished) -> Vec<Location> {
     let place = |own: Option<Location>, caller: Option<&Caller>| match caller {
         Some(caller) if !caller.goes_on => Some(caller.location.clone()),
@@ -167,8 +167,8 @@ fn introduction(explanation: &Explanation, schedule: &Schedule) -> String {
     )
 }
 
-/// The source of the test and its file, the first one that has it: those of the events of the main
-/// task are tried, and then that of the test binary.
+/// The source of the test, after the name of its file. The files of the main task's events are
+/// tried in order, and then the root file of the test binary.
 fn source(finished: &Finished, schedule: &Schedule, plan: &Plan) -> Option<(String, String)> {
     let main = finished.events.iter().filter(|it| it.task == 0);
     let files = main.filter_map(|it| Some(it.shown_location()?.file));
@@ -188,7 +188,7 @@ fn source(finished: &Finished, schedule: &Schedule, plan: &Plan) -> Option<(Stri
     None
 }
 
-/// The modules that `source`, a part of `file`, declares and uses.
+/// The module files that `source` declares, as text. `source` is a part of `file`.
 fn modules(file: &str, source: &str, plan: &Plan) -> String {
     let file = plan.workspace_root.join(file);
     let mut text = String::new();
@@ -206,7 +206,7 @@ fn modules(file: &str, source: &str, plan: &Plan) -> String {
     text
 }
 
-/// The files and the commands with which the failure is seen again.
+/// The files and commands that reproduce the failure.
 fn reproduction(around: &Surroundings<'_>, package: &str, source: Option<&str>) -> String {
     let Surroundings { plan, schedule, .. } = around;
     let mut text = "\n## How to reproduce it\n\n".to_owned();
@@ -251,7 +251,7 @@ fn versions(around: &Surroundings<'_>, package: &str) -> String {
     )
 }
 
-/// `text` as a block of code, with a fence that it does not contain.
+/// `text` as a code block. The fence is longer than any in `text`.
 fn block(language: &str, text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
@@ -260,7 +260,7 @@ fn block(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}\n", text.trim_end())
 }
 
-/// `text` without colours, and without the indentation that all its lines have.
+/// `text` without colours and without the indentation that all of its lines have in common.
 fn plain(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
@@ -270,8 +270,8 @@ fn plain(text: &str) -> String {
     text.trim_matches('\n').lines().map(cut).collect()
 }
 
-/// `text` without the directories of this machine: a package has its name and version in their
-/// place, and the workspace nothing.
+/// `text` without the directories of this machine. The directory of a package becomes its name and
+/// version, and the directory of the workspace is left out.
 fn without_directories(text: &str, plan: &Plan) -> String {
     let mut text = text.to_owned();
     let outside = plan.packages.iter();

@@ -1,4 +1,4 @@
-//! The source of a test, with the items of its module that it uses.
+//! The source of a test, with those items of its module that the test uses.
 //!
 //! The source is read as text: an item ends at the first line with its indentation that closes a
 //! bracket, as rustfmt writes it.
@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The words before the name of an item that others can use.
+/// The keywords before the name of an item.
 const KEYWORDS: [&str; 9] = [
     "fn",
     "struct",
@@ -22,13 +22,14 @@ const KEYWORDS: [&str; 9] = [
 /// An item of a module: its lines, with attributes and comments.
 struct Item {
     lines: Range<usize>,
-    /// The first line after attributes and comments.
+    /// The first line that is neither an attribute nor a comment.
     head: String,
 }
 
-/// The test `test`, a path without its crate, in the text of a source file: its imports, the items that
-/// it uses, and itself, in their order and without the indentation of their module. None if the file
-/// has no such function, and no call of a macro with its name.
+/// The source of the test `test` (a path without its crate) in the text of a source file. It has
+/// the imports, the items that the test uses, and the test itself, in their order and without the
+/// indentation of their module. `None` if the file neither has a function of this name nor names
+/// it, for example in the call of a macro.
 pub(super) fn test_source(file: &str, test: &str) -> Option<String> {
     let name = test.rsplit("::").next().unwrap_or(test);
     let lines: Vec<&str> = file.lines().collect();
@@ -41,7 +42,8 @@ pub(super) fn test_source(file: &str, test: &str) -> Option<String> {
     let names = |line: &&str| words(line).any(|word| word == name);
     let at = lines.iter().position(defines);
     let at = at.or_else(|| lines.iter().position(names))?;
-    // An argument of a macro has more indentation than the call, which is at the top of the file.
+    // If a macro call names the test, the call is at the top level of the file, and the name may
+    // be indented.
     let depth = if defines(&lines[at]) {
         indentation(lines[at])
     } else {
@@ -65,8 +67,8 @@ pub(super) fn test_source(file: &str, test: &str) -> Option<String> {
     Some(shown)
 }
 
-/// The files of the modules that `source` declares, relative to the directory of its own file: for
-/// each module the files that may have it, the first one that exists.
+/// The files of the modules that `source` declares, relative to the directory of its own file. For
+/// each module, there is a list of possible files. The first one that exists has the module.
 pub(super) fn module_files(source: &str) -> Vec<Vec<String>> {
     let mut path: Option<&str> = None;
     let mut files = Vec::new();
@@ -84,7 +86,8 @@ pub(super) fn module_files(source: &str) -> Vec<Vec<String>> {
     files
 }
 
-/// The lines of the module that line `at` is in, whose items have `depth` columns of indentation.
+/// The lines of the module that contains line `at`. The items of the module have `depth` columns
+/// of indentation.
 fn module_around(lines: &[&str], at: usize, depth: usize) -> Range<usize> {
     let is_outside = |line: &&str| !line.trim().is_empty() && indentation(line) < depth;
     let start = lines[..at].iter().rposition(is_outside);
@@ -100,7 +103,8 @@ fn items(lines: &[&str], range: Range<usize>, depth: usize) -> Vec<Item> {
     while at < range.end {
         let line = lines[at].trim();
         if !is_here(lines[at]) || line.starts_with("#!") || line.starts_with("//!") {
-            // A line within an attribute belongs to it.
+            // An indented line within an attribute belongs to the attribute. After a blank line, a
+            // new item begins.
             if line.is_empty() {
                 begun = None;
             }
@@ -126,14 +130,15 @@ fn items(lines: &[&str], range: Range<usize>, depth: usize) -> Vec<Item> {
     items
 }
 
-/// Whether an item ends in its first line.
+/// Whether the item that begins with `line` also ends in it.
 fn is_whole(line: &str) -> bool {
     let count = |c| line.matches(c).count();
     let is_closed = count('{') == count('}') && count('(') == count(')');
     is_closed && line.ends_with([';', '}'])
 }
 
-/// The item `own`, the imports, and the items that these use, by their indices.
+/// The indices of the item `own`, of the imports, and of the items that these use, directly or
+/// through other items.
 fn used_by(own: usize, items: &[Item], lines: &[&str]) -> BTreeSet<usize> {
     let mut chosen = BTreeSet::from([own]);
     let is_import = |item: &Item| {
@@ -162,8 +167,7 @@ fn used_by(own: usize, items: &[Item], lines: &[&str]) -> BTreeSet<usize> {
     }
 }
 
-/// The names by which other items use an item: its own, and for an `impl` the last one before the
-/// body, which is that of its type.
+/// The name by which other items use an item. For an `impl`, it is the name of its type.
 fn names_of(head: &str) -> Vec<&str> {
     let all: Vec<&str> = head.split_whitespace().collect();
     let name = |word: &&'static str| {

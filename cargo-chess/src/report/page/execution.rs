@@ -1,5 +1,5 @@
-//! An execution in the form that the scripts of the page read: a property for each column, and
-//! each name once.
+//! An execution in the form that the scripts of the page read. Each property is a list with an
+//! entry for each event, and each name is contained once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,17 +13,17 @@ use crate::analysis::{Locks, Waiting};
 use crate::protocol::Finished;
 use crate::text::source_path;
 
-/// Larger files are left out, because they are generated.
+/// The size in bytes above which a source file is left out, because it is probably generated.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// The number that stands for no object and no file.
 const NONE: i32 = -1;
 
-/// An execution.
+/// An execution: lists with an entry for each event, and maps for properties that few events have.
 #[derive(Serialize)]
 pub(super) struct Execution {
     name: String,
-    /// The event to begin with.
+    /// The index of the event that the page shows first.
     pub(super) start: usize,
     tasks: Vec<String>,
     ops: Vec<String>,
@@ -37,14 +37,15 @@ pub(super) struct Execution {
     read: BTreeMap<usize, String>,
     written: BTreeMap<usize, String>,
     notes: BTreeMap<usize, String>,
-    /// The events of each call of the user's code into `atomic` code: the first one, their number,
-    /// and the called function.
+    /// The events of each call of the user's code into `atomic` code: the index of the first one,
+    /// their number, and the called function.
     calls: Vec<(usize, usize, String)>,
-    /// The user's statements that led to events in other code: file and line.
+    /// For events in other code, the user's statement that led to each: file and line.
     callers: BTreeMap<usize, (i32, u32)>,
-    /// For each event, the events of other tasks that happen directly before it.
+    /// For each event, the events of other tasks that happen directly before it in the
+    /// happens-before order.
     after: BTreeMap<usize, Vec<usize>>,
-    /// The marks between events: the number of events before each, its kind and its text.
+    /// The marks between events. Each has the number of events before it, its kind and its text.
     marks: Vec<(usize, &'static str, String)>,
     panics: Vec<Panic>,
     states: Vec<State>,
@@ -57,8 +58,9 @@ struct Panic {
     message: String,
 }
 
-/// A number of events, and the state after them. For each held lock: whether it is shared, and its
-/// holders. For each waiting task: the kind of its wait, the object, and the awaited tasks.
+/// A number of events, and the state after them. Each held lock has its object, whether it is
+/// shared, and its holders. Each waiting task has its number, the kind of its wait, the object,
+/// and the tasks that it waits for.
 type State = (
     usize,
     Vec<(i32, bool, Vec<u32>)>,
@@ -127,8 +129,8 @@ impl Execution {
     }
 }
 
-/// The event to begin with: the one at which a task is first switched out, else the last
-/// one with a source line.
+/// The event that the page shows first: the last event before the first preemption. Without a
+/// preemption, it is the last event with a source line.
 fn start(finished: &Finished, names: &Names) -> usize {
     let preemptions = interleaving::preemptions(finished, names);
     let first = preemptions.iter().map(|(event, ..)| *event).min();
@@ -149,7 +151,7 @@ impl Panic {
     }
 }
 
-/// Preemptions, panics, and the tasks that wait at the end.
+/// The marks of preemptions, of panics, and of the tasks that wait at the end.
 fn marks(finished: &Finished, names: &Names) -> Vec<(usize, &'static str, String)> {
     let at = |what: String, place: &str| match place {
         "" => what,
@@ -175,7 +177,7 @@ fn marks(finished: &Finished, names: &Names) -> Vec<(usize, &'static str, String
     marks
 }
 
-/// The holders of locks and the waiting tasks, after each change.
+/// The states: the holders of locks and the waiting tasks, after each event that changes them.
 fn states(finished: &Finished, objects: &mut Numbered) -> Vec<State> {
     let mut locks = Locks::new(finished);
     let mut states: Vec<State> = Vec::new();
@@ -209,7 +211,7 @@ fn states(finished: &Finished, objects: &mut Numbered) -> Vec<State> {
     states
 }
 
-/// Names by their numbers.
+/// Gives numbers to names.
 #[derive(Default)]
 struct Numbered {
     names: Vec<String>,
@@ -228,7 +230,7 @@ impl Numbered {
     }
 }
 
-/// The source files that executions name.
+/// The source files that are named in executions.
 pub(super) struct Files {
     root: Utf8PathBuf,
     paths: Numbered,
@@ -252,7 +254,7 @@ impl Files {
     pub(super) fn read(self) -> Vec<File> {
         let paths = self.paths.names.iter();
         let files = paths.map(|path| {
-            // Joining an absolute path, as of a dependency's file, yields that path.
+            // If the path is absolute, as for a file of a dependency, `join` returns it unchanged.
             let file = self.root.join(path);
             let is_small = file.metadata().is_ok_and(|it| it.len() <= LARGEST_FILE);
             File {

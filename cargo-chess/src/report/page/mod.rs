@@ -1,4 +1,4 @@
-//! The page of `explain --html`: one file that needs nothing else.
+//! The page of `explain --html`: one file that loads no other files.
 
 mod execution;
 
@@ -13,7 +13,7 @@ use crate::events::Kind;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// In the order in which they build upon each other.
+/// The scripts of the page. Each uses only the scripts before it.
 const SCRIPTS: [&str; 4] = [
     include_str!("model.js"),
     include_str!("timeline.js"),
@@ -21,31 +21,31 @@ const SCRIPTS: [&str; 4] = [
     include_str!("main.js"),
 ];
 
-/// The data of the scripts.
+/// The data that the scripts show.
 #[derive(Serialize)]
 struct Data {
     title: String,
     message: String,
-    /// The reasons of the failure, with one sentence for each.
+    /// The sentences about the cause of the failure.
     why: Vec<String>,
     files: Vec<execution::File>,
     runs: Vec<Execution>,
 }
 
-/// The page that shows an explanation; source files are below `root`.
+/// The page that shows an explanation. The source files are below `root`.
 pub(crate) fn page(root: &Utf8Path, explanation: &Explanation) -> serde_json::Result<String> {
     let finished = &explanation.detail.finished;
     let names = Names::new(&finished.tasks);
     let mut files = Files::new(root);
     let kind = explanation.test.kind.map_or("passes", |kind| kind.name());
     let mut runs = vec![Execution::new(kind.to_owned(), finished, &mut files)];
-    // Of a deadlock the reasons say all.
+    // For a deadlock, `why` has the content of the message.
     let message = explanation.test.message.as_ref();
     let message = message.filter(|_| explanation.test.kind != Some(Kind::Deadlock));
     if let Some(passing) = &explanation.passing {
         let name = "nearest one that passes".to_owned();
         let mut run = Execution::new(name, &passing.finished, &mut files);
-        // From the last step that both have in common.
+        // The page begins at the last step that both executions have in common.
         run.start =
             super::explanation::first_difference(finished, &passing.finished).saturating_sub(1);
         runs.push(run);
@@ -61,15 +61,15 @@ pub(crate) fn page(root: &Utf8Path, explanation: &Explanation) -> serde_json::Re
 }
 
 fn assembled(data: &str) -> String {
-    // Each part once, and the data last: they may contain anything.
+    // The data are inserted last: they may contain the text of a placeholder.
     PAGE.replacen("{{style}}", STYLE, 1)
         .replacen("{{script}}", &SCRIPTS.join("\n"), 1)
         .replacen("{{data}}", &in_script(data), 1)
 }
 
-/// JSON that ends no script element, whatever its strings contain.
+/// JSON in a form that can never end a script element.
 fn in_script(json: &str) -> String {
-    // Outside of strings JSON has none of these.
+    // In JSON, these characters occur only in strings.
     json.replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_page_refers_to_nothing_outside_of_it() {
         let page = assembled("{}");
-        // This is a name of the SVG language, and no link.
+        // This is a namespace of SVG, and not a link.
         let page = page.replace("http://www.w3.org/2000/svg", "");
         for reference in ["http:", "https:", "src=", "<link", "@import", "fetch("] {
             assert!(!page.contains(reference), "{reference}");

@@ -86,7 +86,7 @@ impl Fakes {
         self
     }
 
-    /// Adds a binary that is this script, without the parts that the others share.
+    /// Adds a binary that runs this script, also to list its tests.
     pub(in crate::supervise) fn script(mut self, name: &str, body: &str) -> Self {
         self.add(name, &format!("#!/bin/sh\n{body}\n"), true);
         self
