@@ -11,9 +11,9 @@ use super::Location;
 /// The covered part of a test.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Covered {
-    /// Distinct states that the test has observed; 0 if it observes none.
+    /// The number of distinct states that the test has observed; 0 if it observes none.
     pub states: u64,
-    /// Distinct happens-before graphs.
+    /// The number of distinct happens-before graphs.
     pub graphs: u64,
     /// Both numbers after 1, 2, 4, 8, ... schedules, and at the end.
     pub growth: Vec<Growth>,
@@ -21,8 +21,8 @@ pub(crate) struct Covered {
     /// unordered in some execution.
     #[serde(default)]
     pub pairs: Vec<OrderedPair>,
-    /// Whether `pairs` has all of them. A test with thousands of operations in its source has more
-    /// than are recorded.
+    /// Whether `pairs` has all of these pairs. A limited number of operations is recorded for each
+    /// test.
     #[serde(default)]
     pub all_pairs: bool,
 }
@@ -32,9 +32,9 @@ pub(crate) struct Covered {
 pub(crate) struct Growth {
     /// The number of schedules.
     pub schedules: u64,
-    /// The states until then.
+    /// The number of states up to then.
     pub states: u64,
-    /// The happens-before graphs until then.
+    /// The number of happens-before graphs up to then.
     pub graphs: u64,
 }
 
@@ -44,8 +44,8 @@ pub(crate) struct Growth {
 pub(crate) struct OrderedPair {
     /// One operation.
     pub first: PairedOperation,
-    /// The other one. If it is the same, its orders are those of two tasks: the task with the smaller
-    /// number first, or the other one.
+    /// The other one. It may be the same operation, performed by two tasks. Then the first one is
+    /// that of the task with the smaller number.
     pub second: PairedOperation,
     /// Whether some execution has the first one before the second one.
     pub first_before_second: bool,
@@ -77,7 +77,7 @@ impl OrderedPair {
 pub(crate) struct Pairs(BTreeMap<(PairedOperation, PairedOperation), (bool, bool)>);
 
 impl Pairs {
-    /// Adds pairs. An order was seen if any of them has it.
+    /// Adds pairs. The union has an order if any of its pairs has it.
     pub(crate) fn add(&mut self, pairs: &[OrderedPair]) {
         for pair in pairs {
             let key = (pair.first.clone(), pair.second.clone());
@@ -87,7 +87,7 @@ impl Pairs {
         }
     }
 
-    /// All pairs in the order of their places.
+    /// All pairs, sorted by their operations.
     pub(crate) fn to_vec(&self) -> Vec<OrderedPair> {
         let pairs = self.0.iter();
         pairs
@@ -102,8 +102,9 @@ impl Pairs {
 }
 
 impl Covered {
-    /// The covered part of a test whose parts were explored apart. It is unknown how many states
-    /// and graphs the parts have in common, so that the numbers are those of the largest part.
+    /// The covered part of a test whose parts were explored separately. The number of states and
+    /// graphs that the parts have in common is not known. So the numbers are those of the largest
+    /// part.
     pub(crate) fn merged<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
         let largest = parts
             .clone()

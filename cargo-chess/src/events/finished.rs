@@ -7,7 +7,7 @@ use super::{Covered, Kind, Location, Outcome, TestId};
 use crate::config::{Exploration, Spurious, Timers, Timing};
 use crate::shard::Shard;
 
-/// The verdict on a test, and the way to it.
+/// The verdict on a test, and the data of its exploration.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -33,8 +33,8 @@ pub(crate) struct TestFinished {
     pub counts: Counts,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
-    /// The largest number of delays with which every schedule was run. A delay lets a task run out
-    /// of turn.
+    /// The largest number of delays up to which every schedule was run. A delay skips the task
+    /// that would run next.
     #[serde(default)]
     pub delays_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
@@ -43,8 +43,8 @@ pub(crate) struct TestFinished {
     /// above, which are about all schedules.
     #[serde(default)]
     pub timers_last: Option<Reach>,
-    /// The timeouts and sleeps that end early in the reported schedule: while another task
-    /// can run.
+    /// The early timeouts of the reported schedule: timeouts and sleeps that end while another
+    /// task can run.
     #[serde(default)]
     pub early: Vec<EarlyTimeout>,
     /// Whether the test passed with one thread and one schedule. Then `complete` has no meaning.
@@ -54,7 +54,7 @@ pub(crate) struct TestFinished {
     /// `tokio`.
     #[serde(default)]
     pub one_thread_runtime: Option<String>,
-    /// `complete`, `bound_completed` and `delays_completed`, as text.
+    /// `complete`, `bound_completed`, `delays_completed`, `timers_last` and `atomic`, as text.
     pub coverage: String,
     /// The strategy that found the failure, or ran last.
     pub strategy: Option<String>,
@@ -76,13 +76,13 @@ pub(crate) struct TestFinished {
     /// The dependencies with data races that are warnings.
     #[serde(default)]
     pub racing: Vec<String>,
-    /// The events outside the scheduler's control, with one sentence for each.
+    /// A sentence for each effect outside the scheduler's control.
     #[serde(default)]
     pub outside: Vec<String>,
     /// The other failures, with `--keep-going`.
     #[serde(default)]
     pub other_failures: Vec<OtherFailure>,
-    /// The reduction of the failure's schedule to the reported one.
+    /// The reduction of the failure's first schedule to the reported one.
     #[serde(default)]
     pub minimised: Option<Minimised>,
     /// The options that bounded the exploration, if the test was explored.
@@ -95,11 +95,11 @@ pub(crate) struct TestFinished {
     /// nor its options have changed since. Then the other fields are the results of that run.
     #[serde(default)]
     pub cached: bool,
-    /// The last stage of the search, if the end of the run stopped it.
+    /// The last stage that the search finished, if the end of the run stopped it.
     #[serde(default)]
     pub stopped: Option<Stop>,
-    /// With `--shard`, if each shard explores a part of this test's schedules: the data for `cargo
-    /// chess merge`. The other fields are about all schedules.
+    /// The data for `cargo chess merge`, if this shard explores a part of the test's schedules.
+    /// The other fields are about all schedules.
     #[serde(default)]
     pub part: Option<TestPart>,
 }
@@ -112,7 +112,7 @@ pub(crate) struct Counts {
     /// The work of these executions, in units that are the same on every machine.
     #[serde(default)]
     pub work: u64,
-    /// All runs of the test's body.
+    /// Executions of the test's body, including repeated ones.
     pub executions: u64,
     /// Distinct happens-before graphs.
     pub distinct: u64,
@@ -124,7 +124,7 @@ pub(crate) struct Counts {
     /// Schedules without a verdict, because an assumption of the test did not hold in them.
     #[serde(default)]
     pub unmet_assumptions: u64,
-    /// Steps taken over all executions.
+    /// Steps of all executions.
     pub steps: u64,
     /// Steps of the longest execution.
     pub max_steps_in_execution: u64,
@@ -133,8 +133,8 @@ pub(crate) struct Counts {
     /// Preemptions of the reported schedule: the lowest number that the search has found. Late
     /// effects count as preemptions.
     pub preemptions: Option<u32>,
-    /// The late effects among them, under a weak memory model: loads of older stores than the
-    /// newest, and stores that take their place before newer ones.
+    /// The late effects among these preemptions, under a weak memory model: loads of older stores
+    /// than the newest, and stores that take their place before newer ones.
     #[serde(default)]
     pub late_effects: Option<u32>,
 }
@@ -152,11 +152,11 @@ impl Counts {
 /// The explored part of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Reach {
-    /// Whether all of them were explored.
+    /// Whether all of these schedules were explored.
     pub complete: bool,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
-    /// The largest number of delays with which every schedule was run.
+    /// The largest number of delays up to which every schedule was run.
     #[serde(default)]
     pub delays_completed: Option<u32>,
 }
@@ -166,10 +166,9 @@ pub(crate) struct Reach {
 pub(crate) struct EarlyTimeout {
     /// The wait.
     pub wait: EarlyOperation,
-    /// The longest time that it waits, in nanoseconds.
+    /// The longest duration of the wait, in nanoseconds.
     pub length_ns: u64,
-    /// The next operation of the task that would run if time passed last. It has not been performed
-    /// yet.
+    /// The next operation of the task that would run if the timeout were not early.
     pub before: EarlyOperation,
 }
 
@@ -182,9 +181,10 @@ pub(crate) struct EarlyOperation {
     pub operation: String,
     /// Its source line, if it is known.
     pub location: Option<Location>,
-    /// Whether this operation is itself a wait that would have timed out first.
+    /// Whether this operation is a wait with a timeout, which would have timed out before the
+    /// early wait.
     pub waits: bool,
-    /// Whether it is the begin of the task.
+    /// Whether this is the start of the task.
     #[serde(default)]
     pub begins: bool,
 }
@@ -192,14 +192,14 @@ pub(crate) struct EarlyOperation {
 /// A schedule in `chess-regressions/`, and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct RegressionRun {
-    /// Its file, relative to the workspace root.
+    /// The path of the schedule, relative to the workspace root.
     pub schedule: String,
     /// Its outcome.
     pub outcome: RegressionOutcome,
 }
 
 impl RegressionRun {
-    /// A regression that this run has found.
+    /// A regression that this run has found and saved.
     pub(crate) fn saved(schedule: String) -> Self {
         Self {
             schedule,
@@ -212,20 +212,21 @@ impl RegressionRun {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RegressionOutcome {
-    /// The test fails under it.
+    /// The test fails under this schedule.
     Failed,
-    /// The test passes under it. If the program has changed, the search did not find its failure
-    /// either.
+    /// The test passes under this schedule. If the program has changed, the search did not find
+    /// the failure either.
     Passed,
-    /// It leads elsewhere in the changed program, and a search found its failure again.
+    /// The test does not fail under this schedule any more, but a search found the failure again.
     Refound,
-    /// It no longer fits the program, and no schedule with up to its number of preemptions fails.
+    /// The schedule no longer fits the program, and no schedule with at most its number of
+    /// preemptions fails.
     Searched,
-    /// It no longer fits the program, and the search ended too early for a result.
+    /// The schedule no longer fits the program, and the search ended too early for a result.
     Unknown,
-    /// It was not run, because its failure needs an option that is off now.
+    /// The schedule was not run, because its failure needs an option that is off now.
     Skipped,
-    /// This run has found and saved it.
+    /// This run has found and saved the schedule.
     Saved,
 }
 
@@ -235,9 +236,9 @@ pub(crate) enum RegressionOutcome {
 )]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Stop {
-    /// Only the first, short look.
+    /// The first round, a short look at each test.
     Look,
-    /// Further rounds.
+    /// A later round.
     Round,
 }
 
@@ -252,20 +253,21 @@ pub(crate) struct TestPart {
     pub shared: u64,
     /// The number of schedules that a reduction proved redundant before the parts began to differ.
     pub shared_pruned: u64,
-    /// Schedules that other parts may have, too: the name and the number of schedules of each
-    /// group.
+    /// Schedules that other parts may also have: the name of each group, and its number of
+    /// schedules.
     pub late: Vec<(String, u64)>,
     /// The largest preemption bound that was finished in this part.
     pub bound_completed: Option<u32>,
     /// Whether this part is completely explored.
     pub complete: bool,
-    /// `timers_last` of the test, for this part.
+    /// The explored part of this part's schedules without early timeouts, if it differs from the
+    /// fields above.
     #[serde(default)]
     pub timers_last: Option<Reach>,
 }
 
 impl TestPart {
-    /// The part of a shard without any result.
+    /// The part of a shard whose result is not known.
     pub(crate) fn unknown(shard: Shard) -> Self {
         Self {
             index: shard.index(),
@@ -289,10 +291,10 @@ pub(crate) struct Minimised {
     pub from: Size,
     /// The size of the reported execution.
     pub to: Size,
-    /// Whether no schedule with fewer preemptions leads to this failure, for certain.
+    /// Whether it is certain that no schedule with fewer preemptions leads to this failure.
     pub fewest_preemptions: bool,
-    /// Whether the failure needs a weak memory model: no schedule without late effects, with up to
-    /// this number of preemptions, leads to it, for certain.
+    /// Whether the failure certainly needs a weak memory model: no schedule without late effects,
+    /// and with at most this number of preemptions, leads to it.
     #[serde(default)]
     pub weak: bool,
 }
@@ -325,7 +327,7 @@ pub(crate) struct TestOptions {
     pub max_steps: u64,
     /// The strategies, in their order of use.
     pub strategy: Vec<String>,
-    /// The times at which timeouts fire.
+    /// The rule for timeouts: `any` or `last`.
     pub timers: String,
     /// The outcome of a failure that needs an early timeout.
     #[serde(default = "warn")]
@@ -368,12 +370,12 @@ impl TestOptions {
     }
 }
 
-/// The value of `timing` in records of versions without that option.
+/// The value of `timing` in records of versions without this option.
 fn warn() -> String {
     Timing::Warn.to_string()
 }
 
-/// The value of such options in records of versions without them.
+/// The value of `spurious` in records of versions without this option.
 fn any() -> String {
     Spurious::Any.to_string()
 }
@@ -389,7 +391,7 @@ pub(crate) struct OtherFailure {
     pub location: Option<Location>,
     /// Preemptions of its schedule: the lowest number that the search has found.
     pub preemptions: Option<u32>,
-    /// The late effects among them.
+    /// The late effects among these preemptions.
     #[serde(default)]
     pub late_effects: Option<u32>,
     /// The number of early timeouts in its schedule.
@@ -421,8 +423,8 @@ impl TestFinished {
         self.warnings.split_at(first)
     }
 
-    /// The restriction of what was explored to executions in which the test's assumptions hold, if
-    /// there are others.
+    /// A restriction of the explored executions to those in which the test's assumptions hold, as
+    /// the end of a sentence. Empty if they hold in all executions.
     pub(crate) fn assumption(&self) -> &'static str {
         if self.counts.unmet_assumptions == 0 {
             ""
@@ -431,7 +433,7 @@ impl TestFinished {
         }
     }
 
-    /// The explored part of all schedules.
+    /// The explored part of all schedules, as far as this verdict knows it.
     pub(crate) fn reach(&self) -> Reach {
         Reach {
             complete: self.complete,
@@ -440,8 +442,8 @@ impl TestFinished {
         }
     }
 
-    /// The explored part of the schedules that were to be explored. With `--shard`, these may be
-    /// only a part of all schedules.
+    /// The explored part of the schedules that were to be explored. With `--shard`, this may be a
+    /// part of all schedules.
     pub(crate) fn own_reach(&self) -> Reach {
         let all = self.reach();
         self.part.as_ref().map_or(all, |part| Reach {
@@ -451,8 +453,7 @@ impl TestFinished {
         })
     }
 
-    /// Records that there was nothing to explore, for a test that passed with one thread and one
-    /// schedule.
+    /// Sets `nothing_to_explore` if the test passed completely with one thread and one schedule.
     pub(crate) fn look_for_threads(&mut self) {
         let is_whole = self.outcome == Outcome::Passed && self.complete;
         self.nothing_to_explore =
@@ -462,9 +463,9 @@ impl TestFinished {
         }
     }
 
-    /// The coverage of a test with one thread, in which there was nothing to explore.
+    /// The coverage of a test for which `nothing_to_explore` is set.
     pub(crate) fn of_one_thread(&self) -> String {
-        // There may have been threads that were not under control.
+        // There may have been threads outside control.
         let words = if self.outside.is_empty() {
             "one thread, nothing to explore"
         } else {
@@ -473,7 +474,7 @@ impl TestFinished {
         words.to_owned()
     }
 
-    /// The result of [`Self::own_reach`] for the schedules without early timeouts, if it differs.
+    /// The same as [`Self::own_reach`], for the schedules without early timeouts, if this differs.
     pub(crate) fn own_reach_last(&self) -> Option<Reach> {
         let part = self.part.as_ref().and_then(|part| part.timers_last);
         let reach = self.timers_last?;

@@ -23,9 +23,10 @@ use crate::shard::Part;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(crate) enum Event {
-    /// The tests are listed; exploration begins.
+    /// The tests are listed, and the exploration begins.
     RunStarted(RunStarted),
-    /// The following events, up to its `test-finished`, are about this test.
+    /// The exploration or the report of this test begins. The events up to its `test-finished` are
+    /// about this test.
     TestStarted(TestId),
     /// A test is still being explored.
     Progress(Progress),
@@ -40,13 +41,13 @@ pub(crate) enum Event {
 pub(crate) struct RunStarted {
     /// The version of cargo-chess.
     pub version: String,
-    /// Tests selected.
+    /// The number of selected tests.
     pub tests: usize,
-    /// Test binaries that hold them.
+    /// The number of test binaries that contain these tests.
     pub binaries: usize,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The strategies, tried in turn.
+    /// The strategies, in their order of use.
     pub strategy: Vec<String>,
     /// The largest preemption bound.
     pub preemptions: u32,
@@ -57,7 +58,7 @@ pub(crate) struct RunStarted {
     pub work: Option<u64>,
     /// The budget of an execution, in steps.
     pub max_steps: u64,
-    /// With `--shard`: the number of this shard, and the whole run.
+    /// With `--shard`: the part of the run that this shard explores.
     #[serde(default)]
     pub shard: Option<Part>,
 }
@@ -106,17 +107,17 @@ pub(crate) struct RunFinished {
     /// The passed tests that had one thread and one schedule, so that there was nothing to explore.
     #[serde(default)]
     pub nothing_to_explore: usize,
-    /// Tests whose search was stopped by the end of the run. Their verdicts are about the part that
-    /// was explored until then.
+    /// Tests whose search was stopped by the end of the run. Their verdicts are about the part
+    /// that was explored before.
     #[serde(default)]
     pub stopped: usize,
-    /// The stopped tests that had only their first, short look.
+    /// The stopped tests whose search was stopped after the first round, the short look.
     #[serde(default)]
     pub only_looked_at: usize,
     /// Tests with a failure.
     pub failed: usize,
-    /// Tests that fail only with an early timeout. They are counted here if `timing` is `warn`;
-    /// then the run does not fail.
+    /// Tests that fail only with an early timeout, if the option `timing` is `warn`. They do not
+    /// make the run fail.
     #[serde(default)]
     pub timing: usize,
     /// Tests that were not explored.
@@ -124,7 +125,7 @@ pub(crate) struct RunFinished {
     /// The skipped tests that are marked `#[ignore]`.
     #[serde(default)]
     pub ignored: usize,
-    /// Tests without a verdict in their time.
+    /// Tests that had no verdict when their time ended.
     pub timeout: usize,
     /// Tests that were selected, but not run, because the run ended before.
     pub not_run: usize,
@@ -142,8 +143,8 @@ pub(crate) enum Outcome {
     Passed,
     /// A failing schedule exists.
     Failed,
-    /// A failing schedule exists, and all known ones need a timeout or sleep to end while another
-    /// task can run.
+    /// A failing schedule exists, and all known failing schedules need an early timeout: a timeout
+    /// or sleep that ends while another task can run.
     Timing,
     /// Not explored.
     Skipped,
@@ -257,14 +258,14 @@ impl fmt::Display for Location {
     }
 }
 
-/// A duration in the unit of events.
+/// A duration in milliseconds, the unit of events.
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The explored part of the schedules, as the text of `coverage`. `timers_last` is the part of
-/// those without early timeouts, if it is a larger one. `atomic` lists the packages into which each
-/// call is a single step.
+/// The explored part of the schedules, as the text of `coverage`. `all` is the explored part of
+/// all schedules. `timers_last` is that of the schedules without early timeouts, if it differs.
+/// `atomic` lists the packages into which each call is a single step.
 pub(crate) fn coverage(
     outcome: Outcome,
     all: Reach,

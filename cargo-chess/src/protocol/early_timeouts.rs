@@ -24,7 +24,8 @@ pub(crate) struct Operation {
     /// Its column there.
     #[serde(default)]
     pub column: Option<u32>,
-    /// It is a wait that continues.
+    /// Whether the operation is a wait with a timeout, which would have timed out before the early
+    /// wait.
     #[serde(default)]
     pub waits: bool,
 }
@@ -54,13 +55,12 @@ pub(crate) struct EarlyWait {
     pub wait: Operation,
     /// The longest duration of the wait, in nanoseconds.
     pub length_ns: u64,
-    /// The next operation, at that time, of the task that would have run if the wait had not ended
-    /// early.
+    /// The next operation of the task that would have run if the wait had not ended early.
     pub before: Operation,
 }
 
 impl EarlyWait {
-    /// As in the event.
+    /// The wait in the form of events.
     pub(crate) fn to_event(&self) -> EarlyTimeout {
         EarlyTimeout {
             wait: self.wait.to_event(),

@@ -25,45 +25,45 @@ pub(crate) struct Step {
     /// Its operation.
     #[serde(with = "token")]
     pub op: Op,
-    /// The object it acted on.
+    /// The object of the operation.
     #[serde(default)]
     pub object: Option<Object>,
-    /// The source file, where known.
+    /// The source file, if it is known.
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<u32>,
     /// The column in it.
     pub column: Option<u32>,
-    /// Whether the task was switched out by a preemption just before this
-    /// operation, which then ran when it was resumed.
+    /// Whether the task was preempted just before this operation. It performed the operation after
+    /// it was resumed.
     #[serde(default)]
     pub preempted: bool,
     /// The choice of the search for this operation, or the task that it woke.
     #[serde(default, with = "note")]
     pub note: Option<Note>,
-    /// Its effect on the lock that is its object.
+    /// The effect of the operation on its object, if this is a lock.
     #[serde(default, with = "token::optional")]
     pub hold: Option<Hold>,
     /// The lock that the task released during the wait.
     #[serde(default)]
     pub gives: Option<Object>,
-    /// The events of other tasks that it directly follows. Known of replays only.
+    /// The events of other tasks that happen directly before it. Only replays report them.
     #[serde(default)]
     pub after: Vec<usize>,
-    /// The innermost of the calls in progress, among those that the verdict lists.
+    /// The innermost call in progress: its index in the calls of the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
-    /// The statement of the user's code that led to it, where it happened in other code.
+    /// The statement of the user's code that led to the event, if it happened in other code.
     #[serde(default)]
     pub caller: Option<Caller>,
-    /// Its effect on the object. This and the fields below are reported for the last run of a
+    /// The effect on the object. This and the fields below are reported only for the last run of a
     /// failure and for replays.
     #[serde(default, with = "token::optional")]
     pub effect: Option<Effect>,
-    /// The value that an atomic operation found.
+    /// The value of an atomic before the operation.
     #[serde(default)]
     pub read: Option<String>,
-    /// The value that it left.
+    /// The value of an atomic after the operation.
     #[serde(default)]
     pub written: Option<String>,
 }
@@ -78,14 +78,14 @@ pub(crate) struct Caller {
     /// Whether the call is the drop of a value, such as a guard.
     #[serde(default)]
     pub drops: bool,
-    /// Whether the code that it called is `atomic`: the call is one step.
+    /// Whether the called code is `atomic`: then the call is one step.
     pub is_atomic: bool,
-    /// Whether the previous event of the task was also within a call by this statement: this call,
-    /// or that of an earlier iteration.
+    /// Whether the previous event of the task was also within a call by this statement. It may be
+    /// the same call or that of an earlier iteration.
     pub goes_on: bool,
 }
 
-/// A call in progress at an event: the one within which it was made, and its return address.
+/// A call in progress at an event: the index of the call that contains it, and its return address.
 pub(crate) type Call = (Option<u32>, u64);
 
 /// A decision of a replayed schedule, with its alternatives.
@@ -93,16 +93,16 @@ pub(crate) type Call = (Option<u32>, u64);
 pub(crate) struct Decided {
     /// The number of events before it.
     pub event: usize,
-    /// The task that was to run, unless it is an outcome that was chosen.
+    /// The task that was to run; `None` if an outcome was chosen.
     #[serde(default)]
     pub task: Option<u32>,
-    /// The outcome of an operation.
+    /// The outcome of an operation, if an outcome was chosen.
     #[serde(default)]
     pub outcome: Option<u32>,
-    /// The number of options, the first ones, that cost nothing. Each of the others costs as much as
-    /// a preemption.
+    /// The number of options that cost nothing; they come first. Each of the others costs as much
+    /// as a preemption.
     pub free: usize,
-    /// Tasks or outcomes; the first one is the default.
+    /// The options: tasks or outcomes. The first one is the default.
     pub options: Vec<u32>,
 }
 
@@ -117,13 +117,13 @@ pub(crate) struct Blocked {
     /// The object for which it waits.
     #[serde(default)]
     pub object: Option<Object>,
-    /// The source file, where known.
+    /// The source file, if it is known.
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<u32>,
     /// The column in it.
     pub column: Option<u32>,
-    /// The last known source line, where it waits in opaque code.
+    /// The last known source line of the task, if it waits in opaque code.
     #[serde(default)]
     pub after: Option<Location>,
     /// The task that holds the object.
@@ -132,13 +132,13 @@ pub(crate) struct Blocked {
     /// The place at which the holder acquired it.
     #[serde(default)]
     pub held_at: Option<Location>,
-    /// Whether the task was switched out by a preemption before it came to wait.
+    /// Whether the task was preempted before it waited.
     #[serde(default)]
     pub preempted: bool,
-    /// The innermost of the calls in progress, among those that the verdict lists.
+    /// The innermost call in progress: its index in the calls of the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
-    /// The statement of the user's code that led to it, where it waits in other code.
+    /// The statement of the user's code that led to the wait, if the task waits in other code.
     #[serde(default)]
     pub caller: Option<Caller>,
     /// The choice of the search for this operation.
@@ -175,43 +175,43 @@ pub(crate) struct Hot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Fate {
-    /// The test failed with it.
+    /// The test failed with this panic.
     Failed,
-    /// The program received it.
+    /// A task joined the panicked task, and so received the panic.
     Joined,
-    /// No task did.
+    /// No task received the panic.
     Unseen,
 }
 
-/// Where a replayed schedule no longer fits the program.
+/// The decision at which a replayed schedule no longer fits the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Divergence {
-    /// The decision, from 0.
+    /// The index of the decision, from 0.
     pub step: u64,
-    /// The task that was to run, unless it is an outcome that the schedule has there.
+    /// The task that was to run; `None` if the schedule has an outcome there.
     #[serde(default)]
     pub task: Option<u32>,
-    /// The outcome of an operation.
+    /// The outcome of an operation, if the schedule has one there.
     #[serde(default)]
     pub outcome: Option<u32>,
-    /// Whether the program had ended by then.
+    /// Whether the program had ended before this decision.
     pub ended: bool,
 }
 
 impl Step {
-    /// Whether `other` is the same operation, whatever the values.
+    /// Whether `other` is the same operation at the same place. Values may differ.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
         (self.task, &self.op, &self.object) == (other.task, &other.op, &other.object)
             && (&self.file, self.line, self.column) == (&other.file, other.line, other.column)
             && (self.preempted, &self.note) == (other.preempted, &other.note)
     }
 
-    /// The source line, where known.
+    /// The source line, if it is known.
     pub(crate) fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
 
-    /// The call into `atomic` code that it is part of.
+    /// The call into `atomic` code that the event is part of.
     pub(crate) fn atomic_call(&self) -> Option<&Caller> {
         self.caller.as_ref().filter(|it| it.is_atomic)
     }
@@ -233,7 +233,7 @@ fn shown_location(own: Option<Location>, caller: Option<&Caller>) -> Option<Loca
 }
 
 impl Blocked {
-    /// The operation that it waits in, as an event that did not come.
+    /// The operation in which the task waits, as an event, although it has not happened.
     pub(crate) fn to_step(&self) -> Step {
         Step {
             task: self.task,
@@ -255,18 +255,18 @@ impl Blocked {
         }
     }
 
-    /// The source line to show, as that of a [`Step`].
+    /// The source line to show, as for [`Step::shown_location`].
     pub(crate) fn shown_location(&self) -> Option<Location> {
         shown_location(self.location(), self.caller.as_ref())
     }
 
-    /// The source line, where known.
+    /// The source line, if it is known.
     pub(crate) fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
 }
 
-/// The source line that these make, where known.
+/// The location, if its file and its line are known.
 pub(super) fn location(
     file: Option<&String>,
     line: Option<u32>,

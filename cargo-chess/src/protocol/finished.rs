@@ -20,8 +20,8 @@ const TIME_ENDED: &str = "the time budget ended the search";
 /// The message for a test whose time ended before an execution did.
 const TIME_ENDED_AT_ONCE: &str = "the time ended before the first execution did: give more --time";
 
-/// The verdict of a test binary on one test. A line has an outcome and counts, and may leave out each
-/// other field that does not apply.
+/// The verdict of a test binary on one test. A line always has an outcome and counts. It has other
+/// fields only if they apply.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -69,13 +69,13 @@ pub(crate) struct Finished {
     /// schedules.
     #[serde(default)]
     pub timers_last: Option<TimersLast>,
-    /// When timeouts fire in the failing schedule: `any` or `last`.
+    /// The rule for timeouts in the failing schedule: `any` or `last`.
     #[serde(default)]
     pub timers: Option<String>,
-    /// The waits that ended early in it.
+    /// The waits that ended early in the failing schedule.
     #[serde(default)]
     pub early: Vec<EarlyWait>,
-    /// Whether a schedule led to two executions, so that nothing is guaranteed.
+    /// Whether one schedule led to two different executions, so that nothing is guaranteed.
     #[serde(default)]
     pub unstable: bool,
     /// The strategy that found the failure, or ran last.
@@ -87,10 +87,10 @@ pub(crate) struct Finished {
     /// The failing schedule.
     #[serde(default)]
     pub decisions: Option<String>,
-    /// The lines whose accesses to plain memory were scheduling points of it.
+    /// The lines whose accesses to plain memory were scheduling points of the failing schedule.
     #[serde(default)]
     pub points: Vec<String>,
-    /// The places of panics in the first schedule that no join receives. They are not failures in
+    /// The places of panics that no join received in the first schedule. They are not failures in
     /// any schedule.
     #[serde(default)]
     pub intended: Vec<String>,
@@ -106,7 +106,7 @@ pub(crate) struct Finished {
     /// Warnings of this tool, in words. No test binary reports them.
     #[serde(default)]
     pub own_warnings: Vec<String>,
-    /// Loops that wait without yielding, and only warn.
+    /// Loops that wait without yielding, if they are only warnings.
     #[serde(default)]
     pub spins: Vec<Spin>,
     /// Atomic operations for which the language's memory model allows a late effect: a stale load, or a
@@ -126,38 +126,39 @@ pub(crate) struct Finished {
     #[serde(default)]
     pub outside: Vec<OutsideEffect>,
     /// The paths outside its own directory for temporary files that the test created, wrote,
-    /// removed or locked. One that ends in `/` stands for all that lies below it, too.
+    /// removed or locked. A path that ends in `/` also stands for all paths below it.
     #[serde(default)]
     pub written: Vec<String>,
-    /// The paths outside that directory that the test read, looked for or listed. One that ends in
-    /// `/` stands for all that lies below it, too.
+    /// The paths outside that directory that the test read, looked for or listed. A path that ends
+    /// in `/` also stands for all paths below it.
     #[serde(default)]
     pub read: Vec<String>,
-    /// The failing execution, in detail.
+    /// The tasks of the reported execution: the failing one, or the one of a replay.
     #[serde(default)]
     pub tasks: Vec<Task>,
-    /// Its events, in order.
+    /// The events of the reported execution, in order.
     #[serde(default)]
     pub events: Vec<Step>,
-    /// The calls in progress at its events, until they are found in the sources.
+    /// The calls in progress at the events of the reported execution. They are removed after the
+    /// callers in the user's code are found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
-    /// The decisions, if it is a replay.
+    /// The decisions of a replay.
     #[serde(default)]
     pub decided: Vec<Decided>,
-    /// The tasks that wait at its end.
+    /// The tasks that wait at the end of the reported execution.
     #[serde(default)]
     pub blocked: Vec<Blocked>,
     /// The tasks of the wait-for cycle.
     #[serde(default)]
     pub cycle: Vec<u32>,
-    /// The liveness properties that are hot at its end.
+    /// The liveness properties that are hot at the end of the reported execution.
     #[serde(default)]
     pub hot: Vec<Hot>,
-    /// Its panics, in order.
+    /// The panics of the reported execution, in order.
     #[serde(default)]
     pub panics: Vec<Panic>,
-    /// Its output.
+    /// The output of the reported execution.
     #[serde(default)]
     pub output: String,
     /// The other failures, if the search continued after the first one.
@@ -169,19 +170,22 @@ pub(crate) struct Finished {
     /// The schedules in `chess-regressions/` for this test. No test binary reports them.
     #[serde(default)]
     pub regressions: Vec<RegressionRun>,
-    /// Whether an earlier run had finished the exploration, and nothing has changed since.
+    /// Whether this is the stored verdict of an earlier run that finished the exploration, and the
+    /// inputs have not changed since.
     #[serde(default)]
     pub cached: bool,
-    /// The report on a part of the space.
+    /// The result of the part that was explored, if the shards explore parts of the test's
+    /// schedules.
     #[serde(default)]
     pub part: Option<TestPart>,
-    /// Where a replayed schedule no longer fits the program.
+    /// The place at which a replayed schedule no longer fits the program.
     #[serde(default)]
     pub diverged: Option<Divergence>,
 }
 
 impl Finished {
-    /// The failure in words. The words of a deadlock are made from its data.
+    /// The message of the failure. The message of a deadlock is made from the data of the waiting
+    /// tasks.
     fn message_in_words(&self) -> Option<String> {
         if self.kind == Some(Kind::Deadlock) && !self.blocked.is_empty() {
             return Some(self.deadlock());
@@ -189,7 +193,7 @@ impl Finished {
         self.message.clone()
     }
 
-    /// The sentence on the waiting tasks of a deadlock, worded as by the runtime.
+    /// The sentence about the waiting tasks of a deadlock, in the same words as the runtime's.
     pub(crate) fn deadlock(&self) -> String {
         let line = |it: &Location| line_of(&it.file, it.line);
         let waits = self.blocked.iter().map(|it| Wait {
@@ -211,7 +215,7 @@ impl Finished {
         deadlock(&waits.collect::<Vec<_>>(), &circle) + &hot.concat()
     }
 
-    /// A verdict that says `outcome` and nothing else.
+    /// A verdict with `outcome`. All other fields have their defaults.
     pub(crate) fn new(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -235,8 +239,8 @@ impl Finished {
             .chain([&mut self.output])
     }
 
-    /// Whether the test ran differently under one and the same schedule, so that
-    /// nothing is known of the schedules that were not run.
+    /// Whether one schedule led to two different executions, so that nothing is known of the
+    /// schedules that were not run.
     pub(crate) fn is_unstable(&self) -> bool {
         self.unstable
     }
@@ -249,8 +253,7 @@ impl Finished {
         }
     }
 
-    /// Gives a test without a verdict and without a message the message that it had too little
-    /// time.
+    /// Gives a message to a test without a verdict, if it has none: its time was too short.
     pub(crate) fn explain_timeout(&mut self) {
         if self.outcome == Outcome::Timeout && self.message.is_none() {
             self.message = Some(TIME_ENDED_AT_ONCE.to_owned());
@@ -258,13 +261,14 @@ impl Finished {
         }
     }
 
-    /// Treats the search as paused, although its time has ended.
+    /// Marks the search as paused and not ended by its time, because a later run can continue it.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
         self.time_ended = false;
     }
 
-    /// A test without a verdict has a message instead.
+    /// Whether a warning must say that the time ended the search. A test without a verdict has a
+    /// message about this instead.
     fn time_ended_the_search(&self) -> bool {
         self.time_ended && self.outcome != Outcome::Timeout
     }
@@ -278,8 +282,8 @@ impl Finished {
             .collect()
     }
 
-    /// The event for this verdict on `test`; `atomic` are the packages into which calls were
-    /// single steps. The path of the saved schedule and the racing dependencies are added later.
+    /// The event for this verdict on `test`. `atomic` are the packages into which calls were
+    /// single steps. The caller adds the path of the saved schedule and the racing dependencies.
     pub(crate) fn to_event(
         &self,
         test: &TestId,
@@ -345,12 +349,13 @@ impl Finished {
 /// The explored part of the schedules without early timeouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct TimersLast {
-    /// Whether all were, the largest bound that was finished, and the largest number of delays.
+    /// Whether all of these schedules were explored. The next fields are the largest finished
+    /// preemption bound, and the largest number of delays.
     complete: bool,
     bound_completed: Option<u32>,
     #[serde(default)]
     delays_completed: Option<u32>,
-    /// The same of the part of the space that was to be explored.
+    /// The same for the part of these schedules that this shard explores.
     part_complete: bool,
     part_bound_completed: Option<u32>,
 }
@@ -368,7 +373,7 @@ impl TimersLast {
         Reach {
             complete: self.part_complete,
             bound_completed: self.part_bound_completed,
-            // Delays are never bounded in a part alone.
+            // A bound on delays is never finished in a part only.
             delays_completed: self.delays_completed,
         }
     }
@@ -382,13 +387,13 @@ pub(crate) struct Other {
     pub failure: OtherFailure,
     /// Its schedule.
     pub decisions: String,
-    /// The lines whose accesses to plain memory were scheduling points of it.
+    /// The lines whose accesses to plain memory were scheduling points of this schedule.
     #[serde(default)]
     pub points: Vec<String>,
-    /// The rule for timeouts in the schedule.
+    /// The rule for timeouts in this schedule.
     #[serde(default)]
     pub timers: Option<String>,
-    /// The races were already reported, and are not failures.
+    /// Whether data races are not failures of this schedule, because they were already reported.
     #[serde(default)]
     pub forgives_races: bool,
 }

@@ -47,13 +47,13 @@ pub(crate) enum Line {
         #[serde(default)]
         milestones: Vec<Milestone>,
     },
-    /// The state of the search, from which a later run continues after a kill, is in the shared
-    /// file.
+    /// The shared file has the state of the search. A later run continues from this state after a
+    /// kill.
     State {
-        /// Schedules up to there.
+        /// The number of schedules up to this state.
         schedules: u64,
     },
-    /// A replay that is traced: the next event.
+    /// The next event of a replay that is traced.
     Event {
         /// Its place among the events, from 1.
         number: u64,
@@ -61,16 +61,16 @@ pub(crate) enum Line {
         #[serde(flatten)]
         what: LiveEvent,
     },
-    /// A task is switched out by a preemption before this.
+    /// In a replay that is traced, a task is preempted before this operation.
     Preemption(LiveEvent),
-    /// A task panics here.
+    /// In a replay that is traced, a task panics.
     Panicked(LiveEvent),
     /// A process waits for a debugger, and then runs the schedule.
     Debuggee {
         /// Its id.
         process: u32,
     },
-    /// A debugger has come.
+    /// A debugger has attached to the process.
     Debugging,
     /// The request could not be served.
     Error {
@@ -79,7 +79,8 @@ pub(crate) enum Line {
     },
     /// The verdict; nothing follows.
     Finished(Box<Finished>),
-    /// A line of a newer runtime: a sign of life, no more.
+    /// A line of a kind that this version does not know. It only shows that the process is not
+    /// silent.
     #[serde(other)]
     Unknown,
 }
@@ -113,13 +114,13 @@ pub(crate) struct LiveEvent {
 }
 
 impl LiveEvent {
-    /// The source line, where known.
+    /// The source line, if it is known.
     pub(crate) fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
 }
 
-/// An event of which no more is known, for tests.
+/// An event without an object or a place, for tests.
 #[cfg(test)]
 pub(crate) fn step(task: u32, op: Op) -> Step {
     Step {

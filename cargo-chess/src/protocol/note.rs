@@ -1,4 +1,4 @@
-//! Notes on the wire: their kind, and the number that belongs to it.
+//! Serializes notes by their kinds and the number of each.
 
 use chess_vocabulary::{Fault, Note, NoteKind, Token as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use super::token;
 
-/// The object of an operation. As a string, it is its name in reports.
+/// The object of an operation. It dereferences to its name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "Data")]
 pub(crate) struct Object {
     /// Its kind.
     #[serde(with = "token")]
     pub kind: ObjectKind,
-    /// The index among the objects of its kind, in the order of first use; for a task, its number.
+    /// The index among the objects of its kind, in the order of first use. For a task, the task's
+    /// number.
     pub number: u32,
-    /// The name that reports show: of its kind and number, until the sources give a better one.
+    /// The name in reports. It is made of the kind and the number, unless the sources have given a
+    /// better one.
     pub name: String,
 }
 
@@ -42,7 +44,7 @@ impl From<Data> for Object {
 }
 
 impl Object {
-    /// An object of which the sources say nothing.
+    /// An object whose name is made of its kind and number.
     pub(crate) fn new(kind: ObjectKind, number: u32) -> Self {
         Self {
             kind,
@@ -51,7 +53,7 @@ impl Object {
         }
     }
 
-    /// The task that it stands for.
+    /// The number of the task, if the object is a task.
     pub(crate) fn task(&self) -> Option<u32> {
         (self.kind == ObjectKind::Task).then_some(self.number)
     }
@@ -76,7 +78,7 @@ impl Display for Object {
     }
 }
 
-/// The object that the runtime would name so, for tests.
+/// The object to which the runtime gives this name, for tests.
 #[cfg(test)]
 impl From<&str> for Object {
     fn from(name: &str) -> Self {

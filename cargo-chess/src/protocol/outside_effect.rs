@@ -1,4 +1,5 @@
-//! The effects outside the scheduler's control, as a test binary reports them, and their words.
+//! The effects outside the scheduler's control, as a test binary reports them, and their
+//! sentences.
 
 use chess_vocabulary::{OutsideEffect as Kind, short_path};
 use serde::{Deserialize, Serialize};

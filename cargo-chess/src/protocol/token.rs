@@ -1,4 +1,4 @@
-//! Things of the vocabulary on the wire: each is its token.
+//! Serializes items of the vocabulary by their tokens.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,7 +30,7 @@ impl<T: Token> Visitor<'_> for OfToken<T> {
     }
 }
 
-/// As above, for an optional token.
+/// The same for an optional item.
 pub(super) mod optional {
     use serde::{Deserialize, Serialize};
 

@@ -17,7 +17,8 @@ pub(crate) struct StaleLoad {
 }
 
 impl StaleLoad {
-    /// The warning; `package` is that of the line, if it is a dependency.
+    /// The warning as a sentence. `package` is the package of the source line, if it is a
+    /// dependency.
     pub(crate) fn warning(&self, package: Option<&str>) -> String {
         let place =
             |location: &Location| format!("{}:{}", source_path(&location.file), location.line);
@@ -45,7 +46,8 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// The warning; `package` is that of the line, if it is a dependency.
+    /// The warning as a sentence. `package` is the package of the source line, if it is a
+    /// dependency.
     pub(crate) fn warning(&self, package: Option<&str>) -> String {
         let Location { file, line, .. } = &self.location;
         let place = format!("{}:{line}", source_path(file));

@@ -11,34 +11,35 @@ const CULPRITS: &str = "the test depends on more than its schedule; the usual ca
                         random numbers, files, the environment, addresses that are used as \
                         numbers, and state outside of the process";
 
-/// A warning. Each kind has some of the fields.
+/// A warning. Which fields it has depends on its kind.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Warning {
     /// Its kind.
     #[serde(with = "token")]
     pub kind: WarningKind,
-    /// The number of schedules that it is about.
+    /// The number of schedules with the problem.
     #[serde(default)]
     pub count: u64,
     /// The number of all schedules.
     #[serde(default)]
     pub schedules: u64,
-    /// The limits that were met.
+    /// The limits that were reached.
     #[serde(default)]
     pub limits: Vec<u64>,
-    /// The step in which two runs differed, from 1.
+    /// The number of the step in which two runs differed, from 1.
     #[serde(default)]
     pub step: Option<u64>,
-    /// The operation of the first run there, or of the first schedule.
+    /// The operation of the first run in this step. For an endless task, its last operation.
     #[serde(default)]
     pub first: Option<Performed>,
-    /// The operation of the second run there.
+    /// The operation of the second run in this step.
     #[serde(default)]
     pub second: Option<Performed>,
     /// The place of a panic.
     #[serde(default)]
     pub location: Option<Location>,
-    /// The name of a function, the message of a race, or the message on the end of a search.
+    /// A text that depends on the kind: the name of a function, the message of a race, or the
+    /// reason for the end of a search.
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -63,7 +64,7 @@ impl Performed {
         self.location.as_ref().map(at).unwrap_or_default()
     }
 
-    /// `load of task 1 at src/lib.rs:12`
+    /// For example, `load of task 1 at src/lib.rs:12`.
     fn words(&self) -> String {
         format!("{} of {}{}", self.op.name(), TaskId(self.task), self.at())
     }

@@ -1,18 +1,19 @@
 //! One run of rustc, whose messages are buffered until its success is certain.
 //!
 //! Cargo reads rustc's messages immediately, and starts the dependents of a unit when rustc names
-//! the unit's metadata. Until then no message is passed on, so that a unit that does not compile in
-//! one way can be compiled in another way.
+//! the unit's metadata. Messages are passed on only from then on. So a unit that does not compile
+//! in one way can be compiled in another way.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 
-/// The start of every message of rustc about a file that it made.
+/// The start of each message in which rustc names a file that it has written.
 const ARTIFACT: &[u8] = br#"{"$message_type":"artifact""#;
 
-/// The end of the message about the list of sources, which is made before the compilation.
+/// The end of the message that names the list of sources. rustc writes this list before it
+/// compiles.
 const DEP_INFO: &[u8] = br#""emit":"dep-info"}"#;
 
 /// A run that failed before it made any product. Cargo knows nothing about it.
@@ -32,7 +33,8 @@ pub(super) enum Outcome {
 }
 
 impl Attempt {
-    /// Runs `command` to its end, unless `gives_up` returns true when the list of sources exists.
+    /// Runs `command` to its end. When the list of sources is written, calls `gives_up`. If this
+    /// returns true, the run is aborted.
     pub(super) fn run(
         mut command: Command,
         gives_up: &mut dyn FnMut() -> io::Result<bool>,
@@ -48,8 +50,8 @@ impl Attempt {
             }
             if !passed_on && is_dep_info(&messages[start..]) && gives_up()? {
                 child.kill()?;
-                // The processes that it has started, for instance as a wrapper, end before the next
-                // run starts.
+                // Wait for the processes that it has started: if it is a wrapper, rustc may still
+                // run.
                 io::copy(&mut reader, &mut io::sink())?;
                 child.wait()?;
                 return Ok(Outcome::GivenUp);
@@ -78,13 +80,13 @@ impl Attempt {
         code(self.status)
     }
 
-    /// Whether it did not find a file.
+    /// Whether the compiler did not find a file.
     pub(super) fn misses_file(&self) -> bool {
         let messages = String::from_utf8_lossy(&self.messages);
         messages.contains("E0583") || messages.contains("couldn't read")
     }
 
-    /// For each error the places that it names, its primary places first: file, line and column.
+    /// The places that each error names: file, line and column. Primary places come first.
     pub(super) fn errors(&self) -> Vec<Vec<(String, usize, usize)>> {
         let lines = self.messages.split(|byte| *byte == b'\n');
         let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());

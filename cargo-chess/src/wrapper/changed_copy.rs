@@ -29,7 +29,8 @@ pub(super) struct ChangedCopy<'a> {
     rewriting: Rewriting<'a>,
     /// Whether earlier copies may have been rewritten in another way.
     is_stale: bool,
-    /// The package's directory, without symbolic links, as `..` in a path would find it.
+    /// The package's directory, without symbolic links: the system resolves `..` in a path from
+    /// there.
     root: Utf8PathBuf,
     /// The directory of the repository or the workspace. The copy has all of its entries.
     region: Utf8PathBuf,
@@ -45,9 +46,9 @@ pub(super) struct ChangedCopy<'a> {
     copy: Utf8PathBuf,
     /// The directory of all copies, without symbolic links. It is not copied itself.
     copies: Utf8PathBuf,
-    /// Whether cargo's paths are relative.
+    /// Whether cargo names the unit's root file by a relative path.
     relative: bool,
-    /// The parts of the instructions that did not fit.
+    /// The parts of the instructions that do not fit the sources.
     problems: Vec<String>,
     /// Files that could not be marked, and the reasons.
     unmarked: Vec<(Utf8PathBuf, String)>,
@@ -99,9 +100,10 @@ impl<'a> ChangedCopy<'a> {
         Ok(sources)
     }
 
-    /// Reads the compiler's list of the files of `unit`. Returns whether the list has a file that
-    /// must be changed and was not, or that the compiler did not find (`misses_files`) and the copy
-    /// lacks. Then the copy is updated, and the unit must be compiled again.
+    /// Reads the compiler's list of the files of `unit`. Returns whether the list has new files
+    /// for the copy: files that must be changed and were not. If `misses_files` is true, also
+    /// files that the copy lacks. If it has, this function updates the copy, and the unit must be
+    /// compiled again.
     pub(super) fn learn(&mut self, unit: &Unit, misses_files: bool) -> io::Result<bool> {
         let list = fs::read_to_string(unit.dep_info()).unwrap_or_default();
         let is_original = |file: &Utf8Path| !file.starts_with(&self.copy);
@@ -113,8 +115,8 @@ impl<'a> ChangedCopy<'a> {
             };
             let normal = normalized(&path);
             let is_missing = misses_files && !self.copy_of(&normal).exists();
-            // If the original itself was compiled, its path is absolute. The compiler would not
-            // find the copy by it, except for a file of the build script.
+            // If the compiler read the original, its path is absolute, and the compiler would not
+            // find the copy by this path. The files of a build script are an exception.
             let is_found = misses_files || !is_original(&file) || self.is_generated(&normal);
             let is_changed =
                 is_found && normal.extension() == Some("rs") && !self.is_copied(&normal);
@@ -133,8 +135,8 @@ impl<'a> ChangedCopy<'a> {
         Ok(has_new)
     }
 
-    /// Removes the reports of borrows that rustc rejects, or all of them if its errors do not name
-    /// them. Returns whether anything changed.
+    /// Removes the reports of the borrows that the compiler's errors name. If the errors name
+    /// none, removes all reports of the package. Returns whether anything was removed.
     pub(super) fn back_off(&mut self, attempt: &Attempt) -> io::Result<bool> {
         if !self.package.borrows || self.rewriting.are_all_rejected() {
             return Ok(false);
@@ -158,8 +160,8 @@ impl<'a> ChangedCopy<'a> {
         self.is_stale = true;
         let is_sure = !changed.is_empty();
         if !is_sure {
-            // If the text without reports does not compile either, the reports are not to blame: then the
-            // next compilation must write the copy again.
+            // If the text does not compile without reports either, they are not the cause. Without
+            // this file, the next compilation writes the copy with its reports again.
             _ = fs::remove_file(self.basis_file());
             self.rewriting.refuse_all();
             self.problems.clear();
@@ -181,8 +183,8 @@ impl<'a> ChangedCopy<'a> {
         self.rewriting.save_refused()
     }
 
-    /// The parts of the instructions that did not fit, as text. `dep_info` lists the files of the
-    /// unit.
+    /// The parts of the instructions that do not fit the sources, as text. `dep_info` lists the
+    /// files of the unit.
     pub(super) fn problems(&self, dep_info: &str) -> Vec<String> {
         let compiled: BTreeSet<Utf8PathBuf> = listed(dep_info)
             .filter_map(|file| {
@@ -211,8 +213,8 @@ impl<'a> ChangedCopy<'a> {
             args.push("--remap-path-prefix".into());
             args.push(format!("{copy}={original}").into());
         }
-        // Its warnings would show inserted text. Cargo caps the lints of registry packages itself,
-        // and the option may be given only once.
+        // Warnings about the copy would show inserted text. Cargo caps the lints of registry
+        // packages itself, and the option may be given only once.
         if !facade_args::caps_lints(&args) {
             args.push("--cap-lints=allow".into());
         }
@@ -227,7 +229,8 @@ impl<'a> ChangedCopy<'a> {
         changed.map(|it| self.copy_of(it))
     }
 
-    /// Directories of the copy, and their names for the compiler. The last match decides.
+    /// Directories of the copy, and the names that the compiler uses for them. The last match
+    /// decides.
     fn names(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
         let mut names = vec![(self.copy.clone(), Utf8PathBuf::from("/"))];
         names.push(if self.relative {
@@ -235,7 +238,7 @@ impl<'a> ChangedCopy<'a> {
         } else {
             (self.copy_of(&self.root), self.package.root.clone())
         });
-        // This directory is named by its absolute path.
+        // The compiler names generated files by absolute paths.
         let out_dir = self.out_dir.iter();
         names.extend(out_dir.map(|it| (self.copy_of(it), it.clone())));
         names
@@ -251,7 +254,7 @@ impl<'a> ChangedCopy<'a> {
         names
     }
 
-    /// The path of a file in the copy's file system. `file` is its name for cargo or the compiler.
+    /// The path of the original of a file that cargo or the compiler calls `file`.
     fn in_file_system(&self, file: &Utf8Path) -> Utf8PathBuf {
         match file.strip_prefix(&self.package.root) {
             Ok(inside) => self.root.join(inside),
@@ -259,8 +262,8 @@ impl<'a> ChangedCopy<'a> {
         }
     }
 
-    /// The path of a file that a message of the compiler names, and the name that decides its
-    /// treatment.
+    /// The path of the original of a file that a message of the compiler names, and the name that
+    /// decides its treatment. `None` if the file is not part of the unit.
     fn shown(&self, file: &Utf8Path) -> Option<(Utf8PathBuf, Utf8PathBuf)> {
         let path = normalized(&self.in_file_system(file));
         let inside = match self.outside.name_of(&path) {
@@ -290,7 +293,8 @@ impl<'a> ChangedCopy<'a> {
         self.copy.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Whether the copy has its own version of the file, or the file is known to need none.
+    /// Whether the file has a version of its own in the copy, or needs none. A file has no version
+    /// of its own if the copy has only a link to a directory that contains it.
     fn is_copied(&self, file: &Utf8Path) -> bool {
         let is_copied = |directory: &Utf8Path| {
             let copy = self.copy_of(directory);
@@ -373,8 +377,9 @@ impl<'a> ChangedCopy<'a> {
     }
 
     /// Whether the copy has all entries of a directory around the package or around a file outside
-    /// it. For a file outside the repository, only the directories that are not around the package
-    /// count. For a generated file, only the build script's own directory counts.
+    /// it. This holds for directories of the repository or workspace, and for directories that are
+    /// not around the package. Around generated files, it holds only for the build script's output
+    /// directory.
     fn has_all_of(&self, directory: &Utf8Path) -> bool {
         let is_around = self.root.starts_with(directory);
         match &self.out_dir {
@@ -384,7 +389,8 @@ impl<'a> ChangedCopy<'a> {
         }
     }
 
-    /// Copies a directory of the package, which is `inside` it.
+    /// Copies a directory of the package. `inside` is its path relative to the package's
+    /// directory.
     fn copy_directory(&mut self, from: &Utf8Path, inside: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
         link_tree::directory(&to)?;
@@ -432,7 +438,7 @@ impl<'a> ChangedCopy<'a> {
         let rewrite = match self.rewriting.of_file(inside, &text) {
             None => return link(from, &to),
             Some(Ok(rewrite)) => rewrite,
-            // Many packages have such files, which are never compiled.
+            // Many packages have files that are not valid Rust and are never compiled.
             Some(Err(error)) => {
                 self.unmarked
                     .push((from.to_owned(), format!("{inside}:{error}")));
@@ -456,8 +462,9 @@ fn utf8(path: std::path::PathBuf) -> io::Result<Utf8PathBuf> {
     Utf8PathBuf::from_path_buf(path).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
 }
 
-/// The directory around a package that may have further source files of it: that of its repository,
-/// or else the parent directory. Packages of a registry have no files elsewhere.
+/// The directory around a package that may contain further source files of the package: its
+/// repository, or else the parent directory. A package of a registry has no files outside its own
+/// directory.
 fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
     if root.as_str().contains("/registry/src/") {
         return root.to_owned();
@@ -466,8 +473,8 @@ fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
     repository.or(root.parent()).unwrap_or(root).to_owned()
 }
 
-/// The directory `here` by its name in the path of `root`, which lies below it. Cargo uses the path
-/// of the workspace that it was given, which may lead through symbolic links.
+/// The path of the working directory `here` from which cargo derived `root`, a directory below it.
+/// Cargo uses the path that it was given, which may contain symbolic links.
 fn as_named(root: &Utf8Path, here: Utf8PathBuf) -> Utf8PathBuf {
     let is_here = |it: &&Utf8Path| it.canonicalize_utf8().is_ok_and(|it| it == here);
     if root.starts_with(&here) {

@@ -1,4 +1,5 @@
-//! The compiled files, according to rustc's lists. Files that `cfg` excludes are not among them.
+//! The compiled files, according to rustc's lists. The lists do not have files that `cfg`
+//! excludes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct CompiledFiles(BTreeMap<String, BTreeSet<Utf8PathBuf>>);
 
 impl CompiledFiles {
-    /// Adds the files of the unit that made `artifact`. Relative paths in its list are relative to
-    /// the workspace's root.
+    /// Adds the files of the unit that produced `artifact`. Relative paths in the unit's list are
+    /// relative to the workspace's root.
     pub(crate) fn add(&mut self, artifact: &Artifact, workspace_root: &Utf8Path) {
         let Some(list) = dep_info(artifact).and_then(|file| std::fs::read_to_string(file).ok())
         else {
@@ -29,7 +30,8 @@ impl CompiledFiles {
     }
 }
 
-/// The path of rustc's list, which lies next to the product, under the crate's name.
+/// The path of rustc's list for a unit. The list is next to the product, under the name of the
+/// crate.
 fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
     let product = artifact.filenames.first()?;
     let stem = product.file_stem()?;
@@ -40,7 +42,7 @@ fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
     Some(product.with_file_name(format!("{stem}.d")))
 }
 
-/// The files of a list. Each file has a line of its own, as a target without dependencies.
+/// The files in a list of rustc. The list has a line `file:` for each of them.
 pub(super) fn listed(list: &str) -> impl Iterator<Item = String> {
     let targets = list.lines().filter_map(|line| line.strip_suffix(':'));
     targets.map(|file| file.replace("\\ ", " "))

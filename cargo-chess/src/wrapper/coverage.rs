@@ -1,5 +1,5 @@
-//! The share of a package's references to raw memory that are reported, and the reasons for the
-//! others.
+//! The share of a package's references to raw memory that are reported, and the reasons why others
+//! are not reported.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,8 +25,8 @@ pub(crate) struct Coverage {
 }
 
 impl Coverage {
-    /// Counts the references in the files that the package was compiled from. Returns `None` if the
-    /// package should report none.
+    /// Counts the references in `files`, from which the package was compiled. Returns `None` if
+    /// the package should report no references.
     pub(crate) fn of<'a>(
         package: &PackageInstructions,
         sources: &Utf8Path,
@@ -72,7 +72,7 @@ impl Coverage {
     }
 }
 
-/// `5 of 7 references to raw memory (1 within a macro, 1 did not compile)`.
+/// For example, `5 of 7 references to raw memory (1 within a macro, 1 did not compile)`.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

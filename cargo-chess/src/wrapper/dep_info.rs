@@ -9,7 +9,8 @@ use super::changed_copy::ChangedCopy;
 use super::instructions::PackageInstructions;
 use super::unit::Unit;
 
-/// Replaces the paths of copies by the paths of the user's files. Returns rustc's own list.
+/// Replaces the paths of copies in rustc's list by the paths of the user's files. Returns the text
+/// of the list before this.
 pub(super) fn map_back(unit: &Unit, sources: &ChangedCopy<'_>) -> io::Result<String> {
     let file = unit.dep_info();
     let Ok(text) = fs::read_to_string(&file) else {
@@ -22,7 +23,7 @@ pub(super) fn map_back(unit: &Unit, sources: &ChangedCopy<'_>) -> io::Result<Str
             &format!("{}/", escape(copy.as_str())),
             &format!("{}/", escape(original)),
         );
-        // Variables are not escaped as in a makefile.
+        // The values of variables are not escaped as in a makefile.
         mapped = mapped.replace(&format!("{copy}/"), &format!("{original}/"));
     }
     if mapped != text {

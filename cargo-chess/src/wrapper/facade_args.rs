@@ -14,12 +14,12 @@ const SWAPS: &[(&str, &str, &str)] = &[
     ("test", "noprelude:test", "libchess_test.rlib"),
 ];
 
-/// The arguments for the replacement, for a rustc that was also given `args` and runs with
+/// The arguments that replace the crates, for a rustc that also gets `args` and runs with
 /// `RUSTC_BOOTSTRAP=1`.
 pub(crate) fn replace_with_facades(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
     let mut added = vec![OsString::from("-Zunstable-options")];
-    // Cargo caps registry packages itself. In other packages, a warning must stay a warning, even
-    // if the facades cause it in code with `deny(warnings)`.
+    // Cargo itself caps the lints of registry packages. In other packages, a warning must stay a
+    // warning, even if the facades cause it in code with `deny(warnings)`.
     if !caps_lints(args) {
         added.push("--cap-lints=warn".into());
     }
@@ -39,14 +39,14 @@ pub(crate) fn replace_with_facades(facades: &OsStr, args: &[OsString]) -> Vec<Os
 /// the function is compiled into another crate, because it is generic or inlined.
 pub(super) const ANNOUNCEMENT: &str = r#"{unsafe extern "C"{safe fn mcount();}mcount()};"#;
 
-/// The arguments for a unit that is compiled unchanged, along with redirected ones, for a rustc
-/// that runs with `RUSTC_BOOTSTRAP=1`. Its functions announce themselves by a call of `mcount`, so
-/// that a call into them can be a scheduling point.
+/// The arguments for a unit that is compiled unchanged, for a rustc that runs with
+/// `RUSTC_BOOTSTRAP=1`. The functions of the unit announce themselves by a call of `mcount`, so
+/// that a call into them from redirected units can be a scheduling point.
 pub(super) fn opaque_args(facades: &OsStr) -> Vec<OsString> {
     let mut added = vec![
         OsString::from("-Zinstrument-mcount"),
-        // Otherwise, other crates would run its instances of std's generics, including their calls
-        // of `mcount`.
+        // Otherwise, other crates would run this unit's instances of std's generics, which call
+        // `mcount`.
         OsString::from("-Zshare-generics=no"),
     ];
     added.extend(search_path(facades));

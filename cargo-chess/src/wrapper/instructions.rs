@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest;
 use crate::plan::{Marked, Place};
 
-/// The whole file.
+/// The content of the file.
 #[derive(Serialize, Deserialize, Clone, Default, Debug)]
 pub(crate) struct Instructions {
     /// The directory of the built facades.
@@ -40,12 +40,12 @@ pub(crate) struct PackageInstructions {
     pub root: Utf8PathBuf,
     /// Whether the package is compiled unchanged.
     pub opaque: bool,
-    /// The places below `root` whose statements are marked, or are not.
+    /// Places below `root`, and for each whether its statements are marked.
     pub marks: Vec<(Place, bool)>,
-    /// Whether the marked code also reports its references to raw memory, which instrumentation
-    /// does not find.
+    /// Whether marked code also reports its references to raw memory. Instrumentation does not
+    /// find these references.
     pub borrows: bool,
-    /// Files below `root`, and their replacements.
+    /// Files below `root` that are replaced, and their new texts.
     pub replace: Vec<(Utf8PathBuf, String)>,
     /// Statements that are inserted at the start of functions.
     pub entries: Vec<Entry>,
@@ -58,7 +58,7 @@ pub(crate) struct PackageInstructions {
 pub(crate) struct Entry {
     /// The file below the package's root.
     pub file: Utf8PathBuf,
-    /// The function, with the type of its `impl`: `FastRand::fastrand_n`.
+    /// The function, with the type of its `impl`, as in `FastRand::fastrand_n`.
     pub function: String,
     /// The line of the function's name, if several functions may have it.
     pub line: Option<usize>,
@@ -109,9 +109,9 @@ impl PackageInstructions {
                 || !self.entries.is_empty())
     }
 
-    /// The marked parts of `file`, which is relative to the package's root, as in `src/lib.rs` and
-    /// `src/../../common/ring.rs`, or absolute. If no place contains the file, it is treated like
-    /// the package as a whole, which is the subject of the first place.
+    /// The marked parts of `file`. It is relative to the package's root, as in `src/lib.rs` and
+    /// `src/../../common/ring.rs`, or absolute. A file without a place, a replacement or an entry
+    /// is treated like the whole package, which is the first place.
     pub(crate) fn marked(&self, file: &Utf8Path) -> Marked {
         if let Some((_, true)) = self.marks.first()
             && !self.has_place_for(file)
@@ -122,7 +122,7 @@ impl PackageInstructions {
         Marked::of(places, file.as_str())
     }
 
-    /// Whether a place, a replacement or an entry is about `file`.
+    /// Whether a place, a replacement or an entry names `file`.
     pub(crate) fn has_place_for(&self, file: &Utf8Path) -> bool {
         let mut places = self.marks.iter().map(|(place, _)| place);
         places.any(|place| place.covers(file.as_str()))
@@ -130,7 +130,7 @@ impl PackageInstructions {
             || self.entries.iter().any(|entry| entry.file == file)
     }
 
-    /// The path of its copy, below the directory of all copies.
+    /// The path of the package's copy, below the directory `sources` of all copies.
     pub(crate) fn copy(&self, sources: &Utf8Path) -> Utf8PathBuf {
         sources.join(format!("{}-{}-{}", self.name, self.version, self.digest()))
     }

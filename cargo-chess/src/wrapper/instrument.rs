@@ -7,8 +7,8 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-/// The arguments for any unit that is linked with instrumented ones. rustc would refuse the
-/// mixture.
+/// The argument for every unit of a build with instrumented units. Without it, rustc refuses to
+/// combine them with others.
 pub(super) const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
 
 /// The arguments for every instrumented unit.
@@ -23,7 +23,7 @@ const INSTRUMENTED: &[&str] = &[
     "-Zshare-generics=no",
     // The line of an access in a macro is that of the macro's call, as in `Location::caller`.
     "-Ccollapse-macro-debuginfo=yes",
-    // The runtime finds the caller of a function of the library by the frame pointers.
+    // The runtime finds the callers of library functions by the frame pointers.
     "-Cforce-frame-pointers=yes",
 ];
 

@@ -1,5 +1,5 @@
-//! Builds directories of links and files in the shape of others: the operations on files for
-//! `changed_copy`.
+//! The operations on files for `changed_copy`: they build directories of links and files in the
+//! shape of other directories.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -63,7 +63,7 @@ fn new_beside(to: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{to}.{}{NEW}", std::process::id()))
 }
 
-/// Ignores an error of this kind: another compiler may have been first.
+/// Ignores an error of this kind: another compiler may have done the same operation before.
 fn ignore(result: io::Result<()>, kind: ErrorKind) -> io::Result<()> {
     match result {
         Err(error) if error.kind() != kind => Err(error),

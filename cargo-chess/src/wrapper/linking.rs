@@ -13,8 +13,8 @@ use super::instructions::Instructions;
 use super::unit::Unit;
 use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE, NO_STUBS, PLACES_VARIABLE};
 
-/// Makes rustc, which is also given `args`, link the unit by this program, if the unit is a
-/// program.
+/// If the unit is a program, makes `command` link it by this program. `args` are the other
+/// arguments of rustc.
 pub(super) fn announce_foreign_calls(
     command: &mut Command,
     args: &[OsString],
@@ -45,7 +45,7 @@ pub(super) fn announce_foreign_calls(
     }
 }
 
-/// The warnings about a program in which parts are missing.
+/// The warnings about stubs and tables that the linked program lacks.
 pub(super) fn failures(unit: &Unit, instructions: &Instructions) -> Vec<String> {
     let file = failure_file(unit, instructions);
     let sentences = fs::read_to_string(&file).unwrap_or_default();
@@ -68,7 +68,7 @@ fn failure_file(unit: &Unit, instructions: &Instructions) -> Utf8PathBuf {
     instructions.records.join(name)
 }
 
-/// The linker that rustc's arguments name; the last one counts.
+/// The linker in rustc's arguments. The last one counts.
 fn linker(args: &[OsString]) -> Option<OsString> {
     let mut values = args.iter().enumerate().filter_map(|(at, arg)| {
         let arg = arg.as_bytes();

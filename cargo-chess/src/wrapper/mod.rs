@@ -1,10 +1,9 @@
 //! This program as cargo's `RUSTC_WRAPPER`: compiles each unit by its package's treatment.
 //!
 //! It runs once for each rustc that cargo starts. A unit for the tests is compiled against the
-//! facades, from sources in which the wrapper has rewritten or replaced the parts that the
-//! treatment of its package names. If that does not compile, the wrapper falls back to a weaker
-//! treatment and records it: the unit is compiled against the facades from its own sources, or
-//! unchanged.
+//! facades, from sources that the wrapper has changed by the treatment of the package: rewritten,
+//! or replaced by overlays. If that does not compile, the wrapper falls back to a weaker treatment
+//! and records it: the unit is compiled against the facades from its own sources, or unchanged.
 
 mod attempt;
 mod changed_copy;
@@ -48,8 +47,8 @@ pub(crate) const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
 
 /// Becomes the wrapped rustc, if this process was started as a wrapper.
 ///
-/// Returns the error of starting it, or `None` if this is an ordinary start. Ends
-/// the process itself if the compiler ran to its end.
+/// Exits with the compiler's exit code. Returns `None` if this process is no wrapper, and an error
+/// if the compiler could not run.
 pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
     let file = env::var_os(INSTRUCTIONS_VARIABLE)?;
     let (rustc, args) = args.get(1..)?.split_first()?;
@@ -62,7 +61,8 @@ pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
         match Unit::parse(args) {
             Some(unit) => compiler.compile(&unit),
             None if unit::asks_for_cfg(args) => compiler.print_cfg(),
-            // Build scripts, procedural macros, and the probes of build scripts.
+            // These units are build scripts, procedural macros, and the probes of build scripts.
+            // They are compiled unchanged.
             None => Err(compiler.command().args(args).exec()),
         }
     });
@@ -80,7 +80,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// The compiler, with the user's wrapper in front of it.
+    /// The compiler. If the user has configured a wrapper, that wrapper starts it.
     fn command(&self) -> Command {
         match &self.instructions.next {
             Some(next) => {
@@ -92,8 +92,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Prints the target's configuration with the additions of overlays for cargo, which selects
-    /// dependencies by it and passes it to build scripts.
+    /// Prints the target's configuration for cargo, with the additions of overlays. Cargo selects
+    /// dependencies by the configuration, and passes it to build scripts.
     fn print_cfg(&self) -> io::Result<i32> {
         let status = self.command().args(self.args).status()?;
         if status.success() {
@@ -136,7 +136,7 @@ impl Compiler<'_> {
         for (fallback, command) in attempts {
             let is_as_it_is = fallback == Fallback::Opaque || is_opaque && failures.is_empty();
             if is_as_it_is && let Some((sources, command)) = self.announcing(unit, &announcing) {
-                // If that does not compile, the unit is compiled from its own text.
+                // If the announcing copy does not compile, the unit is compiled from its own text.
                 if let Outcome::Ended(code) = Attempt::run(command, &mut || Ok(false))? {
                     prepared = Some(sources);
                     done = Some((fallback, code));
@@ -159,7 +159,7 @@ impl Compiler<'_> {
             }
         }
         let Some((fallback, code)) = done else {
-            // The compiler's messages about the user's own text are the useful ones.
+            // Show the errors in the user's own text, and not those in a changed copy.
             let own = failures.iter().position(|(it, _)| *it != Fallback::Nothing);
             let shown = if prepared.is_some() { own } else { None };
             let (_, attempt) = &failures[shown.unwrap_or(0)];
@@ -225,7 +225,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Makes the compiler list the files of a unit, if the copy does not contain all of them.
+    /// Makes the compiler list the files of a unit. This reads the user's own sources, because a
+    /// file that the unit needs is missing in the copy.
     fn list_sources(&self, package: Option<&PackageInstructions>) -> io::Result<()> {
         let is_emit = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"--emit=");
         let args = self.args.iter().filter(|arg| !is_emit(arg));
@@ -253,12 +254,12 @@ impl Compiler<'_> {
         }
     }
 
-    /// The argument for a unit that is not instrumented, if others are.
+    /// The argument for a unit that is not instrumented, if the build has instrumented units.
     fn mixed(&self) -> Option<&'static str> {
         self.instructions.instruments.then_some(instrument::MIXED)
     }
 
-    /// The attempts for a unit, the best treatment first.
+    /// The attempts to compile a unit. The best treatment is the first one.
     fn attempts(
         &self,
         unit: &Unit,
@@ -307,8 +308,9 @@ impl Compiler<'_> {
         attempts
     }
 
-    /// The compiler for a library that is compiled unchanged, except for the announcements of its
-    /// functions: from a copy of its sources, if a copy is possible.
+    /// The compiler for a library that is compiled unchanged, except that its functions announce
+    /// themselves. It reads a copy of the sources. `None` if the unit is no library or cannot be
+    /// copied.
     fn announcing<'a>(
         &'a self,
         unit: &Unit,

@@ -1,11 +1,11 @@
 //! The source files of a unit outside its package's directory.
 //!
-//! They are root files of targets, modules and included files elsewhere, and the files that its
+//! They are root files of targets, modules and included files, and the files that the package's
 //! build script generated.
 //!
-//! Only the compiler can list these files, because it follows `#[path]`, `include!` and macros. So
-//! they are read from its list of sources, which it writes before it compiles, and are stored in a
-//! file for the next build.
+//! Only the compiler can list these files, because it follows `#[path]`, `include!` and macros. It
+//! writes its list of sources before it compiles. The files are read from this list, and stored in
+//! a file for the next build.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::digest;
 /// The files, by their absolute paths without `.` and `..`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct OutsideFiles {
-    /// The file that stores them.
+    /// The file that stores them for the next build.
     known: Utf8PathBuf,
     /// For each file, the name that decides its treatment: relative to the package's directory in
     /// the compiler's form, as in `src/../../common/ring.rs`, or absolute.
@@ -52,7 +52,7 @@ impl OutsideFiles {
         fs::write(&self.known, text)
     }
 
-    /// The name of a file, if it is one of them.
+    /// The name that decides the treatment of a file, if the file is one of these.
     pub(super) fn name_of(&self, file: &Utf8Path) -> Option<&Utf8Path> {
         self.files.get(file).map(Utf8PathBuf::as_path)
     }
@@ -62,14 +62,14 @@ impl OutsideFiles {
         self.files.keys().map(Utf8PathBuf::as_path)
     }
 
-    /// Whether any of them lies below `directory`.
+    /// Whether any of the files is below `directory`.
     pub(super) fn has_any_below(&self, directory: &Utf8Path) -> bool {
         self.files().any(|file| file.starts_with(directory))
     }
 
-    /// The directory for the copy of a unit with these files. `copy` is the package's own
-    /// directory. Units with different files have different directories, because a link for one of
-    /// them is a directory for another one.
+    /// The directory for the copy of a unit with these files. `copy` is the directory for a unit
+    /// without such files. Units with different files have different directories: a path may be a
+    /// link in one copy and a directory in another one.
     pub(super) fn copy(&self, copy: &Utf8Path) -> Utf8PathBuf {
         if self.files.is_empty() {
             return copy.to_owned();

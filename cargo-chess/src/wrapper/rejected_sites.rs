@@ -1,7 +1,7 @@
 //! The borrows of a package that are not reported, because rustc rejected the inserted text.
 //!
-//! They are stored in a file next to the package's copy: the compilation of another target of the
-//! package, at the same time or later, does not need to find them again.
+//! They are stored in a file next to the package's copy. So the compilation of another target of
+//! the package, at the same time or later, does not need to find them again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,14 +40,15 @@ impl RejectedSites {
         !self.lines.is_empty() && self.lines.contains(&format!("* {digest}"))
     }
 
-    /// Returns those of `sites`, in a file with this text, that are rejected.
+    /// Returns the rejected sites among `sites`. They are in the file `inside` with the text
+    /// `text`.
     pub(crate) fn of(
         &self,
         inside: &Utf8Path,
         text: &str,
         sites: impl IntoIterator<Item = SiteId>,
     ) -> Vec<SiteId> {
-        // The usual case.
+        // Most packages have no rejected sites.
         if self.lines.is_empty() {
             return Vec::new();
         }
@@ -62,7 +63,7 @@ impl RejectedSites {
         self.insert(line(&digest, inside, id))
     }
 
-    /// Adds all sites of the package, whose texts have this digest.
+    /// Rejects all sites of the package. `digest` is the digest of its texts.
     pub(super) fn add_all(&mut self, digest: &str) {
         self.insert(format!("* {digest}"));
     }
@@ -77,8 +78,9 @@ impl RejectedSites {
         is_new
     }
 
-    /// Saves the new lines for other compilers. This must happen after the copy was written without
-    /// these sites: a compiler that knew them earlier would misread the old copy.
+    /// Saves the new lines for other compilers. Before this, the copy must be written without
+    /// these sites: a compiler that reads them would find wrong sites for the errors in an older
+    /// copy.
     pub(super) fn save(&mut self) -> io::Result<()> {
         if self.unsaved.is_empty() {
             return Ok(());

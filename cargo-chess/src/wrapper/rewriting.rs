@@ -11,7 +11,7 @@ use super::instructions::PackageInstructions;
 use super::rejected_sites::RejectedSites;
 use crate::digest;
 
-/// The facts about all files of a package that the rewriting of each of them needs.
+/// The facts about a package that are needed to rewrite any of its files.
 #[derive(Clone, Default)]
 pub(crate) struct PackageFacts {
     statics: MutableStatics,
@@ -20,8 +20,8 @@ pub(crate) struct PackageFacts {
 }
 
 impl PackageFacts {
-    /// Reads the mutable statics of the package, if its borrows are reported, including those in
-    /// files `outside` its directory.
+    /// Reads the mutable statics of the package's files, and of files `outside` its directory.
+    /// Reads nothing if the package's borrows are not reported.
     pub(crate) fn read<'f>(
         package: &PackageInstructions,
         outside: impl Iterator<Item = &'f Utf8Path>,
@@ -57,7 +57,7 @@ pub(crate) struct Rewriting<'a> {
 }
 
 impl<'a> Rewriting<'a> {
-    /// Reads the facts about the package's files and those `outside` its directory.
+    /// Reads the facts from the package's files and from those `outside` its directory.
     pub(crate) fn new<'f>(
         package: &'a PackageInstructions,
         rejected: RejectedSites,
@@ -90,7 +90,8 @@ impl<'a> Rewriting<'a> {
         }
     }
 
-    /// Whether no borrow is reported, because the text with the reports did not compile.
+    /// Whether no borrow of the package is reported, because its text with the reports did not
+    /// compile.
     pub(super) fn are_all_rejected(&self) -> bool {
         self.rejected.are_all(&self.digest)
     }
@@ -105,18 +106,20 @@ impl<'a> Rewriting<'a> {
         self.rejected.add_all(&self.digest);
     }
 
-    /// Saves the rejected sites for other compilers. The copy must be free of them.
+    /// Saves the rejected sites for other compilers. Before this, the copy must be written without
+    /// them.
     pub(super) fn save_refused(&mut self) -> io::Result<()> {
         self.rejected.save()
     }
 
-    /// The inputs that concern every file of the package, as text to compare with an earlier state.
+    /// The inputs of the rewriting that concern every file of the package, as text. If the text
+    /// has changed, all files must be rewritten.
     pub(super) fn basis(&self) -> String {
         let rejected = self.are_all_rejected();
         format!("{:?}, all refused: {rejected}", self.statics)
     }
 
-    /// The insertions into the file `inside` the package; `None` if there are none.
+    /// The insertions into the file `inside` the package; `None` if its treatment inserts nothing.
     pub(crate) fn of_file(
         &self,
         inside: &Utf8Path,
@@ -198,8 +201,8 @@ pub(crate) fn source_files(root: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
     Ok(files)
 }
 
-/// Whether `directory` holds no modules of the package around it: it is another package, a
-/// directory of cargo or of a version control system, or it cannot be read.
+/// Whether `directory` has no source files of the package around it: it is another package, a
+/// hidden directory or a directory of caches, or it cannot be read.
 pub(super) fn is_apart(directory: &Utf8Path) -> bool {
     let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
     let holds = |name: &str| directory.join(name).exists();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Unit {
     /// The crate's name.
     pub(super) crate_name: String,
-    /// The suffix that cargo appends to file names, to distinguish units of one name.
+    /// The suffix that cargo appends to file names, to distinguish units of the same crate name.
     pub(super) extra: String,
     /// The root file, in cargo's form.
     pub(super) source: PathBuf,
@@ -98,7 +98,7 @@ pub(super) fn asks_for_cfg(args: &[OsString]) -> bool {
     has("--print=cfg") && has("--target")
 }
 
-/// An argument's name, and its value if both are in the same word.
+/// An argument's name, and its value if it is in the same word.
 fn split(arg: &OsString) -> (OsString, Option<OsString>) {
     use std::os::unix::ffi::OsStringExt;
     let bytes = arg.as_bytes();
