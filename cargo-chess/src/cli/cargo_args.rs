@@ -187,7 +187,8 @@ impl TargetArgs {
 impl FeatureArgs {
     /// The flags in cargo's form.
     pub(crate) fn to_cargo(&self) -> Vec<String> {
-        // One name each, because cargo accepts lists separated by commas or spaces.
+        // Each feature is a word of its own, because cargo accepts lists separated by commas or
+        // spaces.
         let features: Vec<String> = self
             .features
             .iter()
@@ -203,7 +204,8 @@ impl FeatureArgs {
 }
 
 impl BuildArgs {
-    /// The flags in cargo's form, without the directory and the triple, which this tool sets.
+    /// The flags in cargo's form, except those of the target directory and the target triple,
+    /// which this tool sets.
     pub(crate) fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         if let Some(jobs) = self.jobs {

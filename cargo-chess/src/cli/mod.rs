@@ -255,7 +255,7 @@ pub(crate) struct GateArgs {
 }
 
 impl GateArgs {
-    /// The selection of everything that is built, except the packages.
+    /// The arguments for cargo's build. The packages are not selected yet.
     pub(crate) fn cargo(&self) -> CargoArgs {
         CargoArgs {
             features: self.features.clone(),

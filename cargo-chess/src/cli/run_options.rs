@@ -120,7 +120,7 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The flags of the exploration in `layer`, with the one that these reports need.
+    /// The options of the exploration: those of `layer`, and `coverage` if these reports need it.
     pub(crate) fn over(&self, layer: Layer) -> Layer {
         Layer {
             coverage: layer
@@ -132,7 +132,7 @@ impl ReportArgs {
 }
 
 impl OutputArgs {
-    /// The colour setting: the flag, else `CARGO_TERM_COLOR`, else by the terminal.
+    /// The colour setting: the flag, or else `CARGO_TERM_COLOR`, or else `auto`.
     pub(crate) fn color_when(&self) -> ColorWhen {
         self.color
             .unwrap_or_else(|| match std::env::var("CARGO_TERM_COLOR").as_deref() {
@@ -142,8 +142,8 @@ impl OutputArgs {
             })
     }
 
-    /// Whether standard error is coloured: `color_when`, with `NO_COLOR` and `CLICOLOR_FORCE`
-    /// before the check of the terminal.
+    /// Whether standard error is coloured. If the setting is `auto`, `NO_COLOR` and
+    /// `CLICOLOR_FORCE` have precedence over the check of the terminal.
     fn use_color(&self) -> bool {
         let set =
             |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
@@ -155,7 +155,7 @@ impl OutputArgs {
         }
     }
 
-    /// Standard error, with the settings of these flags.
+    /// The shell of standard error, with the settings of these flags.
     pub(crate) fn shell(&self) -> Shell {
         Shell {
             color: self.use_color(),
@@ -192,17 +192,18 @@ pub(crate) struct RunOptions {
     pub jobs: usize,
     /// Whether the run ends at the first failing test.
     pub fail_fast: bool,
-    /// Run only tests whose path contains one of these (all, if empty).
+    /// The filters: only tests whose path contains one of these are run. If empty, all tests are
+    /// run.
     pub filters: Vec<String>,
-    /// Filters (and `skip`) match the whole path.
+    /// Whether `filters` and `skip` match only whole paths.
     pub exact: bool,
-    /// Leave out tests whose path contains one of these.
+    /// Tests whose path contains one of these are left out.
     pub skip: Vec<String>,
     /// Which tests to run with regard to `#[ignore]`.
     pub run_ignored: RunIgnored,
-    /// Run only the tests of this shard.
+    /// The shard whose tests are run; `None` for all tests.
     pub shard: Option<Shard>,
-    /// Whether the verdicts of an interrupted run are taken over.
+    /// Whether an interrupted run is resumed, with its verdicts.
     pub resume: bool,
     /// Whether reports contain the paths of saved schedules and the commands to replay them.
     pub print_saved: bool,

@@ -17,7 +17,7 @@ use crate::supervise::{ReplayResult, Stage, another_failure};
 /// The highest number of schedules that are run to find one that passes.
 const MOST_TRIED: usize = 100;
 
-/// The number of steps after which no further schedule is tried.
+/// The number of steps of tried schedules after which no further schedule is tried.
 const MOST_STEPS: u64 = 400_000;
 
 /// Replays the schedule that `args` name, and explains its failure.
@@ -100,7 +100,8 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page to `file`, or to the directory of pages, and prints its path.
+/// Writes the page of an explanation to `file`, or to `target/chess/explain` if that is `None`,
+/// and prints its path.
 fn write_page(
     explanation: &Explanation,
     file: Option<&Utf8Path>,
@@ -126,7 +127,8 @@ fn write_page(
     Ok(())
 }
 
-/// Runs neighbours of the failing schedule until one passes. Also returns their number.
+/// Runs neighbours of the failing schedule until one passes. Returns it, and the number of
+/// schedules that were run.
 fn find_passing(
     stage: &Stage<'_>,
     failing: &Finished,

@@ -37,9 +37,9 @@ pub(crate) enum Line<'a> {
         overlay: bool,
         /// The parts that are outside control, with one sentence for each.
         outside: &'a [String],
-        /// Its references to raw memory, if the build is watched. A reference is a use of the
-        /// memory, but has no code. So it is watched by a change of the source text, and every load
-        /// and store by instrumentation.
+        /// The package's references to raw memory, if the build is watched for races. Creating a
+        /// reference is a use of the memory without an instruction. So a change of the source text
+        /// reports it, whereas instrumentation reports loads and stores.
         #[serde(skip_serializing_if = "Option::is_none")]
         references: Option<References>,
     },
@@ -67,7 +67,7 @@ pub(crate) struct References {
     found: usize,
     /// The number of watched references.
     watched: usize,
-    /// The numbers of the others, by reason.
+    /// The numbers of references that are not watched, by reason.
     left: BTreeMap<String, usize>,
 }
 
@@ -111,7 +111,7 @@ struct ListedPackage<'a> {
     overlay: bool,
     /// The parts that are outside control.
     outside: Vec<String>,
-    /// The coverage of its references to raw memory, if the build is watched.
+    /// The coverage of the package's references to raw memory, if the build is watched for races.
     coverage: Option<Coverage>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
         build::print_executables(&session.plan, &build, args.output.shell());
         return Ok(exit_code::OK);
     }
-    // A report file that cannot be written is an error before the build.
+    // Create the report files before the build, so that a failure is reported early.
     let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
     let build = session.build(&args.cargo, &args.output, interrupt)?;
     let inputs = Inputs {

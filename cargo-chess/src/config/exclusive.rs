@@ -7,9 +7,10 @@ use std::ops::Range;
 pub(crate) struct ExclusiveEntry {
     /// The path of the type, as in `ring::Producer`: a package, modules, and the type.
     pub of: Name,
-    /// The methods that exclude all others; `None` stands for all that take `self` by reference.
+    /// The methods that exclude all others. `None` stands for all methods that take `self` by
+    /// reference.
     pub methods: Option<Vec<Name>>,
-    /// The methods that exclude only those, and not each other.
+    /// The methods that exclude those in `methods`, but not each other.
     pub readers: Vec<Name>,
 }
 

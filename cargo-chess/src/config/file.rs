@@ -12,7 +12,8 @@ use super::values::{Policy, Races, Spins};
 use crate::error::{ConfigError, Error, Result};
 use crate::suggest;
 
-/// The tables of the file, and the keys of each except `[explore]`. The schema has the same ones.
+/// The names of the tables of the file, and of the keys of each table. The schema is made from the
+/// same names. The keys of `[explore]` are in `keys`.
 pub(crate) mod tables {
     pub(crate) const ROOT: &[&str] = &[
         "explore",
@@ -69,7 +70,7 @@ pub(super) struct TestEntry {
     filter_span: Range<usize>,
 }
 
-/// An error whose file is not yet known.
+/// An error in the file, without the path of the file.
 struct Problem {
     span: Range<usize>,
     message: String,
@@ -188,7 +189,7 @@ impl File {
         }
     }
 
-    /// The error at `name`, a part of an `[[exclusive]]` table.
+    /// The error about `name`, which is in an `[[exclusive]]` table.
     pub(super) fn exclusive_error(
         &self,
         name: &Name,

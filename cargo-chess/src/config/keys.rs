@@ -16,13 +16,13 @@ use crate::suggest;
 /// The values that a key accepts.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// A whole number between these two, both included.
+    /// A whole number in this range. Both limits are included.
     Integer(u64, u64),
     /// A whole number from 1, or a text with a unit of thousands, millions or billions.
     Work,
     /// One of these names.
     Name(&'static [&'static str]),
-    /// A text with a unit, or an integer: seconds.
+    /// A text with a unit, or an integer number of seconds.
     Duration,
     /// One of these names, or a list of them.
     Names(&'static [&'static str]),
@@ -106,7 +106,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Each key that is set, and the text that sets it.
+    /// Each key that is set, with the text of its value.
     pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
         fn of(value: Option<&impl ToString>) -> Option<String> {
             value.map(ToString::to_string)
@@ -147,8 +147,8 @@ impl Layer {
         names().filter_map(|key| Some((key, text(key)?))).collect()
     }
 
-    /// Sets `key` to a value of Chess.toml. An error contains the range of the wrong bytes and the
-    /// reason.
+    /// Sets `key` to a value of Chess.toml. An error contains the range of the wrong value in the
+    /// file, and the reason.
     pub(super) fn set_from_toml(
         &mut self,
         key: &str,
@@ -158,7 +158,8 @@ impl Layer {
             return Err((value.span(), unknown(key)));
         };
         if let (Kind::Names(names), Some(list)) = (kind, value.as_array()) {
-            // Each element is checked separately first, so that the error points at the wrong one.
+            // Each element is first parsed separately, so that an error points at the wrong
+            // element.
             let mut texts = Vec::new();
             for element in list {
                 self.set_scalar(key, Kind::Name(names), element)
@@ -215,7 +216,7 @@ fn parse_flag(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A TOML type's name with its article.
+/// The name of a TOML type, with its article.
 pub(super) fn article(type_name: &str) -> String {
     let article = if type_name.starts_with(['a', 'i', 'o']) {
         "an"

@@ -7,7 +7,7 @@ use super::values::{
     Timers, Timing,
 };
 
-/// The default budget of a test: two to four seconds of a usual machine.
+/// The default budget of a test: the work of two to four seconds on a usual machine.
 const DEFAULT_WORK: u64 = 20_000_000;
 /// The time limit of the default budget.
 const DEFAULT_LIMIT: Duration = Duration::from_mins(1);
@@ -23,11 +23,11 @@ pub(crate) struct Exploration {
     pub preemptions: u32,
     /// The highest number of schedules.
     pub schedules: Option<u64>,
-    /// The highest amount of work, in the runtime's units. This is the default budget.
+    /// The highest amount of work, in the runtime's units. By default, this is the only budget.
     pub work: Option<u64>,
-    /// The longest time of the search.
+    /// The time limit of the search.
     pub time: Option<Duration>,
-    /// The longest time of the whole run, which is the same for all tests.
+    /// The time limit of the whole run. It is the same for all tests.
     pub time_total: Option<Duration>,
     /// The step limit of one execution, after which it continues without choices.
     pub max_steps: u64,
@@ -43,7 +43,8 @@ pub(crate) struct Exploration {
     pub races: Races,
     /// The level for loops that wait without yielding, except in packages with their own level.
     pub spins: Spins,
-    /// Whether operations are reported that a weaker memory model would change.
+    /// Whether operations are reported that could have a late effect under the language's memory
+    /// model.
     pub stale_loads: StaleLoads,
     /// The way in which executions are kept apart.
     pub isolate: Isolate,
@@ -57,7 +58,7 @@ pub(crate) struct Exploration {
     pub spurious: Spurious,
     /// The calls that may fail.
     pub faults: Vec<Fault>,
-    /// The longest time that a task may run without reaching a scheduling point.
+    /// The longest time for which a task may reach no scheduling point.
     pub watchdog: Duration,
     /// Whether to continue after a test's first failure.
     pub keep_going: bool,
@@ -69,7 +70,8 @@ pub(crate) struct Exploration {
     pub leaks: bool,
     /// Whether a thread that is never joined may panic.
     pub allow_unjoined_panics: bool,
-    /// Whether each shard explores a part of the test, for every number of tests.
+    /// Whether each shard explores a part of the test, even if there are enough tests for all
+    /// shards.
     pub divide: bool,
 }
 
@@ -105,7 +107,7 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// Lays `over` on top of this layer: options set in `over` have precedence.
+    /// The options of both layers. If an option is set in both, the value in `over` is taken.
     #[must_use]
     pub(crate) fn under(self, over: &Self) -> Self {
         Self {
@@ -138,14 +140,14 @@ impl Layer {
         }
     }
 
-    /// Takes the options that no layer set from the defaults.
+    /// The options of this layer, and the defaults for those that are not set.
     pub(crate) fn resolve(self) -> Exploration {
         self.over(Exploration::default())
     }
 
-    /// Takes the options that are not set from `base`.
+    /// The options of this layer, and those of `base` for those that are not set.
     pub(crate) fn over(self, base: Exploration) -> Exploration {
-        // A given budget replaces that of `base`, for every unit.
+        // If one budget is given, the other budgets of `base` do not apply either.
         let is_given = self.schedules.is_some() || self.work.is_some() || self.time.is_some();
         let (schedules, work, time) = if is_given {
             (self.schedules, self.work, self.time)
@@ -186,14 +188,15 @@ impl Layer {
 }
 
 impl Exploration {
-    /// The time after which the search of a test ends in any case. The default budget has such a
-    /// limit, too, because a test that computes much between its steps takes long for little work.
+    /// The time after which the search of a test ends in any case. The default budget also has a
+    /// time limit, because a test that computes much between its steps takes a long time for
+    /// little work.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         let is_default = (self.schedules, self.work) == (None, Some(DEFAULT_WORK));
         self.time.or(is_default.then_some(DEFAULT_LIMIT))
     }
 
-    /// The times at which timeouts fire, limited by `timing`.
+    /// The rule for timeouts. `timing` may restrict it.
     pub(crate) fn timers_explored(&self) -> Timers {
         match (self.timers, self.timing) {
             (Timers::LastThenAny, Timing::Allow) => Timers::Last,

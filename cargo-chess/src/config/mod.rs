@@ -1,4 +1,5 @@
-//! Chess.toml, the environment and the flags, laid over one another into the options of each test.
+//! The configuration: Chess.toml, the environment and the flags, and the options of each test that
+//! follow from them.
 
 mod exclusive;
 mod file;
@@ -35,15 +36,15 @@ pub(crate) const ENV_PREFIX: &str = "CHESS_EXPLORE_";
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     file: File,
-    /// `[explore]` under the chosen profile.
+    /// The options of `[explore]` and of the chosen profile, which has precedence.
     base: Layer,
-    /// The environment under the flags.
+    /// The options of the environment and of the flags, which have precedence.
     top: Layer,
 }
 
 impl Config {
-    /// Reads Chess.toml at the workspace's root, if it exists, and lays `environment` and `flags`
-    /// over it.
+    /// Reads Chess.toml at the workspace's root, if it exists. The options of `environment` have
+    /// precedence over the file, and those of `flags` over both.
     pub(crate) fn load(
         workspace_root: &Utf8Path,
         profile: Option<&str>,
@@ -152,7 +153,7 @@ impl Config {
         &self.file.exclusive
     }
 
-    /// The error at `name`, a part of an `[[exclusive]]` table.
+    /// The error about `name`, which is in an `[[exclusive]]` table.
     pub(crate) fn exclusive_error(
         &self,
         name: &Name,

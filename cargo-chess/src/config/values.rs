@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::suggest;
 
-/// Defines an enumeration of named values of the option `$key`. Some values may not be available
-/// yet.
+/// Defines an enumeration of the named values of the option `$key`.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -63,7 +62,7 @@ named! {
         Pct = "pct",
         /// Random priorities of operations, which are drawn anew for racing operations.
         Pos = "pos",
-        /// All orders of the accesses to an object, each as likely as the others.
+        /// All orders of the accesses to an object, each with the same probability.
         Surw = "surw",
         /// Every schedule with 0 delays of a fixed order of tasks, then with 1, and so on.
         Delay = "delay",
@@ -82,9 +81,10 @@ named! {
     Memory, "memory", {
         /// Sequential consistency: the interleavings alone.
         Sc = "sc",
-        /// That of x86: a store may reach memory after later loads of its thread.
+        /// The memory model of x86 (TSO): a store may reach memory after later loads of its
+        /// thread.
         Tso = "tso",
-        /// That of the language.
+        /// The memory model of the language (C11).
         C11 = "c11",
     }
 }
@@ -93,9 +93,9 @@ named! {
     /// Whether operations are reported that could read older stores under the language's memory
     /// model.
     StaleLoads, "stale-loads", {
-        /// They are not looked for.
+        /// Such operations are not reported.
         Allow = "allow",
-        /// They are warnings.
+        /// Such operations are warnings.
         Warn = "warn",
     }
 }
@@ -103,11 +103,11 @@ named! {
 named! {
     /// The times at which the timeouts of waits and sleeps fire.
     Timers, "timers", {
-        /// At any time. Early ones cost as much as a preemption.
+        /// At any time. An early timeout costs as much as a preemption.
         Any = "any",
         /// Only when no task can run, in the order of their deadlines.
         Last = "last",
-        /// As `last`; then as `any`, with a part of the budget, if that adds schedules.
+        /// First `last`. Then `any`, with a part of the budget, if this adds schedules.
         LastThenAny = "last-then-any",
     }
 }
@@ -115,7 +115,7 @@ named! {
 named! {
     /// The outcome of a failure that needs an early timeout.
     Timing, "timing", {
-        /// Nothing: such schedules are not explored.
+        /// The failure is not found: such schedules are not explored.
         Allow = "allow",
         /// The outcome of the test is `timing`, which is no failure of the run.
         Warn = "warn",
@@ -144,9 +144,9 @@ named! {
         All = "all",
         /// Writes to files and the creation of files: the disk is full.
         NoSpace = "no-space",
-        /// `File::sync_all` and `File::sync_data`.
+        /// `File::sync_all` and `File::sync_data` fail.
         Sync = "sync",
-        /// `fs::rename`.
+        /// `fs::rename` fails.
         Rename = "rename",
         /// Reads and writes transfer half of the bytes.
         Short = "short",
@@ -158,17 +158,18 @@ named! {
         TimedOut = "timed-out",
         /// Connections break.
         Reset = "reset",
-        /// `thread::Builder::spawn`.
+        /// `thread::Builder::spawn` fails.
         Spawn = "spawn",
         /// Child processes cannot be spawned.
         Process = "process",
-        /// `try_reserve` and `try_reserve_exact`.
+        /// `try_reserve` and `try_reserve_exact` fail.
         Allocation = "allocation",
     }
 }
 
 impl Fault {
-    /// The kinds that a list stands for, each once, in the order of their declaration.
+    /// The kinds in `list`, each once, in the order of their declaration. `all` stands for all
+    /// kinds, and `none` for no kind.
     pub(crate) fn kinds(list: &[Self]) -> Vec<Self> {
         let all = Self::NAMES.iter().filter_map(|name| name.parse().ok());
         let kinds = all.filter(|kind| ![Self::None, Self::All].contains(kind));
@@ -190,7 +191,7 @@ named! {
         Ignore = "ignore",
         /// Data races are found; accesses that race become scheduling points.
         Watch = "watch",
-        /// Each access is a scheduling point, too.
+        /// Like `watch`, and each access is a scheduling point.
         Preempt = "preempt",
     }
 }

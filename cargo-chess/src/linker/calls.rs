@@ -28,12 +28,13 @@ pub(super) enum Hook {
 /// The code of a linked program.
 pub(super) struct Program<'a> {
     file: ElfFile64<'a, Endianness>,
-    /// The address of the program's first byte in memory, before it is moved.
+    /// The address of the program's first byte, as linked. The program may be loaded elsewhere.
     base: u64,
     hooks: HashMap<u64, Hook>,
-    /// The functions by address, without those of no length.
+    /// The functions that have a length, sorted by address.
     functions: Vec<Function<'a>>,
-    /// The contents of the words that the program's start fills with addresses in it.
+    /// The words in which the program has addresses of its own after its start, and these
+    /// addresses.
     pointers: HashMap<u64, u64>,
 }
 
@@ -108,12 +109,12 @@ impl<'a> Program<'a> {
         &self.file
     }
 
-    /// The address relative to the program's start.
+    /// The address relative to the program's first byte.
     pub(super) fn relative(&self, address: u64) -> Option<u32> {
         u32::try_from(address.checked_sub(self.base)?).ok()
     }
 
-    /// The functions by address.
+    /// The functions, sorted by address.
     pub(super) fn functions(&self) -> &[Function<'a>] {
         &self.functions
     }
@@ -126,8 +127,8 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The target of a jump out of `code`, such as the last call of an optimised function. Returns
-    /// `None` if the instruction is no such jump.
+    /// The target of a jump out of the function `code`, such as the last call of an optimised
+    /// function. Returns `None` if the instruction is no such jump.
     pub(super) fn left_by(&self, instruction: &Instruction, code: &Function<'_>) -> Option<Target> {
         match instruction.flow_control() {
             FlowControl::IndirectBranch => Some(self.target(instruction)),
@@ -179,7 +180,7 @@ fn hook(name: &str) -> Hook {
     }
 }
 
-/// The address of the first byte of the file in memory.
+/// The address of the file's first byte in memory, as linked.
 fn base_of(file: &ElfFile64<'_, Endianness>) -> u64 {
     let endian = file.endian();
     let segments = file.elf_program_headers().iter();
@@ -187,11 +188,11 @@ fn base_of(file: &ElfFile64<'_, Endianness>) -> u64 {
     loaded.map(|it| it.p_vaddr(endian)).min().unwrap_or(0)
 }
 
-/// The words that contain addresses in the program.
+/// The words in which the program has addresses of its own after its start, and these addresses.
 fn pointers(file: &ElfFile64<'_, Endianness>) -> HashMap<u64, u64> {
     let mut pointers = HashMap::new();
     if file.elf_header().e_type(file.endian()) != object::elf::ET_DYN {
-        // A program at a fixed address has its pointers in the file.
+        // In a program at a fixed address, these words have their contents in the file.
         let section = file.section_by_name(".got");
         let words = section.and_then(|it| Some((it.address(), it.data().ok()?)));
         if let Some((address, data)) = words {
@@ -211,7 +212,8 @@ fn pointers(file: &ElfFile64<'_, Endianness>) -> HashMap<u64, u64> {
     pointers
 }
 
-/// The functions with their code.
+/// Finds the code of functions. `functions` has the address and the size of each, sorted by
+/// address.
 fn code_of<'a>(
     file: &ElfFile64<'a, Endianness>,
     functions: &[(u64, u64)],

@@ -1,18 +1,20 @@
-//! Finds the calls that announce a read which the machine code does not make.
+//! Finds the calls that announce a read that the machine code does not make.
 //!
-//! Without optimisations, rustc loads both halves of a pair of scalars, such as the discriminant of
-//! an `Option` and its payload, to look at one of them. LLVM announces both loads, and then leaves
-//! the unused one out.
+//! Without optimisations, rustc loads both halves of a pair of scalars to use one of them, for
+//! example the discriminant of an `Option` and its payload. LLVM announces both loads, and then
+//! removes the unused one.
 //!
-//! Such a call is recognised only in the shape that unoptimised code has. Two announcements follow
-//! each other in straight-line code, for two halves of a pair behind one pointer, or of a static.
-//! One of them has its load. A load of a part counts, because rustc makes a discriminant as large as
-//! the alignment of its payload, and loads the part that differs. After the other one, no instruction up to the next call or
-//! jump may load from its address. Unoptimised code has each load in the same straight-line code as
-//! its announcement, and uses no register that a callee preserves. So no load is elsewhere.
+//! Such a call is recognised only in unoptimised code of this shape. Two announcements follow each
+//! other in straight-line code, for the two halves of a pair behind one pointer or in a static.
+//! The code has the load of one half. The load of a part of it counts: rustc makes a discriminant
+//! as large as the alignment of its payload, and loads the part that differs. After the
+//! announcement of the other half, no instruction before the next call or jump can load from its
+//! address. In unoptimised code, a load is in the same straight-line code as its announcement, and
+//! no register is used that a callee preserves. So the load cannot be elsewhere.
 //!
-//! The unused half of a copied pair has the same shape, and the program reads it. So the code after
-//! both must only compare something with a constant, as it does for a discriminant.
+//! The unused half of a copied pair has the same shape, although the program reads it. So the code
+//! after both announcements must only compare something with a constant, as it does for a
+//! discriminant.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +25,7 @@ use iced_x86::{
 
 use super::calls::{Hook, Target};
 
-/// A call that announces a read which the code does not make. Both numbers are indices of
+/// A call that announces a read that the code does not make. Both numbers are indices of
 /// instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct DeadRead {
@@ -68,9 +70,8 @@ pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> 
     dead.collect()
 }
 
-/// The words of the stack frame that hold one value of the function for as long as it is used, by
-/// their distance from the frame pointer: only one instruction writes such a word, and none takes
-/// its address.
+/// The words of the stack frame that hold a single value in the whole function, by their distance
+/// from the frame pointer: only one instruction writes such a word, and none takes its address.
 fn spill_slots(instructions: &[Instruction], info: &mut InstructionInfoFactory) -> HashSet<i64> {
     let mut words = Vec::new();
     let mut written = Vec::new();
@@ -113,8 +114,9 @@ fn is_word_store(instruction: &Instruction) -> bool {
         && instruction.op1_register().is_gpr64()
 }
 
-/// Whether no value is kept in a register across calls, which optimised code does if it needs a
-/// pointer before and after an announcement.
+/// Whether the code has the form of unoptimised code: it has a frame, and keeps no value in a
+/// register across calls. Optimised code does so if it needs a pointer before and after an
+/// announcement.
 fn is_unoptimised(instructions: &[Instruction]) -> bool {
     use Register::{R12, R13, R14, R15, RBP, RBX};
     let [push, frame, ..] = instructions else {
@@ -143,25 +145,25 @@ fn jump_target(instruction: &Instruction) -> Option<u64> {
     }
 }
 
-/// Whether two reads are those of a pair: the second one follows the first one, but for the padding
-/// that its alignment needs.
+/// Whether two reads are those of the halves of a pair. The second one follows the first one, with
+/// padding as the alignment needs it.
 fn are_halves(first: &Read, second: &Read) -> bool {
     let distance = second.address.offset.wrapping_sub(first.address.offset);
     first.address.origin == second.address.origin
         && u64::try_from(distance) == Ok(first.size.next_multiple_of(second.size.max(1)))
 }
 
-/// An unknown number with a known one added.
+/// The sum of an unknown number and a known one, `offset`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Value {
-    /// A number for each unknown number.
+    /// Identifies the unknown number.
     origin: u32,
     offset: i64,
 }
 
 /// The origin of the value of the frame pointer.
 const FRAME: u32 = 0;
-/// The origin of addresses in the program, which is loaded somewhere.
+/// The origin of addresses in the program: the unknown address at which it is loaded.
 const PROGRAM: u32 = 1;
 
 impl Value {
@@ -208,7 +210,7 @@ enum Load {
 #[derive(Clone, Copy, Default)]
 struct After {
     has_comparison: bool,
-    /// Whether it uses memory that is not in the stack frame, except for the announced load.
+    /// Whether the code uses memory that is not in the stack frame, except for the announced load.
     uses_other_memory: bool,
 }
 
@@ -221,12 +223,12 @@ struct Walk {
     slots: HashMap<i64, Value>,
     /// The words of [`spill_slots`].
     spilled: HashSet<i64>,
-    /// Their values, which are known in all of the function. The compiler puts a use of a value
-    /// behind its definition, and computes it again where the values that it was computed from
-    /// have changed.
+    /// The values of the spilled words. They are known in the whole function: the compiler puts
+    /// each use of a value after its definition, and computes the value again if its inputs have
+    /// changed.
     spills: HashMap<i64, Value>,
     last_origin: u32,
-    /// The reads in each part that is straight-line code without other calls.
+    /// The reads in each block: straight-line code without other calls.
     blocks: Vec<Vec<Read>>,
     /// Whether the load of the last read may still come.
     is_open: bool,
@@ -329,8 +331,8 @@ impl Walk {
         *self.registers.entry(register).or_insert(unknown)
     }
 
-    /// The value that an instruction puts into the register that is its first operand, if it is
-    /// made of known ones.
+    /// The value that an instruction puts into its first operand, if this is a register and the
+    /// value can be derived from known ones.
     fn result(&mut self, instruction: &Instruction) -> Option<Value> {
         let register = instruction.op0_register();
         if instruction.op0_kind() != OpKind::Register || !register.is_gpr64() {
@@ -352,7 +354,7 @@ impl Walk {
                 };
                 Some(*words.entry(slot).or_insert(unknown))
             }
-            // The displacement is then the address.
+            // Here the displacement is the address itself.
             (Mnemonic::Lea, OpKind::Memory) if is_plain && base == Register::RIP => {
                 Some(Value::of_static(displacement))
             }
@@ -366,14 +368,15 @@ impl Walk {
         }
     }
 
-    /// Compares a load with the last announced read.
+    /// Decides whether a load may be that of the last announced read.
     fn load(&mut self, memory: &UsedMemory, target: Option<Target>) {
         let has_base = memory.index() == Register::None && memory.base().is_gpr64();
         let is_frame = has_base && memory.base() == Register::RBP;
         let is_static = memory.index() == Register::None
             && memory.base() == Register::None
             && !matches!(memory.segment(), Register::FS | Register::GS);
-        // The address of a function that is called lies in a table of the linker.
+        // A call through a table of the linker reads the address of the called function from
+        // there.
         let is_of_linker = target.is_some() && is_static;
         if is_frame || is_of_linker {
             return;
@@ -405,11 +408,11 @@ impl Walk {
         self.after.uses_other_memory = true;
     }
 
-    /// Takes note of a store.
+    /// Updates the words of the stack frame after a store.
     fn store(&mut self, instruction: &Instruction, memory: &UsedMemory) {
         let size = memory.memory_size().size();
         if memory.base() != Register::RBP || memory.index() != Register::None || size == 0 {
-            // The frame has variables to which a pointer may lead.
+            // The pointer may lead to a variable in the frame, so no word of it is known any more.
             self.slots.clear();
             self.after.uses_other_memory = true;
             return;

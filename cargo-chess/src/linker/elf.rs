@@ -23,7 +23,8 @@ pub(super) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The symbols that other files define or can use. A file of another format has none.
+/// The symbols of a file that concern other files: they define them or can use them. A file in
+/// another format has none.
 pub(super) fn symbols(bytes: &[u8]) -> Vec<Symbol<'_>> {
     if is_elf(bytes) {
         read(bytes).unwrap_or_default()

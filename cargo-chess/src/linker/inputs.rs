@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Further directories that linkers search, as far as they are known.
+/// The usual directories that linkers search after the given ones.
 const SYSTEM: &[&str] = &[
     "/usr/local/lib/x86_64-linux-gnu",
     "/lib/x86_64-linux-gnu",
@@ -17,8 +17,8 @@ const SYSTEM: &[&str] = &[
     "/usr/lib",
 ];
 
-/// Libraries of the C compiler. Their functions are under control if they are interposed. Otherwise
-/// they access no memory that tasks share.
+/// The libraries of the C compiler, which get no stubs. Their functions are under control if they
+/// are interposed. Otherwise they access no memory that tasks share.
 const OWN: &[&str] = &[
     "c",
     "m",
@@ -38,8 +38,8 @@ const OWN: &[&str] = &[
     "atomic",
 ];
 
-/// The single arguments that the linker itself receives. Response files (`@file`) and the lists
-/// that the C compiler passes on (`-Wl,a,b`) are split.
+/// The arguments that the linker itself receives. Response files (`@file`) and the lists that the
+/// C compiler passes on (`-Wl,a,b`) are split into single arguments.
 pub(super) fn words(args: &[OsString]) -> Vec<String> {
     let mut words = Vec::new();
     for arg in args {

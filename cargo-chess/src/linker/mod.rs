@@ -1,11 +1,12 @@
-//! This program as the linker of test binaries, whose calls from Rust into C it announces.
+//! This program as the linker of test binaries. It announces calls from Rust into C.
 //!
-//! A test binary contains code in C and other languages as objects that rustc did not make, and as
-//! shared libraries. The engine does not see the accesses of this code to its own memory. So a call
-//! into it is treated like a call into an opaque package: one step that may depend on any other.
-//! The functions are known when the program is linked: those that Rust code uses and such a file
-//! defines. The linker puts a stub before each (`--wrap`), independent of the declaration, and for
-//! calls as well as for addresses that are taken. A stub changes no argument.
+//! A test binary contains code in C and other languages: objects that rustc did not make, and
+//! shared libraries. The engine does not see the accesses of this code to its own memory. So a
+//! call into it is treated like a call into an opaque package: one step that may depend on any
+//! other. When the program is linked, these functions are known: Rust code uses them, and such an
+//! object or library defines them. The linker puts a stub before each (`--wrap`). The stub is used
+//! by calls and by addresses that are taken, whatever the declaration of the function is. It
+//! changes no argument.
 
 mod archive;
 mod calls;
@@ -30,11 +31,12 @@ use elf::Symbol;
 /// linker.
 pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
 
-/// The variable that is set if the linked program gets a table of the places of its accesses.
+/// The variable that is set if a table of the places of its accesses is appended to the linked
+/// program.
 pub(crate) const PLACES_VARIABLE: &str = "CHESS_LINKER_PLACES";
 
-/// The variable with the file to which a sentence about the program is added for each part that is
-/// missing in it.
+/// The variable with the path of a file. For each part that the linked program lacks, a sentence
+/// is added to this file.
 pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
 
 /// The sentence on a program that is linked without stubs.
@@ -57,7 +59,8 @@ const ALLOCATORS: &[&str] = &[
     "scalable_",
 ];
 
-/// Links, if this process was started as a linker. Returns `None` otherwise.
+/// Links and exits, if this process was started as a linker. Returns `None` if it was not, and an
+/// error if the linker could not run.
 pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
     let linker = env::var_os(LINKER_VARIABLE)?;
     match link(&linker, args.get(1..)?) {
@@ -86,7 +89,7 @@ fn link(linker: &OsStr, args: &[OsString]) -> io::Result<i32> {
     Ok(code)
 }
 
-/// Reports that a part is missing in the linked program.
+/// Reports that the linked program lacks a part.
 fn add_failure(sentence: &str) -> io::Result<()> {
     let Some(file) = env::var_os(FAILURE_VARIABLE) else {
         return Ok(());
@@ -127,7 +130,7 @@ fn link_with_stubs(
     Ok(status.code().unwrap_or(1))
 }
 
-/// The functions that Rust code uses, and that are defined in files which rustc did not make.
+/// The functions that Rust code uses, and that files define which rustc did not make.
 fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
     let files = inputs::files(words);
     let mut foreign = BTreeSet::new();
@@ -154,7 +157,7 @@ fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
                     functions_of(&fs::read(path)?, &mut foreign);
                 }
             }
-            // The linker reports an error, if there is one.
+            // If the file cannot be read, the linker reports the error.
             Err(_) => {}
         }
     }
@@ -168,7 +171,8 @@ fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
             Some(member) => member.read()?,
             None => fs::read(path)?,
         };
-        // Functions that std and the engine call are also called where tasks are switched.
+        // Functions that std or the engine call get no stubs, because these calls may be made
+        // while tasks are switched.
         let is_ours = is_of_toolchain(path) || is_of_engine(path);
         for symbol in elf::symbols(&bytes) {
             match symbol {
@@ -191,7 +195,7 @@ fn functions_of(bytes: &[u8], functions: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether the name is that of an object made by rustc.
+/// Whether an object with this name was made by rustc.
 fn is_unit(name: &str) -> bool {
     name.ends_with(".rcgu.o")
 }
@@ -223,7 +227,7 @@ fn assembly(functions: &BTreeSet<String>) -> String {
              \t.size \"__wrap_{name}\",.-\"__wrap_{name}\"\n"
         );
     }
-    // By this section the engine detects that the program has code that it does not see
+    // This section shows the engine that the program has code that the engine does not see
     // (runtime/src/platform/observers.rs).
     text.push_str("\t.section chess_atomics,\"aR\",@progbits\n\t.byte 1\n");
     text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");

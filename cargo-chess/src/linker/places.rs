@@ -1,5 +1,6 @@
-//! Appends the table of places to a linked program: the source lines of the calls that announce its
-//! accesses to memory, and of those that lead to such calls in the library.
+//! Appends the table of places to a linked program. It has the source lines of the calls that
+//! announce the program's accesses to memory, and of the calls that lead to such calls in the
+//! library.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -13,9 +14,9 @@ use super::calls::{self, Function, Program, Target};
 use super::dead_reads;
 use super::source_lines::{DebugInfo, Owner, SourceLines};
 
-/// Appends the table of places to `program`. A program without hooks, or without calls of them,
-/// stays as it is. If the hooks are in a dynamic library, the table is empty: the runtime then
-/// notices that the program has calls that are in no table.
+/// Appends the table of places to `program`. A program that calls no hooks is not changed. If the
+/// hooks are in a dynamic library, the table is empty: the runtime then notices that the program
+/// has calls that are in no table.
 pub(super) fn append(program: &Path) -> io::Result<()> {
     let bytes = fs::read(program)?;
     let Some(table) = table(&bytes)? else {
@@ -52,15 +53,15 @@ fn table(program: &[u8]) -> io::Result<Option<Vec<u8>>> {
 /// The calls and jumps in the program's own functions.
 struct Code {
     calls: Vec<Call>,
-    /// The jumps out of the functions that have any, by the functions' addresses. A function to
-    /// which another one jumps returns to the caller of that one.
+    /// The jumps out of functions, by the address of the function. The target of such a jump
+    /// returns to the caller of the function.
     jumps: HashMap<u64, Vec<Target>>,
 }
 
 struct Call {
-    /// The start of the function that calls.
+    /// The address of the function that has the call.
     caller: u64,
-    /// The address of the instruction after it.
+    /// The address of the instruction after the call.
     return_address: u64,
     target: Target,
     /// Whether it announces a read that the machine code does not make.
@@ -126,10 +127,10 @@ impl Code {
         let mut table = Table::new();
         for call in self.calls {
             if own.contains(call.target) {
-                // The accesses in it have lines of their own.
+                // The accesses of the called function have lines of their own.
                 continue;
             }
-            // The return address may be that of another line, or of another function.
+            // The return address may belong to another line, or to another function.
             let line = lines.innermost_own(call.caller, call.return_address - 1);
             let address = program.relative(call.return_address);
             let (Some(line), Some(address)) = (line, address) else {
@@ -153,8 +154,8 @@ impl Code {
     }
 }
 
-/// Finds the functions whose accesses all have lines of the program's own functions, or are in a
-/// function that is called by such a line.
+/// Finds the functions whose accesses can be attributed without the line of a caller: all of them
+/// have lines in the program's own functions, or are in functions that are called from such lines.
 struct OwnFunctions<'a, 'b> {
     lines: &'a SourceLines<'b>,
     jumps: HashMap<u64, Vec<Target>>,
@@ -170,7 +171,7 @@ impl OwnFunctions<'_, '_> {
             return *known;
         }
         let is_own = self.lines.is_of_own_unit(address) && self.lines.is_in_own_function(address);
-        // Functions may jump to one another in a circle.
+        // Functions may jump to each other in a cycle.
         self.known.insert(address, is_own);
         if is_own && let Some(jumps) = self.jumps.remove(&address) {
             let is_own = jumps.into_iter().all(|it| self.contains(it));

@@ -1,5 +1,5 @@
-//! The source lines of addresses in a linked program, from its debug information, with the names
-//! of files as rustc was given them.
+//! The source lines of addresses in a linked program, from its debug information. Files have the
+//! names that rustc was given.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ use object::{Object, ObjectSection};
 
 type Reader<'a> = EndianSlice<'a, LittleEndian>;
 
-/// The prefixes of the names of std's files, and those of the crates that come with it.
+/// The prefixes of the names of std's files, and of the crates that are shipped with std.
 const STD: &[&str] = &["/rustc/", "/rust/deps/"];
 
 /// The prefix of the names of the runtime's files.
@@ -31,13 +31,13 @@ pub(super) struct DebugInfo<'a>(DwarfSections<Cow<'a, [u8]>>);
 /// The source lines of a program.
 pub(super) struct SourceLines<'a> {
     context: Context<Reader<'a>>,
-    /// The names that rustc was given of files that are not named by their absolute paths.
+    /// The relative names of files that rustc was given, by the absolute paths of the files.
     given: HashMap<String, String>,
-    /// The code that may contain functions of the program, by address.
+    /// The address ranges of code that may contain functions of the program, sorted.
     own: Vec<Range<u64>>,
 }
 
-/// The line of a function that is in progress.
+/// A source line at an address, and the owner of its code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Line<'a> {
     pub(super) position: Position<'a>,
@@ -85,14 +85,14 @@ impl<'a> SourceLines<'a> {
         after > 0 && self.own[after - 1].contains(&address)
     }
 
-    /// The line at the address.
+    /// The innermost line at the address: that of the function that was inlined last.
     pub(super) fn innermost(&self, address: u64) -> Option<Line<'_>> {
         self.line(&self.context.find_location(address).ok()??)
     }
 
-    /// The innermost line at the address that is not of std, or the innermost one. Some
-    /// instructions have no line. They have that of an earlier one in the function, which starts at
-    /// `start`.
+    /// The innermost line at the address that is not std's. If all lines are std's, the innermost
+    /// line. An instruction without a line has the line of an earlier instruction in the function.
+    /// `start` is the start of the function.
     pub(super) fn innermost_own(&self, start: u64, address: u64) -> Option<Line<'_>> {
         self.innermost_own_at(address).or_else(|| {
             let rows = self.context.find_location_range(start, address).ok()?;
@@ -117,8 +117,8 @@ impl<'a> SourceLines<'a> {
         innermost
     }
 
-    /// Whether the function at the address, into which others may be inlined there, is known not to
-    /// be one of the library.
+    /// Whether the function that contains the address is known to be the program's. Functions that
+    /// are inlined at the address do not count.
     pub(super) fn is_in_own_function(&self, address: u64) -> bool {
         let mut file = None;
         if let Ok(mut frames) = self.context.find_frames(address).skip_all_loads() {
@@ -155,8 +155,9 @@ fn owner(file: &str) -> Owner {
 
 type OfUnits = (HashMap<String, String>, Vec<Range<u64>>);
 
-/// The names of files that rustc was given as relative ones, by their absolute paths, and the code
-/// of the units that are not the library's. Units that cannot be read are left out.
+/// Two results. First: the relative names of files that rustc was given, by the absolute paths of
+/// the files. Second: the address ranges of the units that are neither std's nor the runtime's.
+/// Units that cannot be read are left out.
 fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
     let mut own = Vec::new();
     let mut units = Vec::new();
@@ -174,7 +175,7 @@ fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
                 own.push(range.begin..range.end);
             }
         }
-        // A unit of the workspace. Cargo gives packages outside of it by absolute paths.
+        // The unit is in the workspace: cargo names other packages by absolute paths.
         if !name.starts_with('/') {
             units.push((directory, unit));
         }
@@ -203,8 +204,8 @@ fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
     (given, own)
 }
 
-/// The directory of a file and its name in the directory. A directory that is not absolute is
-/// relative to that of the unit.
+/// The directory of a file, and its name in the directory. A relative directory is relative to the
+/// directory of the unit.
 fn name_of<'a>(
     dwarf: &Dwarf<Reader<'a>>,
     unit: &Unit<Reader<'a>>,
@@ -219,7 +220,7 @@ fn name_of<'a>(
     (directory, string(file.path_name()))
 }
 
-/// Whether a build script generated the file. It is given by its absolute path, although the target
+/// Whether a build script generated the file. rustc gets its absolute path, although the target
 /// directory may be in the workspace.
 fn is_generated(name: &str) -> bool {
     let mut parts = name.split('/');

@@ -19,14 +19,15 @@ fn script(shell: Shell) -> String {
     clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
     let mut script = String::from_utf8(script).expect("it is text as our names are");
     if shell == Shell::Bash {
-        // The generator spells the state of a name with a hyphen in two ways:
+        // The generator writes the name of a state in two ways if it has a hyphen:
         // https://github.com/clap-rs/clap/issues/6421
         script = script.replace("cargo__subcmd__chess", "cargo__chess");
     }
     script += match shell {
         Shell::Bash => include_str!("cargo.bash"),
         Shell::Fish => include_str!("cargo.fish"),
-        // Cargo's own completion for zsh asks a function of this name: `_cargo-chess`.
+        // Cargo's own completion for zsh calls a function with the name `_cargo-chess`, which is
+        // in the script.
         _ => "",
     };
     script

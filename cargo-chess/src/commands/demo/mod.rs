@@ -35,14 +35,14 @@ const CORRECTED: &str = "corrected";
 const NARRATION_WIDTH: usize = 88;
 
 /// Finds the bug of an example, replays it and verifies the corrected version. The exit code is 0
-/// if all steps succeeded.
+/// if all steps succeed.
 pub(crate) fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     let story = find(args.name.as_deref())?;
     let directory = unpack(story)?;
     let shell = args.output.shell();
     let mut cargo = CargoArgs::default();
     cargo.manifest.manifest_path = Some(directory.join("Cargo.toml"));
-    // A directory from the user's environment or configuration is not used.
+    // The user's environment and configuration may set another target directory.
     cargo.build.target_dir = Some(directory.join("target"));
     shell.status("Demo", format!("{}: {}", story.name, story.title));
     shell.status("Source", &directory);
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
         story,
         build: session.build(&cargo, &args.output, interrupt)?,
         session: &session,
-        // Their paths would be relative to the example's directory, which is not the user's current
-        // directory.
+        // The paths of saved schedules are not printed: they would be relative to the example's
+        // directory, and the user's current directory is another one.
         options: RunOptions {
             print_saved: false,
             ..RunOptions::new(&args.output, None)
@@ -130,7 +130,8 @@ fn unpack(story: &Story) -> Result<Utf8PathBuf> {
     Ok(directory)
 }
 
-/// Writes `path` unless it has these `contents` already, because cargo compares modification times.
+/// Writes `contents` to `path`, unless the file already has them: cargo compares modification
+/// times.
 fn write(path: &Utf8Path, contents: &str) -> Result<()> {
     if fs::read(path).is_ok_and(|held| held == contents.as_bytes()) {
         return Ok(());
@@ -152,7 +153,8 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Runs all steps. Returns the path of the failing schedule, relative to the example.
+    /// Runs all steps. Returns the path of the failing schedule, relative to the example's
+    /// directory.
     fn play(&self) -> Result<String> {
         self.say(self.story.intro);
         self.command(
@@ -259,8 +261,8 @@ fn unexpected(what: &str) -> Error {
     unexpected_under(what, names.filter(|name| name.starts_with(ENV_PREFIX)))
 }
 
-/// The error for a demo with an unexpected result. `options` are the options that the environment
-/// set.
+/// The error for a demo with an unexpected result. `options` are the names of the variables of
+/// options that are set.
 fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error {
     let sentence = format!("the demo did not go as it should: {what}");
     let mut options: Vec<String> = options.collect();
@@ -274,7 +276,7 @@ fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error 
     ))
 }
 
-/// A reporter that passes on its input, and stores the last verdict.
+/// A reporter that passes everything to another reporter, and stores the last verdict.
 struct Ear {
     reporter: Box<dyn Reporter>,
     heard: Option<(TestFinished, Detail)>,

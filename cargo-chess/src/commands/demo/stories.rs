@@ -4,7 +4,7 @@ use crate::events::Kind;
 
 /// An example with a buggy and a corrected test.
 pub(super) struct Story {
-    /// Its name on the command line, and that of its package.
+    /// The name of the example on the command line, and of its package.
     pub(super) name: &'static str,
     /// Its subject.
     pub(super) title: &'static str,

@@ -8,25 +8,26 @@ use cargo_metadata::{Metadata, Package, PackageId};
 /// The reason why a member is affected.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Reason {
-    /// A file of it has changed.
+    /// A file of the member has changed.
     Changed,
-    /// It depends on a changed member. Contains its own dependency that leads to it.
+    /// The member depends on a changed package. Contains the name of its own dependency that leads
+    /// there.
     DependsOn(String),
     /// A file that concerns all packages has changed.
     Everything(String),
 }
 
-/// The affected members by their names, and the changed files without a package.
+/// The affected members, and the changed files that belong to no package.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Affected {
-    /// Cargo's specification of each member, its name, and the reason.
+    /// The affected members, by cargo's specification of each: its name and the reason.
     pub(super) members: BTreeMap<String, (String, Reason)>,
     /// Files in the workspace that belong to no package.
     pub(super) of_none: Vec<Utf8PathBuf>,
 }
 
-/// The files, in the workspace's root or above it, that change the build or the exploration of all
-/// packages.
+/// The names of files that concern all packages. They change the build or the exploration if they
+/// are in the workspace's root, or above it (except a manifest).
 const GLOBAL: [&str; 6] = [
     "Cargo.toml",
     "Chess.toml",
@@ -36,8 +37,8 @@ const GLOBAL: [&str; 6] = [
     ".cargo/config.toml",
 ];
 
-/// The members affected by the changed `files` (absolute paths) and by `lock`, the changed packages
-/// of Cargo.lock.
+/// The members that changes affect. `files` are the absolute paths of changed files, and `lock`
+/// has the changed packages of Cargo.lock.
 pub(super) fn affected(
     metadata: &Metadata,
     files: &[Utf8PathBuf],
@@ -51,7 +52,7 @@ pub(super) fn affected(
     for file in files {
         if is_global(root, file) {
             global.get_or_insert_with(|| name_in(root, file));
-            // The root's own manifest concerns the root package in any case.
+            // If the root has a package, its manifest also belongs to that package.
         }
         if is_lock(root, file) || file.starts_with(root.join(super::super::rewrite::DIRECTORY)) {
             continue;
@@ -88,7 +89,8 @@ pub(super) fn affected(
     found
 }
 
-/// The changed packages, and all packages that depend on them, by every kind of dependency.
+/// The reason for each affected package: the changed packages, and all packages that depend on
+/// them, by every kind of dependency.
 fn dependents<'a>(
     metadata: &'a Metadata,
     changed: &BTreeSet<&'a PackageId>,
@@ -114,7 +116,7 @@ fn dependents<'a>(
     why
 }
 
-/// The innermost package whose directory holds `file`.
+/// The innermost package whose directory contains `file`.
 fn owner<'a>(metadata: &'a Metadata, file: &Utf8Path) -> Option<&'a Package> {
     let local = metadata.packages.iter().filter(|it| it.source.is_none());
     let owners = local.filter(|it| {
@@ -125,8 +127,8 @@ fn owner<'a>(metadata: &'a Metadata, file: &Utf8Path) -> Option<&'a Package> {
     owners.max_by_key(|it| it.manifest_path.components().count())
 }
 
-/// Whether `file` belongs to the package's regressions, or to its integration tests, examples or
-/// benches, on which no package depends.
+/// Whether `file` concerns only the tests of the package: it is a regression, or belongs to the
+/// integration tests, examples or benches, on which no package depends.
 fn is_own_test(package: &Package, file: &Utf8Path) -> bool {
     let root = package
         .manifest_path
@@ -163,7 +165,7 @@ fn name_in(root: &Utf8Path, file: &Utf8Path) -> String {
     file.strip_prefix(root).unwrap_or(file).to_string()
 }
 
-/// The packages, by name and version, that are in only one of two lock files, or differ.
+/// The packages of `now`, by name and version, that are not in `before` or differ there.
 pub(super) fn changed_in_lock(before: &str, now: &str) -> BTreeSet<(String, String)> {
     let (before, now) = (packages_of(before), packages_of(now));
     let differs = |(id, entry): &(&(String, String), &String)| before.get(*id) != Some(entry);

@@ -1,4 +1,5 @@
-//! The default commit for the comparison: the one that the CI service names, or the default branch.
+//! The default commit for the comparison: the commit that the CI service names, or the default
+//! branch.
 
 use std::env;
 use std::fs;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::git::{Base, Git};
 use crate::error::{Error, Result};
 
-/// The usual target branches of changes.
+/// The usual names of target branches, in the order in which they are tried.
 const BRANCHES: [&str; 5] = [
     "origin/HEAD",
     "origin/main",
@@ -17,8 +18,8 @@ const BRANCHES: [&str; 5] = [
     "master",
 ];
 
-/// The base called `wanted`. Without it, the base of the current merge request or queue, else the
-/// default branch.
+/// The base with the name `wanted`. If this is `None`, the base of the current merge request or
+/// merge queue, or else the default branch.
 pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
     if let Some(name) = wanted {
         return git.base(name);
@@ -41,13 +42,14 @@ pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
     ))
 }
 
-/// The base that GitHub (in its variables and the event of the workflow) or GitLab names.
+/// The base that a service names: GitHub in its variables and in the event of the workflow, or
+/// GitLab in its variables.
 fn of_service(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<String> {
     // A pull request's own base commit is available even if its branch was not fetched.
     let event: Option<Value> = event.and_then(|text| serde_json::from_str(text).ok());
     let in_event = |path: &str| {
         let value = event.as_ref()?.pointer(path)?.as_str()?;
-        // The event of a branch's first push has zeros in place of a commit.
+        // In the event of a branch's first push, the commit is all zeros.
         let is_commit = !value.bytes().all(|byte| byte == b'0');
         is_commit.then(|| value.to_owned())
     };

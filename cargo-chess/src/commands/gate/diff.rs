@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 /// The changes since a commit. Paths are relative to the repository's root.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Changes {
-    /// The tracked files that differ, including deleted ones.
+    /// The tracked files that differ from the commit, including deleted ones.
     pub(super) files: Vec<String>,
-    /// For each text file, the lines that are new or next to deleted ones.
+    /// For each text file, the current numbers of its changed lines: new lines, and the lines next
+    /// to deleted ones.
     pub(super) lines: BTreeMap<String, Vec<u32>>,
     /// Files that git does not track.
     pub(super) untracked: Vec<String>,
@@ -19,11 +20,12 @@ pub(super) fn names(text: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The changed lines in a diff without context whose new names begin with `b/`.
+/// The changed lines in a diff without context. The new names of its files begin with `b/`.
 pub(super) fn lines(diff: &str) -> BTreeMap<String, Vec<u32>> {
     let mut changed = BTreeMap::<String, Vec<u32>>::new();
     let mut file = None;
-    // The number of remaining lines of the hunk. Their first characters have no other meaning.
+    // The number of remaining lines of the hunk. These lines are not headers, whatever their first
+    // characters are.
     let mut content = 0;
     for line in diff.lines() {
         if content > 0 {
@@ -38,7 +40,7 @@ pub(super) fn lines(diff: &str) -> BTreeMap<String, Vec<u32>> {
             if let Some(file) = &file {
                 let lines = changed.entry(file.clone()).or_default();
                 match count {
-                    // Lines were deleted between these two.
+                    // Lines were deleted between the lines `first` and `first + 1`.
                     0 => lines.extend([first, first + 1].into_iter().filter(|line| *line > 0)),
                     _ => lines.extend(first..first + count),
                 }
@@ -48,7 +50,8 @@ pub(super) fn lines(diff: &str) -> BTreeMap<String, Vec<u32>> {
     changed
 }
 
-/// `@@ -1,2 +3,4 @@`: the first line and the number of lines, before and after.
+/// Parses the header of a hunk, such as `@@ -1,2 +3,4 @@`: the first line and the number of lines,
+/// before and after the change.
 fn hunk(line: &str) -> Option<((u32, u32), (u32, u32))> {
     let (before, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (after, _) = rest.split_once(" @@")?;

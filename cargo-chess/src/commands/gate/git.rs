@@ -1,4 +1,4 @@
-//! Queries git for the commit of the comparison and the changes since.
+//! Queries git for the commit of the comparison and for the changes since then.
 
 use std::process::{Command, Stdio};
 
@@ -44,9 +44,10 @@ impl Git {
         &self.root
     }
 
-    /// The commit of the comparison for `name`: the merge base of this branch and `name`.
+    /// The commit of the comparison for `name`: the merge base of the current commit and `name`,
+    /// or `name` itself if git finds no merge base.
     pub(super) fn base(&self, name: &str) -> Result<Base> {
-        // A name that begins with a dash is invalid, and must not be taken for a flag.
+        // A name that begins with a dash is invalid. Git must not treat it as a flag.
         let commit = format!("{name}^{{commit}}");
         let verified = self.run(&[
             "rev-parse",

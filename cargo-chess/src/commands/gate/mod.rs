@@ -1,8 +1,9 @@
 //! `cargo chess gate`: the check of a change before it is merged.
 //!
-//! The gate finds the changes since a commit by git, and the affected members by cargo's graph. It
-//! checks their reviewed rewrites, saved regressions and tests, which are explored at changed lines
-//! first. An unchanged test with a finished exploration gets the result of that exploration.
+//! The gate gets the changes since a commit from git, and finds the affected members by cargo's
+//! graph. It checks the reviewed rewrites of these members, their saved regressions and their
+//! tests, which are explored at changed lines first. A test whose binary and options have not
+//! changed since a finished exploration gets the result of that exploration.
 
 mod affected;
 mod base;
@@ -116,7 +117,7 @@ fn explore(
     Ok(code)
 }
 
-/// The changed lines in rustc's form: relative to the workspace's root, for its members.
+/// The changed lines in rustc's form. Paths of members are relative to the workspace's root.
 fn changed_lines(plan: &Plan, git: &Git, changes: &Changes) -> Vec<String> {
     let mut lines = Vec::new();
     let is_rust = |path: &str| Utf8Path::new(path).extension() == Some("rs");
@@ -138,8 +139,8 @@ fn changed_lines(plan: &Plan, git: &Git, changes: &Changes) -> Vec<String> {
     lines
 }
 
-/// The path of a file in the repository, below the workspace's root in cargo's form. Git resolves
-/// symbolic links in its paths.
+/// The absolute path of a file in the repository. Below the workspace's root, it begins with
+/// cargo's path of the root. Git's paths have no symbolic links, and cargo's may have some.
 fn absolute(plan: &Plan, git: &Git, path: &str) -> Utf8PathBuf {
     let path = git.root().join(path);
     let root = &plan.workspace_root;
@@ -221,10 +222,10 @@ fn print_affected(shell: Shell, session: &Session, found: &Affected) {
     }
 }
 
-/// Counts the verdicts for the summary at the end.
+/// A reporter that passes everything to another reporter, and counts the verdicts for the summary.
 struct Ear {
     reporter: Box<dyn Reporter>,
-    /// The number of tests that fail for another reason than a regression.
+    /// The number of failing tests without a failing regression.
     new: usize,
     /// The number of saved schedules that fail.
     regressions: usize,
@@ -251,7 +252,7 @@ impl Ear {
     }
 }
 
-/// `1 kept regression fails, 2 tests fail`
+/// For example, `1 kept regression fails, 2 tests fail`.
 fn failures(regressions: usize, new: usize, timeouts: usize) -> String {
     let parts = [
         (

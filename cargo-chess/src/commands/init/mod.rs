@@ -45,7 +45,7 @@ pub(crate) fn run(args: &InitArgs) -> Result<()> {
     Ok(())
 }
 
-/// Writes the file, unless there is one; whether it did.
+/// Writes the file, unless it exists. Returns whether it was written.
 fn write_new(root: &Utf8Path, name: &str, text: &str, shell: Shell) -> Result<bool> {
     let path = root.join(name);
     if let Some(directory) = path.parent() {
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn each_comment_of_the_file_says_what_is_the_case() {
-        // The defaults, as they stand in the comments.
+        // This section has the defaults, in comments.
         let section = CHESS_TOML.split("[policy]").next().unwrap();
         let (general, own): (Vec<&str>, Vec<&str>) = section
             .lines()
-            // None of these has a default.
+            // These keys have no default.
             .filter(|line| {
                 let keys = ["time", "time-total", "schedules"];
                 !keys

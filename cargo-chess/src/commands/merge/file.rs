@@ -13,11 +13,11 @@ pub(super) struct File {
     pub(super) path: Utf8PathBuf,
     /// The first event.
     pub(super) started: RunStarted,
-    /// Its part in the whole run.
+    /// The part of this shard in the whole run.
     pub(super) part: Part,
-    /// The tests marked `#[ignore]`, whose events come first.
+    /// The events of the tests marked `#[ignore]`, which come first.
     pub(super) ignored: Vec<TestEvents>,
-    /// The selected tests.
+    /// The events of the selected tests.
     pub(super) tests: Vec<TestEvents>,
     /// The last event.
     pub(super) finished: RunFinished,
@@ -33,7 +33,7 @@ pub(super) struct TestEvents {
 }
 
 impl TestEvents {
-    /// The verdict. There is none if the run was interrupted.
+    /// The verdict; `None` if the test has none, because the run ended before.
     pub(super) fn verdict(&self) -> Option<&TestFinished> {
         match self.events.last() {
             Some(Event::TestFinished(test)) => Some(test),

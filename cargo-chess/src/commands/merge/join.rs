@@ -15,13 +15,13 @@ use crate::supervise::Tally;
 pub(super) struct Joined {
     /// The description of the whole run, which all shards share.
     pub(super) part: Part,
-    /// Its events, in the form of an undivided run.
+    /// The events of the run, in the form of an undivided run.
     pub(super) events: Vec<Event>,
-    /// Its counts.
+    /// The counts of the run.
     pub(super) tally: Tally,
 }
 
-/// Joins the shards. Fails if they are not all the shards of one run.
+/// Joins the shards. Fails if `files` are not exactly the shards of one run.
 pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     files.sort_by_key(|file| file.part.index);
     check(&files)?;
@@ -37,7 +37,7 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     let (mut ignored, mut tests) = (Vec::new(), Vec::new());
     for file in files {
         tally.counts.interrupted |= file.finished.interrupted;
-        // The total time of all machines.
+        // The sum for all machines.
         tally.counts.duration_ms += file.finished.duration_ms;
         ignored.extend(file.ignored);
         tests.extend(file.tests);
@@ -55,7 +55,8 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
         let ends = part.fail_fast && verdict.is_some_and(|test| is_bad(test.outcome));
         events.extend(printed.events);
         if ends {
-            // An undivided run would have ended here, for all results of other shards.
+            // An undivided run would have ended here, whatever the results of the tests after this
+            // one.
             break;
         }
     }
@@ -68,8 +69,8 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     })
 }
 
-/// The tests in the order of an undivided run: by package, binary and path. A divided test has
-/// events of each shard.
+/// The tests in the order of an undivided run: by package, binary and path. The parts of a divided
+/// test, one from each shard, are joined.
 fn in_order(mut tests: Vec<TestEvents>) -> Result<Vec<TestEvents>> {
     tests.sort_by(|a, b| a.id.cmp(&b.id));
     let mut whole = Vec::new();
@@ -143,13 +144,13 @@ fn check(files: &[File]) -> Result<()> {
     Ok(())
 }
 
-/// The first common property of the shards of one run in which these two differ.
+/// The first property in which two files differ, although all shards of a run have it in common.
 fn difference(one: &File, other: &File) -> Option<(&'static str, Value, Value)> {
     let mut pairs = common(one).into_iter().zip(common(other));
     pairs.find_map(|((name, one), (_, other))| (one != other).then_some((name, one, other)))
 }
 
-/// The properties that are the same in all shards of one run, the most informative first.
+/// The properties that all shards of a run have in common. The most informative ones come first.
 fn common(file: &File) -> Vec<(&'static str, Value)> {
     let (run, part) = (&file.started, &file.part);
     vec![

@@ -1,4 +1,4 @@
-//! `cargo chess merge`: the JSON events of all shards of a run, joined into those of the whole run.
+//! `cargo chess merge`: joins the JSON events of all shards of a run into those of the whole run.
 
 mod file;
 mod join;
@@ -19,8 +19,8 @@ use crate::schedule::Schedule;
 use file::File;
 use join::Joined;
 
-/// Joins the files that `args` name. Events are printed to standard output, and a report for people
-/// to standard error. Returns the exit code that one run would have had.
+/// Joins the files that `args` name. Prints the events to standard output, and a report for people
+/// to standard error. Returns the exit code of an undivided run.
 pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let files = args.files.iter().map(|path| File::read(path));
     let joined = join::join(files.collect::<Result<_>>()?)?;
@@ -73,7 +73,7 @@ fn verdict(joined: &Joined) -> Result<u8> {
     Ok(code)
 }
 
-/// The details for a report for people, as far as the event contains them.
+/// The details of a test for the report for people, as far as its event contains them.
 fn detail(test: &TestFinished) -> Detail {
     let options = test.options.as_ref();
     let layer = options.map_or_else(Layer::default, |options| Layer {

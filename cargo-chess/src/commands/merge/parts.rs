@@ -1,4 +1,4 @@
-//! Joins the parts of one test into the verdict of a single search of all its schedules.
+//! Joins the parts of one test into the verdict of a single search for all of its schedules.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use crate::events::{
 /// The message for a test whose assumptions hold in no schedule of any part.
 const VACUOUS: &str = "an assumption failed in all schedules: nothing was tested";
 
-/// Joins the events of one test from all shards. It has no verdict if a part has none, unless
-/// another part found a failure.
+/// Joins the parts of one test, one from each shard. If a part has no verdict, the test has a
+/// verdict only if another part did not pass.
 pub(super) fn join(mut parts: Vec<TestEvents>) -> TestEvents {
     let verdicts: Vec<TestFinished> = parts
         .iter()
@@ -56,7 +56,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         test.counts.unmet_assumptions = sum(|test| test.counts.unmet_assumptions);
         test.counts.steps = sum(|test| test.counts.steps);
         test.counts.work = sum(|test| test.counts.work);
-        // It is unknown how many graphs different parts have in common.
+        // It is not known how many graphs different parts have in common.
         test.counts.distinct = most(|test| test.counts.distinct);
         test.counts.covered =
             Covered::merged(all.iter().filter_map(|test| test.counts.covered.as_ref()));
@@ -105,7 +105,8 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     Some(test)
 }
 
-/// The rank of a verdict. A failure comes first, and the smallest one before other failures.
+/// The rank of a verdict. Failures come first, and among these the one with the fewest
+/// preemptions, switches and steps.
 fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     let outcome = match test.outcome {
         Outcome::Failed => 3,
@@ -117,8 +118,8 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     (Reverse(outcome), test.counts.preemptions, size)
 }
 
-/// The number of surplus counts of schedules that several parts have, without the schedules that
-/// all parts share.
+/// The number of schedules that were counted more than once, because several parts have them.
+/// Schedules that all parts share are not included.
 fn surplus(parts: &[&TestPart]) -> u64 {
     let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, count) in parts.iter().flat_map(|part| &part.late) {
@@ -129,7 +130,7 @@ fn surplus(parts: &[&TestPart]) -> u64 {
     groups.values().map(|(sum, most)| sum - most).sum()
 }
 
-/// A bound is finished if it is finished in each part that is not complete.
+/// The bound that all parts have finished, except parts that are complete.
 fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     let known = all.iter().map(|test| test.bound_completed).max().flatten();
     let open = parts.iter().filter(|part| !part.complete);
@@ -144,16 +145,17 @@ fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     known.max(least.unwrap_or_else(most))
 }
 
-/// One part bounds delays, in the whole space.
+/// Only one part explores schedules by delays, and it does this for the whole space.
 fn delays_completed(all: &[TestFinished]) -> Option<u32> {
     all.iter().filter_map(|test| test.delays_completed).max()
 }
 
-/// The explored part of the schedules without early timeouts, if it is larger in a part than
-/// that of all schedules.
+/// The explored part of the schedules without early timeouts, if it differs from that of all
+/// schedules in some part.
 fn timers_last(all: &[TestFinished]) -> Option<Reach> {
     all.iter().find_map(|test| test.timers_last)?;
-    // If a part has no such value, its value for all schedules applies to these, too.
+    // If a part has no such value, its value for all schedules also holds for the schedules
+    // without early timeouts.
     let lasts: Vec<TestFinished> = all
         .iter()
         .map(|test| {
@@ -178,7 +180,7 @@ fn timers_last(all: &[TestFinished]) -> Option<Reach> {
     })
 }
 
-/// The values of all parts, without duplicates.
+/// All values of all parts, without duplicates.
 fn union(all: &[TestFinished], values: fn(&TestFinished) -> &[String]) -> Vec<String> {
     let mut union: Vec<String> = Vec::new();
     for value in all.iter().flat_map(values) {
@@ -189,7 +191,8 @@ fn union(all: &[TestFinished], values: fn(&TestFinished) -> &[String]) -> Vec<St
     union
 }
 
-/// The other failures of all parts, if the search continues after a failure.
+/// The other failures of the test. If the search continues after a failure, these include the
+/// failures of all parts, each once.
 fn other_failures(test: &TestFinished, all: &[TestFinished]) -> Vec<OtherFailure> {
     let mut others = test.other_failures.clone();
     if !test.options.as_ref().is_some_and(|it| it.keep_going) {

@@ -10,10 +10,12 @@ use std::process::Command;
 use crate::cli::RunnerArgs;
 use crate::error::{Error, Result};
 
-/// The variable with the earlier values of other variables, of which each may be unset.
+/// The variable with the earlier values of other variables. A value is `null` if the variable was
+/// unset.
 const VARIABLE: &str = "CHESS_NEXTEST_BEFORE";
 
-/// Sets `variables` for `command`, and lets the runner restore their current values.
+/// Sets `variables` for `command`, and saves their current values, so that the runner can restore
+/// them.
 pub(super) fn set(command: &mut Command, variables: &[(String, String)]) -> Result<()> {
     let mut all = BTreeMap::new();
     for (name, value) in variables {
@@ -25,7 +27,8 @@ pub(super) fn set(command: &mut Command, variables: &[(String, String)]) -> Resu
     Ok(())
 }
 
-/// The value of a variable that must be restored, if it has one.
+/// The current value of a variable, which must be restored later; `None` if it is unset. Fails if
+/// it is not UTF-8.
 fn before(name: &str, value: Result<String, VarError>) -> Result<Option<String>> {
     match value {
         Ok(value) => Ok(Some(value)),
@@ -38,8 +41,9 @@ fn before(name: &str, value: Result<String, VarError>) -> Result<Option<String>>
     }
 }
 
-/// Restarts this program in the user's environment, if it is a runner that is not in it yet.
-/// Returns only if that fails, with an error.
+/// If this process is a runner and the user's environment is not restored yet, restarts this
+/// program in the user's environment. Returns `None` if there is nothing to do, and an error if
+/// the restart fails.
 pub(crate) fn put_back(args: &[OsString]) -> Option<io::Error> {
     if args.get(1)? != RunnerArgs::NAME {
         return None;

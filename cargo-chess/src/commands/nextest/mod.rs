@@ -1,8 +1,9 @@
 //! `cargo chess nextest`: runs each test of cargo nextest as an exploration.
 //!
 //! cargo nextest selects and reports the tests. They are built as usual. Then cargo nextest is
-//! called in such a way that its own call of cargo finds everything built, and with this program as
-//! the target's runner: in place of each test binary it starts [`runner`].
+//! called with the same target directory and settings, so that its own call of cargo finds
+//! everything built. This program is configured as the target's runner: in place of each test
+//! binary, cargo nextest starts [`runner`].
 
 mod environment;
 mod runner;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
         let (manifest, features) = (&args.cargo.manifest, &args.cargo.features);
         let target_dir = args.cargo.build.target_dir.as_deref();
         let workspace = Workspace::find(&toolchain, manifest, features, target_dir)?;
-        // An error in Chess.toml is reported once, instead of by each test.
+        // Report an error in Chess.toml once here, so that not each test reports it.
         Config::load(&workspace.root, profile, [], &flags)?;
         let chess_dir = workspace.chess_dir();
         command.args(args.cargo.manifest.to_cargo());
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
         ])
         .arg(format!("--tool-config-file=chess:{config}"));
     if args.action == NextestAction::Run {
-        // A test that fails under one schedule must not be retried.
+        // A test that fails under one schedule must not be run again in the hope that it passes.
         command.args(["--retries", "0"]);
     }
     let status = command
@@ -114,7 +115,7 @@ fn check_installed(toolchain: &Toolchain) -> Result<()> {
     }
 }
 
-/// The flags for selection and build, in cargo nextest's form.
+/// The flags for the selection of tests and for the build, in cargo nextest's form.
 fn selection(args: &NextestArgs) -> Vec<String> {
     let cargo = &args.cargo;
     let mut flags = cargo.packages.to_cargo();
@@ -131,7 +132,7 @@ fn selection(args: &NextestArgs) -> Vec<String> {
     flags
 }
 
-/// The key of cargo's configuration that makes this program the runner of each test binary.
+/// The line of cargo's configuration that makes this program the runner of each test binary.
 fn runner(
     toolchain: &Toolchain,
     root: &Utf8Path,

@@ -1,4 +1,5 @@
-//! The program that cargo nextest starts as a test binary: it lists tests, and explores one.
+//! The program that cargo nextest starts in place of a test binary. It lists tests, or explores
+//! one.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,7 +19,8 @@ use crate::interrupt::Interrupt;
 use crate::report;
 use crate::supervise;
 
-/// Handles the request to the binary. The exit code is that of `cargo chess test`.
+/// Handles a call of the test binary. To explore a test, returns the exit code of
+/// `cargo chess test`. Other calls are passed to the binary.
 pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
     let mut command = args.command.iter().map(|arg| arg.to_string_lossy());
     let path = Utf8PathBuf::from(command.next().unwrap_or_default().into_owned());
@@ -79,7 +81,7 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
     supervise::run(inputs, &mut *reporter)
 }
 
-/// The flags of `cargo chess nextest`.
+/// The flags of `cargo chess nextest`, which the runner gets as `--option`.
 fn flags(options: &[String]) -> Result<Layer> {
     let mut layer = Layer::default();
     for option in options {
@@ -90,7 +92,7 @@ fn flags(options: &[String]) -> Result<Layer> {
     Ok(layer)
 }
 
-/// The test to run, if the arguments select a single one.
+/// The test to run, if the arguments of the binary select a single one.
 fn exact(args: &[impl AsRef<str>]) -> Option<String> {
     let mut args = args.iter().map(AsRef::as_ref);
     let is_list = args.clone().any(|arg| arg == "--list");
@@ -98,7 +100,7 @@ fn exact(args: &[impl AsRef<str>]) -> Option<String> {
     args.next().map(str::to_owned)
 }
 
-/// Replaces this process by `command`. Returns only if that cannot be started.
+/// Replaces this process by `command`. Returns only if `command` cannot be started.
 fn become_it(command: &[OsString]) -> Error {
     let error = Command::new(&command[0]).args(&command[1..]).exec();
     let path = Utf8PathBuf::from(command[0].to_string_lossy().into_owned());

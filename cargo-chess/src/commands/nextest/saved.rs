@@ -1,4 +1,5 @@
-//! The data for the runner of a test, in a file next to the binaries, also in an archive.
+//! The data that the runner of a test needs. They are in a file next to the binaries, and so also
+//! in an archive.
 
 use std::fs;
 
@@ -28,7 +29,8 @@ impl Saved {
         fs::write(&path, text).map_err(Error::io("write", &path))
     }
 
-    /// Reads the data for the binary at `path`. The workspace is now at `root`.
+    /// Reads the data for the binary at `path`. If the workspace was moved, `root` is its root
+    /// now.
     pub(super) fn of(path: &Utf8Path, root: &Utf8Path) -> Result<Self> {
         let mut directories = path.ancestors().skip(1);
         let file = directories
@@ -50,7 +52,7 @@ impl Saved {
     }
 }
 
-/// `text` with `then` replaced by `now` at the beginning of all paths in strings.
+/// Replaces `then` by `now` at the start of each path in `text`.
 fn moved(text: &str, then: &Utf8Path, now: &Utf8Path) -> String {
     let quoted = |path: &Utf8Path| {
         let text = serde_json::to_string(path).expect("a path is plain data");

@@ -9,8 +9,8 @@ use crate::schedule::Schedule;
 use crate::schedule::directory::{EXTENSION, failures_dir, id_in, schedules_in};
 use crate::suggest;
 
-/// Reads the schedule that `argument` names without a workspace: an inline string or a file.
-/// Returns `None` if the workspace's saved failures have to be searched.
+/// Reads the schedule of `argument` if it is an inline string or a file: this needs no workspace.
+/// Returns `None` if `argument` can only be the name of a saved failure.
 pub(super) fn by_itself(argument: &str) -> Result<Option<Schedule>> {
     if Schedule::is_inline(argument) {
         let schedule = Schedule::parse_inline(argument);
@@ -25,8 +25,9 @@ pub(super) fn by_itself(argument: &str) -> Result<Option<Schedule>> {
     Ok(None)
 }
 
-/// Reads the workspace's saved failure that `argument` names, or one of those in the directories
-/// `kept`. A name is an id, or a file's name with or without directory and ending.
+/// Reads the saved failure with the name `argument`, in the workspace's directory of failures or
+/// in the directories `kept` of regressions. A name is the id of a failure, or the name of its
+/// file without the ending.
 pub(super) fn among_saved(
     argument: &str,
     chess_dir: &Utf8Path,
@@ -45,7 +46,7 @@ pub(super) fn among_saved(
         .collect();
     match named.as_slice() {
         [path] => read(path),
-        // The schedule is saved in both places.
+        // The failure is also saved as a regression.
         [first, second] if is_same(first, second) => read(first),
         [] => Err(Error::Usage(unknown(argument, &saved, chess_dir))),
         several => Err(Error::Usage(format!(
@@ -81,7 +82,7 @@ fn read(path: &Utf8Path) -> Result<Schedule> {
         .map_err(|error| Error::Usage(format!("{path}: {error}")))
 }
 
-/// Whether two files hold one schedule.
+/// Whether two files contain the same schedule.
 fn is_same(first: &Utf8Path, second: &Utf8Path) -> bool {
     let word = |path| read(path).map(|schedule| schedule.to_inline());
     matches!((word(first), word(second)), (Ok(first), Ok(second)) if first == second)

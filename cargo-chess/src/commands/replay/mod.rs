@@ -18,8 +18,8 @@ use crate::supervise::{Replayed, Stage, options_of};
 use outcome::ReplayReporter;
 use trace::Traced;
 
-/// Replays the schedule that `args` name and returns the exit code: 100 if it fails again, 0 if the
-/// failure is gone.
+/// Replays the schedule that `args` name. Returns the exit code: 100 if the test fails again, and
+/// 0 if it passes.
 pub(crate) fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
     let debugger = debugger::find(args)?;
     let Opened {
@@ -53,13 +53,14 @@ pub(crate) fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
 pub(crate) struct Opened {
     /// The schedule.
     pub(crate) schedule: Schedule,
-    /// Its workspace, with the configuration from the time of the save.
+    /// The workspace, with the configuration that was saved with the schedule.
     pub(crate) session: Session,
-    /// The binary of its test.
+    /// The build with the binary of the test.
     pub(crate) build: Build,
 }
 
-/// Finds the schedule that `argument` names, or the newest one without it, and builds its program.
+/// Finds the schedule that `argument` names, and builds its program. If `argument` is `None`,
+/// takes the newest saved failure.
 pub(crate) fn open(
     argument: Option<&str>,
     rebuild: &RebuildArgs,

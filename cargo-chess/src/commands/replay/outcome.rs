@@ -13,7 +13,7 @@ use crate::schedule::Schedule;
 use crate::shell::Shell;
 use crate::supervise::{ReplayResult, Replayed, another_failure};
 
-/// The report of a replay.
+/// Prints the report on a replay.
 pub(super) struct ReplayReporter<'a> {
     /// The output options.
     pub(super) options: &'a RunOptions,

@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
 
-/// Cargo's flags that build the schedule's test and little else, in the same way as when the
-/// schedule was saved, unless `args` override that.
+/// Cargo's arguments for the build of the schedule's test and little else. The flags of features
+/// and profile are those of `args`, if it has any. Otherwise they are those that were saved with
+/// the schedule.
 pub(super) fn cargo_args(schedule: &Schedule, args: &RebuildArgs) -> Result<CargoArgs> {
     let given = CargoArgs {
         features: args.features.clone(),
@@ -46,7 +47,8 @@ fn select_target(schedule: &Schedule, cargo: &mut CargoArgs) -> Result<()> {
     Ok(())
 }
 
-/// The kind and the name of the target, according to the binary's identity.
+/// The kind and the name of the target, according to the name of the binary. `None` if the name
+/// has another form.
 fn target_of(schedule: &Schedule) -> Option<(&str, &str)> {
     let rest = schedule.test.binary.strip_prefix(&schedule.test.package)?;
     match rest.strip_prefix("::") {
@@ -55,7 +57,8 @@ fn target_of(schedule: &Schedule) -> Option<(&str, &str)> {
     }
 }
 
-/// Fails before cargo does, if the workspace has no such package or target.
+/// Fails if the workspace has no such package or target. This check comes before cargo's, for a
+/// better message.
 pub(super) fn check(schedule: &Schedule, plan: &Plan) -> Result<()> {
     let package = &schedule.test.package;
     let Some(found) = plan

@@ -1,4 +1,4 @@
-//! `replay --trace`: prints the events of a replay in progress.
+//! `replay --trace`: prints the events of a replay while it runs.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -5,8 +5,8 @@ use std::fmt::Write;
 /// The number of lines of context around a difference.
 const CONTEXT: usize = 2;
 
-/// The highest number of pairs of lines that are compared. Beyond it, the whole middle counts as
-/// different.
+/// The highest number of pairs of lines that are compared. If there are more, all lines between
+/// the common start and end count as different.
 const MOST: usize = 16_000_000;
 
 /// A line of a diff.
@@ -17,7 +17,8 @@ enum Line<'a> {
     New(&'a str),
 }
 
-/// The difference of two texts whose lines correspond one by one.
+/// The differences between two texts with the same number of lines. Each line corresponds to the
+/// line with the same number.
 pub(super) fn of_lines(name: &str, old: &str, new: &str) -> String {
     let pairs = old.lines().zip(new.lines());
     let lines: Vec<_> = pairs
@@ -32,7 +33,7 @@ pub(super) fn of_lines(name: &str, old: &str, new: &str) -> String {
     unified(name, name, &lines)
 }
 
-/// The difference of any two texts.
+/// The differences between any two texts.
 pub(super) fn of_texts(old_name: &str, old: &str, new_name: &str, new: &str) -> String {
     let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -47,13 +48,14 @@ pub(super) fn of_texts(old_name: &str, old: &str, new_name: &str, new: &str) -> 
     unified(old_name, new_name, &lines)
 }
 
-/// The lines of two texts between their common start and end, matched by the longest common
-/// subsequence.
+/// The lines of a diff for the parts of two texts between their common start and end. Lines are
+/// matched by the longest common subsequence.
 fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let (mut i, mut j) = (0, 0);
     if old.len().saturating_mul(new.len()) <= MOST {
-        // The lengths of the longest common subsequences of the rests from (i, j).
+        // For each pair (i, j), the length of the longest common subsequence of the lines from i
+        // and from j on.
         let width = new.len() + 1;
         let mut common = vec![0_u32; (old.len() + 1) * width];
         for a in (0..old.len()).rev() {
@@ -106,7 +108,7 @@ fn unified(old_name: &str, new_name: &str, lines: &[Line<'_>]) -> String {
         let olds = hunk.iter().filter(|it| !matches!(it, Line::New(_))).count();
         let news = hunk.iter().filter(|it| !matches!(it, Line::Old(_))).count();
         let (old, new) = before[start];
-        // A range without lines has the number of the line before it.
+        // The start of a range without lines is the number of the line before it.
         let (old, new) = (old + usize::from(olds > 0), new + usize::from(news > 0));
         writeln!(text, "@@ -{old},{olds} +{new},{news} @@").expect("memory takes every byte");
         for line in hunk {

@@ -1,4 +1,4 @@
-//! The files of a package, and the findings in each.
+//! The files of a package, and the redirections and rewrites in each.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::plan::PlannedPackage;
 use crate::wrapper::{PackageInstructions, RejectedSites, Rewriting, source_files};
 
-/// The redirections and rewrites in each file of a package, in its directory and `outside` it, and
-/// a sentence for each file that cannot be read.
+/// The redirections and rewrites in each file of a package, in its directory and `outside` it.
+/// Also returns a sentence for each file that cannot be read.
 pub(super) fn review(
     package: &PlannedPackage,
     treatment: &PackageInstructions,

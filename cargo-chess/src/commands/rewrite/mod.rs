@@ -1,9 +1,9 @@
 //! `cargo chess rewrite`: shows the redirections and rewrites, for reading, reviewing and pinning.
 //!
-//! For each file of a package whose policy is `preempt`, and for each change by an overlay, it
-//! shows the items of `std` under control that the file uses, and the inserted text. Marks of
-//! statements are not shown, because they are in every line, and have no effect that a reader of
-//! the code would have to know.
+//! It shows the items of `std` under control that a file uses, and the inserted text. The files
+//! are those of packages with the policy `preempt`, and those that an overlay changes. Marks of
+//! statements are not shown: they are in every line, and have no effect that a reader of the code
+//! must know.
 
 mod diff;
 mod files;
@@ -23,7 +23,7 @@ use snapshots::Snapshots;
 
 pub(crate) use snapshots::DIRECTORY;
 
-/// Shows, compares or accepts the snapshots of the workspace that `args` select.
+/// Shows, compares or accepts the rewrites of the workspace, as `args` say.
 pub(crate) fn run(args: &RewriteArgs) -> Result<()> {
     let cargo = CargoArgs {
         features: args.features.clone(),
@@ -71,8 +71,8 @@ pub(crate) fn run(args: &RewriteArgs) -> Result<()> {
     stdout::print(&shown.iter().map(ToString::to_string).collect::<String>())
 }
 
-/// Compares the rewrites with the snapshots, if there are any. Returns a diff for each difference,
-/// and the error with the remedy.
+/// Compares the rewrites with the snapshots, if there are any. Returns a diff for each difference.
+/// If there are differences, also returns the error that names the remedy.
 pub(crate) fn check(session: &Session, shell: Shell) -> Result<(String, Option<Error>)> {
     if !session.plan.workspace_root.join(DIRECTORY).exists() {
         return Ok((String::new(), None));

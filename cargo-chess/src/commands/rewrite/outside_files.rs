@@ -1,4 +1,4 @@
-//! The files of a package in unusual places, as far as its sources name them.
+//! The source files of a package in unusual places, as far as its sources name them.
 //!
 //! The files that macros or build scripts name are known only during compilation.
 
@@ -10,8 +10,8 @@ use cargo_metadata::Package;
 
 use crate::wrapper::PackageInstructions;
 
-/// The files of `package` outside its directory, or at a place in it that its treatment does not
-/// name, by their paths relative to it: `../common/ring.rs`.
+/// The source files of `package` that are outside its directory, or for which its treatment has no
+/// place. Paths are relative to its directory, as in `../common/ring.rs`.
 pub(super) fn files(package: &Package, treatment: &PackageInstructions) -> Vec<Utf8PathBuf> {
     let Some(root) = package.manifest_path.parent() else {
         return Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn files(package: &Package, treatment: &PackageInstructions) -> Vec<U
     let mut seen = BTreeSet::new();
     let mut outside = BTreeSet::new();
     while let Some((file, is_root)) = open.pop() {
-        // A missing file belongs to another configuration, or is generated.
+        // A file that does not exist belongs to another configuration, or is generated.
         let Ok(path) = file.canonicalize_utf8() else {
             continue;
         };

@@ -8,9 +8,9 @@ use rewriter::{Reach, Rewrite};
 use super::diff;
 use crate::plan::PlannedPackage;
 
-/// One file.
+/// The redirections and rewrites in one file.
 pub(super) struct Reviewed {
-    /// Its package, with the version if it is not a member of the workspace.
+    /// The name of the package, with the version if it is not a member of the workspace.
     pub(super) package: String,
     /// The file, relative to the package's directory.
     pub(super) file: Utf8PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Reviewed {
 }
 
 impl Reviewed {
-    /// Returns `None` if the file has neither redirections nor rewrites.
+    /// Creates the text about a file. Returns `None` if it has neither redirections nor rewrites.
     pub(super) fn new(
         package: &PlannedPackage,
         file: &Utf8Path,

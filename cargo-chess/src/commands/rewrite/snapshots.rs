@@ -10,7 +10,7 @@ use super::diff;
 use super::reviewed::Reviewed;
 use crate::error::{Error, Result};
 
-/// Their directory, below the workspace's root.
+/// The directory of the snapshots, below the workspace's root.
 pub(crate) const DIRECTORY: &str = "chess-snapshots";
 
 /// The suffix of the files that `cargo insta review` reviews.
@@ -37,7 +37,7 @@ impl Snapshots {
         }
     }
 
-    /// The differences from the reviewed state, by name.
+    /// The differences from the reviewed state, sorted by name.
     pub(super) fn compare(&self, reviewed: &[Reviewed]) -> Result<Vec<Difference>> {
         let mut known = self.names()?;
         let mut differences = Vec::new();
@@ -65,7 +65,7 @@ impl Snapshots {
         Ok(differences)
     }
 
-    /// Replaces the snapshots by the current state. Returns the number of changed ones.
+    /// Replaces the snapshots by the current state. Returns the number of snapshots that changed.
     pub(super) fn accept(&self, reviewed: &[Reviewed]) -> Result<usize> {
         let differences = self.compare(reviewed)?;
         for difference in &differences {
@@ -86,7 +86,7 @@ impl Snapshots {
         Ok(differences.len())
     }
 
-    /// Writes the changed snapshots for `cargo insta review`.
+    /// Writes the changed snapshots as proposals for `cargo insta review`.
     pub(super) fn propose(&self, differences: &[Difference]) -> Result<()> {
         for difference in differences {
             if let Some(text) = &difference.now {
@@ -139,7 +139,8 @@ fn snapshot(one: &Reviewed) -> String {
     format!("---\nsource: {package}/{file}\nexpression: cargo chess rewrite\n---\n{text}\n")
 }
 
-/// The contents of a snapshot after its header. insta ignores blank lines at its end.
+/// The contents of a snapshot after its header. Blank lines at the end do not count, because insta
+/// ignores them.
 fn contents(snapshot: &str) -> &str {
     let rest = snapshot.strip_prefix("---\n");
     let rest = rest.and_then(|rest| rest.split_once("\n---\n"));

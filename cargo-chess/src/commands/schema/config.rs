@@ -1,4 +1,5 @@
-//! The schema of Chess.toml: made from the table of keys that parses it, and from the flags' own help.
+//! The schema of Chess.toml. It is made from the table of keys by which the file is parsed, and
+//! from the help texts of the flags.
 
 use clap::CommandFactory;
 use serde_json::{Map, Value, json};
@@ -6,12 +7,12 @@ use serde_json::{Map, Value, json};
 use crate::cli::Cli;
 use crate::config::{KEYS, Kind, LARGEST, Policy, Races, Spins, tables};
 
-/// As `parse_duration` takes it, zero left out.
+/// The texts that `parse_duration` accepts, except zero.
 const DURATION: &str = "^0*[1-9][0-9]*(ms|s|m|min|h)?$";
 
 const WORK: &str = "^[0_]*[1-9][0-9_]*(k|M|G)?$";
 
-/// More milliseconds are not counted.
+/// The parser counts in milliseconds, so larger numbers of seconds are not possible.
 const MOST_SECONDS: u64 = u64::MAX / 1000;
 
 /// The schema of the whole file.
@@ -77,7 +78,7 @@ fn krate() -> Value {
         name => unreachable!("a key `{name}` without a schema"),
     };
     let mut schema = object(tables::CRATE.iter().map(|name| (*name, property(name))));
-    // A scope says where to preempt: no other policy has one.
+    // A scope selects the code to preempt, so it needs the policy `preempt`.
     let others: Vec<_> = Policy::NAMES
         .iter()
         .filter(|it| **it != "preempt")
@@ -173,7 +174,7 @@ fn value(description: &str, kind: Kind) -> Value {
     }
 }
 
-/// A name, or several in one string, separated by commas as after a flag.
+/// A name, or a string of several names, separated by commas as after a flag.
 fn one_or_several(names: &[&str]) -> Value {
     let name = names.join("|");
     json!({ "anyOf": [

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::events::Event;
 use crate::stdout;
 
-/// Prints the schema that `args` ask for on standard output.
+/// Prints the schema that `args` select to standard output.
 pub(crate) fn run(args: &SchemaArgs) -> Result<()> {
     let schema = schema(args.of);
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
@@ -33,7 +33,7 @@ fn schema(of: SchemaOf) -> Value {
     }
 }
 
-/// The schema of a `T` that serde has printed: every field is present, and more may be added.
+/// The schema of a `T` as serde prints it: every field is present, and fields may be added later.
 fn printed<T: JsonSchema>(title: &str, description: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>();

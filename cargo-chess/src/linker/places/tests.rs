@@ -25,8 +25,8 @@ const HOOKS: &str = r#"
     pub fn link() {}
 "#;
 
-/// Each line that ends with a comment has calls of hooks, or leads to some in the library. The
-/// others have none.
+/// A line that ends with a comment calls hooks, or calls functions of the library that call hooks.
+/// Other lines do neither.
 const PROGRAM: &str = r#"
     use std::hint::black_box;
     struct Pair { first: u32, second: u64 }
@@ -120,7 +120,7 @@ fn built(args: &[&str]) -> tempfile::TempDir {
 struct Found {
     /// The lines of `src/main.rs`.
     own: Vec<usize>,
-    /// Those of its lines that have dead reads.
+    /// The lines of `src/main.rs` that have dead reads.
     dead: Vec<usize>,
     /// The number of entries for calls in the library.
     library: usize,

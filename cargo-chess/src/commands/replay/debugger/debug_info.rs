@@ -1,6 +1,6 @@
 //! Checks whether a test binary has debug information for the program's lines.
 //!
-//! Without it, the error describes how to build a binary that has it.
+//! If the information is missing, the error describes how to build a binary that has it.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use crate::build::TestBinary;
 use crate::cli::BuildArgs;
 use crate::error::{Error, Result};
 
-/// Fails if `binary`, which was built with `args`, has no debug information for the user's lines. A
-/// debugger would not stop anywhere.
+/// Fails if `binary`, which was built with `args`, has no debug information for the user's lines.
+/// Without it, the debugger `program` would not stop anywhere.
 pub(super) fn check(binary: &TestBinary, args: &BuildArgs, program: &str) -> Result<()> {
     let bytes = fs::read(&binary.path).map_err(Error::io("read", &binary.path))?;
     let is_stripped = !sections(&bytes).any(|name| name.ends_with(b"debug_info"));
@@ -32,7 +32,7 @@ pub(super) fn check(binary: &TestBinary, args: &BuildArgs, program: &str) -> Res
     )))
 }
 
-/// The profile of Cargo.toml that applies.
+/// The profile of Cargo.toml that `args` select.
 fn profile(args: &BuildArgs) -> &str {
     match &args.cargo_profile {
         Some(name) => name,
@@ -42,8 +42,7 @@ fn profile(args: &BuildArgs) -> &str {
     }
 }
 
-/// The names of the sections of an executable in the format of Linux. A file in another format has
-/// none.
+/// The names of the sections of an ELF executable. A file in another format has none.
 fn sections(elf: &[u8]) -> impl Iterator<Item = &[u8]> {
     const SECTIONS: usize = 0x28;
     const SIZE: usize = 0x3a;
@@ -88,7 +87,7 @@ mod tests {
         assert!(names.contains(&b".text".as_slice()));
         assert!(names.contains(&b".debug_info".as_slice()));
         assert_eq!(sections(b"#!/bin/sh\n").count(), 0);
-        // A file that is cut off before the sections, which come last.
+        // A file that ends before the table of sections has no sections: the table is at the end.
         assert_eq!(sections(&own[..4096]).count(), 0);
     }
 

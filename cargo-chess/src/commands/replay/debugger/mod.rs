@@ -1,4 +1,4 @@
-//! A replay under a debugger, which has the terminal in the meantime.
+//! A replay under a debugger. The debugger has the terminal until the replay ends.
 
 mod debug_info;
 
@@ -38,7 +38,8 @@ impl Debugger {
         }
     }
 
-    /// The files with its commands. It reads the first one.
+    /// The files with the debugger's commands. The debugger reads the first one, which may use the
+    /// others.
     fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Gdb => &[("chess.gdb", include_str!("chess.gdb"))],
@@ -51,8 +52,8 @@ impl Debugger {
         }
     }
 
-    /// Makes the debugger read its commands in `dir`. `rust` is the directory of rustc's scripts
-    /// that print Rust's values.
+    /// Sets the arguments by which the debugger reads its commands in `dir`. `rust` is the
+    /// directory of rustc's scripts that print Rust's values.
     fn read(self, command: &mut Command, dir: &Utf8Path, rust: &Utf8Path) {
         let commands = dir.join(self.files()[0].0);
         match self {
@@ -79,8 +80,8 @@ pub(super) struct Installed {
     args: Vec<OsString>,
 }
 
-/// Finds the debugger that `args` name, if any. Fails if it is not installed, or if its output
-/// would be mixed with events.
+/// Finds the debugger that `args` name; `None` if they name none. Fails if it is not installed, or
+/// if its output would be mixed with events.
 pub(super) fn find(args: &ReplayArgs) -> Result<Option<Installed>> {
     let Some(debugger) = args.debugger else {
         return Ok(None);
@@ -121,9 +122,8 @@ impl Installed {
     }
 }
 
-/// Runs `schedule` under a debugger with further arguments. The tasks are threads, which debuggers
-/// support best. Before that, it runs without a debugger, because a schedule that no longer fits
-/// needs none.
+/// Runs `schedule` under a debugger. Tasks run on threads, which debuggers support best. First,
+/// the schedule runs without a debugger: if it no longer fits the program, no debugger is started.
 pub(super) fn replay(
     stage: &mut Stage<'_>,
     schedule: &Schedule,
@@ -164,7 +164,7 @@ pub(super) fn replay(
 /// The signal by which a debugger ends the process.
 const SIGKILL: i32 = 9;
 
-/// Whether the user has killed the process from the debugger.
+/// Whether the debugger or the user has killed the process.
 fn is_killed(replayed: &Replayed) -> bool {
     let finished = &replayed.verdict.finished;
     finished.kind == Some(Kind::Crash) && finished.signal == Some(SIGKILL)
@@ -186,12 +186,12 @@ struct Session<'a> {
 struct State {
     /// The started debugger, or the error of its start.
     started: Option<io::Result<Child>>,
-    /// Whether it has attached to the process, and set its breakpoints.
+    /// Whether the debugger has attached to the process and set its breakpoints.
     has_attached: bool,
 }
 
 impl<'a> Session<'a> {
-    /// Writes the debugger's commands below the target directory.
+    /// Creates the session, and the directory of the debugger's commands.
     fn new(
         workspace: &crate::session::Session,
         installed: &'a Installed,
@@ -208,7 +208,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Starts the debugger, which attaches to `process`.
+    /// Writes the debugger's commands, and starts the debugger, which attaches to `process`.
     fn start(&self, process: u32) -> io::Result<Child> {
         let Installed {
             debugger,
@@ -225,8 +225,7 @@ impl<'a> Session<'a> {
         command.args(args).spawn()
     }
 
-    /// Whether there will be no debugger, because it did not start, or ended before it had
-    /// attached.
+    /// Whether the debugger did not start, or ended before it attached to the process.
     fn is_lost(&self) -> bool {
         let state = &mut *self.state.borrow_mut();
         match &mut state.started {
@@ -258,7 +257,7 @@ impl<'a> Session<'a> {
         if interrupt.terminated() {
             return Err(Error::Interrupted);
         }
-        // Each Ctrl-C so far was meant for the debugger.
+        // The user pressed Ctrl-C for the debugger, and not for this program.
         interrupt.forget();
         if is_lost {
             return Err(Error::Unsupported(format!(
