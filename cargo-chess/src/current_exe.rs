@@ -1,4 +1,4 @@
-//! The path of this program, which cargo starts as the compiler's wrapper and as test runner.
+//! The path of this program. Cargo starts it as the compiler's wrapper and as the runner of tests.
 
 use std::path::PathBuf;
 use std::{env, io};
@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 
 use crate::error::{Error, Result};
 
-/// The path.
+/// The path of this program.
 pub(crate) fn path() -> Result<PathBuf> {
     known(env::current_exe())
 }

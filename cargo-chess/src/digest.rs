@@ -6,10 +6,10 @@ use std::io::{self, Read};
 use camino::Utf8Path;
 use sha2::{Digest, Sha256};
 
-/// Hexadecimal digits of a source digest.
+/// The number of hexadecimal digits of a source digest.
 pub(crate) const SOURCE_DIGEST_LEN: usize = 32;
 
-/// The digest of contents that are passed in pieces.
+/// The digest of contents that are added in pieces.
 #[derive(Default)]
 pub(crate) struct Streamed(Sha256);
 
@@ -19,7 +19,8 @@ impl Streamed {
         self.0.update(piece);
     }
 
-    /// Adds a field. Its length comes before it, so that no two sequences of fields hash alike.
+    /// Adds a field, after its length. So no two different sequences of fields have the same
+    /// input.
     pub(crate) fn field(&mut self, field: &[u8]) {
         self.update(&(field.len() as u64).to_le_bytes());
         self.update(field);

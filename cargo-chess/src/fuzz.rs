@@ -12,20 +12,20 @@ use crate::protocol::Line;
 use crate::report::{Objects, Pointers};
 use crate::schedule::{Schedule, inline};
 
-/// Reads the text of a `*.chess` file, and writes what was read.
+/// Reads the text of a `*.chess` file, and describes the schedule that was read, or the error.
 pub fn schedule_file(text: &str) -> String {
     read(Schedule::parse(text).map_err(|error| error.to_string()))
 }
 
-/// Returns the file that is written for this text.
+/// Returns the text that the program writes for the schedule in this text.
 ///
 /// # Panics
-/// If it is not a schedule.
+/// If the text is not a schedule.
 pub fn schedule_file_of(text: &str) -> String {
     Schedule::parse(text).expect("a schedule").to_text()
 }
 
-/// Reads a word that contains this text, and writes what was read.
+/// Reads the one-word form with this text, and describes the schedule that was read, or the error.
 pub fn schedule_word(text: &str) -> String {
     let word = inline::word(text);
     assert!(Schedule::is_inline(&word));
@@ -39,7 +39,7 @@ fn read(schedule: Result<Schedule, String>) -> String {
     };
     let again = Schedule::parse(&schedule.to_text());
     assert_eq!(again.as_ref(), Ok(&schedule), "the file is read back");
-    // The word does not have them.
+    // The word does not contain these lines.
     schedule.preempted_at.clear();
     let again = Schedule::parse_inline(&schedule.to_inline());
     assert_eq!(again.as_ref(), Ok(&schedule), "the word is read back");
@@ -48,7 +48,7 @@ fn read(schedule: Result<Schedule, String>) -> String {
     format!("a schedule for a {}", schedule.kind)
 }
 
-/// Reads a line of a test process, and makes the event of a verdict.
+/// Reads a line of a test process. If it is a verdict, also makes the event of the verdict.
 pub fn protocol_line(text: &str) -> String {
     let line = match serde_json::from_str(text) {
         Ok(Line::Finished(mut finished)) => {
@@ -72,7 +72,7 @@ pub fn protocol_line(text: &str) -> String {
     format!("a line: {}", line["type"])
 }
 
-/// Reads the text of a Chess.toml. An error is printed with the line that it is in.
+/// Reads the text of a Chess.toml. If it has an error, describes the error with its line.
 pub fn chess_toml(text: &str) -> String {
     match Config::parse(Utf8Path::new("Chess.toml"), text) {
         Ok(config) => {

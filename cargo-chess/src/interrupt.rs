@@ -23,20 +23,20 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes over Ctrl-C and termination signals, which only set flags from now on. Signals that
-    /// were ignored when this program started stay ignored: `nohup` ignores SIGHUP, and a shell
-    /// ignores SIGINT in background commands of a script.
+    /// Handles Ctrl-C and termination signals: from now on, they only set flags. Signals that were
+    /// ignored when this program started stay ignored: `nohup` ignores SIGHUP, and a shell ignores
+    /// SIGINT in background commands of a script.
     ///
-    /// Call it once per process. The signal's handler itself sets the flag: otherwise a child that
-    /// is ended by the same Ctrl-C could be seen to fail before that.
+    /// Call it once per process. The signal's handler itself sets the flag: a child that is ended
+    /// by the same Ctrl-C must not be seen to fail before the flag is set.
     pub(crate) fn install() -> Self {
         let interrupt = Self::default();
         let register = |signal, flag: &Arc<AtomicBool>| {
             flag::register(signal, flag.clone()).expect("these are signals that can be caught");
         };
-        // A signal gets its handler before the handler's action is registered. A signal in between
-        // would be lost: it would neither end the process nor set a flag. So all signals are
-        // blocked until then.
+        // A signal gets its handler before the handler's action is registered. A signal between
+        // these two would be lost: it would neither end the process nor set a flag. So all signals
+        // are blocked until both are done.
         let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
         let before = before.expect("these arguments are valid");
         let ignored = ignored_signals();
@@ -47,8 +47,8 @@ impl Interrupt {
         for signal in [SIGTERM, SIGHUP].into_iter().filter(wanted) {
             register(signal, &interrupt.terminated);
         }
-        // The parent process may have made this program ignore the end of children. Then no child
-        // could be waited for.
+        // The parent process may have set that the end of children is ignored. Then it would be
+        // impossible to wait for a child.
         register(SIGCHLD, &Arc::default());
         before.thread_set_mask().expect("it was the mask");
         interrupt
@@ -65,14 +65,14 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Until the result is dropped, the end of the run ends `child` with SIGTERM, even if the
-    /// signal was sent only to this process, or before the child existed.
+    /// Returns a value. Until this is dropped, a request to end the run ends `child` with SIGTERM.
+    /// This also holds if the signal was sent only to this process, or before the child existed.
     pub(crate) fn ending(&self, child: &Child) -> Ending {
         let (dropped, is_dropped) = channel();
         let interrupt = self.clone();
         let id = Pid::from_child(child);
-        // Unlike a process id, a descriptor never refers to another process. An old kernel has
-        // none. There, only the signals from the terminal end the child.
+        // Unlike a process id, a descriptor never refers to another process. An old kernel has no
+        // such descriptors. With it, only the signals from the terminal end the child.
         if let Ok(process) = pidfd_open(id, PidfdFlags::empty()) {
             thread::spawn(move || {
                 while is_dropped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
@@ -86,7 +86,8 @@ impl Interrupt {
         Ending { _dropped: dropped }
     }
 
-    /// Whether the run should end even if Ctrl-C belongs to a debugger.
+    /// Whether a signal other than Ctrl-C requested the end of the run. Under a debugger, Ctrl-C
+    /// does not end the run.
     pub(crate) fn terminated(&self) -> bool {
         self.terminated.load(Ordering::Relaxed)
     }
@@ -97,13 +98,13 @@ impl Interrupt {
     }
 }
 
-/// While this exists, a child is ended with the run.
+/// While this exists, the end of the run ends a child.
 pub(crate) struct Ending {
     _dropped: Sender<()>,
 }
 
-/// The signals that this process ignores: bit 0 is signal 1. The result is empty if the system does
-/// not report them.
+/// The signals that this process ignores: bit 0 is signal 1. No signals if the system does not
+/// report them.
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();

@@ -55,8 +55,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     panic_hook::catch(|| run_command(args.into_iter().collect()))
 }
 
-/// Set to `scrambled`, it shows that no program reads the words that people read: see
-/// [`chess_vocabulary::words`].
+/// A variable for tests. If its value is `scrambled`, the texts for people are scrambled, to show
+/// that no program reads them: see [`chess_vocabulary::words`].
 const WORDS: &str = "CHESS_TEST_WORDS";
 
 fn run_command(mut args: Vec<OsString>) -> ExitCode {
@@ -72,7 +72,8 @@ fn run_command(mut args: Vec<OsString>) -> ExitCode {
     if let Some(error) = wrapper::run(&args) {
         return not_started("the compiler", &error);
     }
-    // Cargo starts `cargo-chess chess ...`; the alias and users call `cargo-chess ...`.
+    // Cargo starts `cargo-chess chess ...`. The alias of this repository and users start
+    // `cargo-chess ...`.
     if args.get(1).is_some_and(|arg| arg == "chess") {
         args.remove(1);
     }
@@ -93,7 +94,7 @@ fn run_command(mut args: Vec<OsString>) -> ExitCode {
     match dispatch(&cli.command, &interrupt) {
         Ok(code) => code.into(),
         Err(error) => {
-            // Ctrl-C ends compilers and tests too, which is the reason for their failures.
+            // Ctrl-C also ends compilers and tests, and so it is the reason for their failures.
             let error = if interrupt.requested() {
                 Error::Interrupted
             } else {

@@ -20,7 +20,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Loads the workspace that `cargo` selects, with `flags` over its configuration.
+    /// Loads the workspace that `cargo` selects. The options in `flags` have precedence over its
+    /// configuration.
     pub(crate) fn open(cargo: &CargoArgs, profile: Option<&str>, flags: &Layer) -> Result<Self> {
         let toolchain = Toolchain::find()?;
         build::check_supported(&toolchain, cargo)?;

@@ -1,4 +1,4 @@
-//! `--shard K/N`: the tests of a run, and the parts of tests, that this machine explores.
+//! `--shard K/N`: the tests, or the parts of tests, that this machine explores.
 //!
 //! The choice needs no communication with other machines.
 
@@ -42,8 +42,8 @@ impl Shard {
         taken.map(|(item, _)| item).collect()
     }
 
-    /// The elements of `all` that this shard has. Of each element for which `is_divided` returns
-    /// true, all shards have a part, and this shard's part is returned with it.
+    /// The elements of `all` that this shard has. If `is_divided` returns true for an element,
+    /// every shard has a part of it, and the part of this shard is returned with it.
     pub(crate) fn deal<T>(
         self,
         all: Vec<T>,
@@ -93,7 +93,7 @@ impl FromStr for Shard {
     }
 }
 
-/// The fields of a shard's events about the whole run, by which `cargo chess merge` joins the
+/// The data of a shard's events about the whole run. `cargo chess merge` needs them to join the
 /// shards.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Part {
@@ -101,12 +101,12 @@ pub(crate) struct Part {
     pub index: u32,
     /// The number of shards.
     pub count: u32,
-    /// Tests selected, over all shards.
+    /// The number of selected tests of all shards.
     pub tests: usize,
-    /// The selected tests of which every shard explores a part.
+    /// The number of selected tests of which every shard explores a part.
     #[serde(default)]
     pub divided: usize,
-    /// Test binaries that hold them.
+    /// The number of test binaries that contain the selected tests.
     pub binaries: usize,
     /// Whether the run ends at the first failing test.
     pub fail_fast: bool,
@@ -116,7 +116,7 @@ pub(crate) struct Part {
     pub require_tests: bool,
     /// Digest of the identities of the tests of all shards.
     pub selection: String,
-    /// Digest of the options of each of these tests.
+    /// Digest of the options of the tests of all shards.
     pub options: String,
     /// Digest of the sources.
     pub sources: String,

@@ -22,7 +22,7 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// Prints a line such as `   Compiling bank v0.1.0`, except with `--quiet`.
+    /// Prints a line such as `   Compiling bank v0.1.0`, unless `--quiet` is given.
     pub(crate) fn status(self, verb: &str, message: impl Display) {
         if self.verbosity >= 0 {
             let verb = format!("{verb:>12}");
@@ -67,7 +67,8 @@ impl Shell {
     }
 }
 
-/// Writes a line to standard error. An error is ignored, because then there is no reader.
+/// Writes a line to standard error. An error is ignored: it means that standard error has no
+/// reader.
 fn write_line(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,6 +1,6 @@
 //! The nearest valid name for a misspelt one.
 
-/// The candidate most similar to `text`, if any is similar enough.
+/// The candidate that is most similar to `text`, if one is similar enough.
 pub(crate) fn nearest<'a>(
     text: &str,
     candidates: impl IntoIterator<Item = &'a str>,

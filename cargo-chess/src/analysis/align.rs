@@ -1,4 +1,5 @@
-//! One name for one object in two executions that are the same up to a step.
+//! Gives the same name to the same object in two executions. The executions are the same up to a
+//! step.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +7,8 @@ use chess_vocabulary::{ObjectKind, Op};
 
 use crate::protocol::{Blocked, Finished, Object, Step};
 
-/// The n-th time that a task, or any, does something at a place.
+/// An operation at a place, and its number among the operations of this kind there. The first
+/// field is the task, if only the operations of one task are counted.
 type Moment<'a> = (
     Option<u32>,
     Op,
@@ -19,9 +21,10 @@ type Moment<'a> = (
 /// An object of one execution.
 type Id = (ObjectKind, u32);
 
-/// Names each object of `passing` as `failing` does. An object that both meet only after
-/// they part is the same if a task meets it at the same moment, or else any task. One that
-/// `failing` does not meet gets a name that it has not.
+/// Gives each object of `passing` the number that it has in `failing`. Up to the first difference,
+/// objects with equal numbers are the same. After it, two objects are the same if a task uses both
+/// for the first time in the same [`Moment`], or else if any tasks do. An object that `failing`
+/// does not use gets a number that no object of `failing` has.
 pub(crate) fn align(failing: &Finished, passing: &mut Finished) {
     let waits = failing.blocked.iter().map(Blocked::to_step);
     let failing: Vec<Step> = failing.events.iter().cloned().chain(waits).collect();
@@ -65,8 +68,8 @@ pub(crate) fn align(failing: &Finished, passing: &mut Finished) {
     }
 }
 
-/// The objects of events that are numbered in the order of first use: tasks have numbers of
-/// their own.
+/// The objects of events whose numbers are in the order of first use. Tasks and kinds with a
+/// single object are left out.
 fn numbered(events: &[Step]) -> impl Iterator<Item = Id> {
     events.iter().filter_map(number)
 }
@@ -77,7 +80,8 @@ fn number(event: &Step) -> Option<Id> {
     (!has_own).then(|| object.id())
 }
 
-/// The first uses of numbered objects, by a certain task or by any.
+/// The numbered objects of events, and the moment of each event. `of_task` is whether the
+/// operations of each task are counted separately.
 fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, Id)> {
     let mut times = HashMap::new();
     let moments = events.iter().map(move |event| {

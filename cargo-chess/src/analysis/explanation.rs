@@ -19,7 +19,8 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    /// The failure in words for people: that of `test`, with the names of objects.
+    /// The message of the failure for people: the message in `test`, or the one with the names of
+    /// objects.
     pub(crate) fn message<'a>(&'a self, test: &'a TestFinished) -> Option<&'a str> {
         let own = self.finished.message.as_ref();
         own.or(test.message.as_ref()).map(String::as_str)
@@ -30,22 +31,22 @@ impl Detail {
 pub(crate) struct Explanation {
     /// The verdict of the replay.
     pub(crate) test: TestFinished,
-    /// Its execution.
+    /// The details of the replay, with its execution.
     pub(crate) detail: Detail,
     /// The nearest schedule that passes, if one was found.
     pub(crate) passing: Option<Passing>,
-    /// The number of schedules that were run to find it.
+    /// The number of schedules that were run to find one that passes.
     pub(crate) tried: usize,
-    /// Whether the sources are not those that the schedule was saved with.
+    /// Whether the sources have changed since the schedule was saved.
     pub(crate) sources_changed: bool,
 }
 
-/// A schedule that passes, and is as the failing one up to a decision.
+/// A schedule that passes. It is the same as the failing one up to a decision.
 pub(crate) struct Passing {
-    /// Its execution.
+    /// The verdict on the schedule, with its execution.
     pub(crate) finished: Finished,
-    /// The decision, among those of the failing schedule.
+    /// The index of the decision in the failing schedule.
     pub(crate) decision: usize,
-    /// The choice at this decision.
+    /// The task or the outcome that it chooses at this decision.
     pub(crate) instead: u32,
 }

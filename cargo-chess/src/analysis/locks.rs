@@ -21,27 +21,27 @@ pub(crate) struct Holders {
 /// A blocked task.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Waiting {
-    /// It waits for a lock that other tasks hold.
+    /// The task waits for a lock that other tasks hold.
     Lock {
         /// The task that waits.
         task: u32,
         /// The lock.
         object: String,
-        /// Its holders.
+        /// The holders of the lock.
         holders: Vec<u32>,
     },
-    /// It waits for a notification of a condition variable.
+    /// The task waits for a notification of a condition variable.
     Notification {
         /// The task that waits.
         task: u32,
         /// The condition variable.
         object: String,
     },
-    /// It waits for the end of another task.
+    /// The task waits for the end of another task.
     End {
         /// The task that waits.
         task: u32,
-        /// The one that it joins.
+        /// The task that it joins.
         other: u32,
     },
 }
@@ -52,20 +52,20 @@ struct Next<'a> {
     object: Option<&'a Object>,
 }
 
-/// The locks of an execution, up to an event.
+/// The state of the locks of an execution after some of its events.
 pub(crate) struct Locks<'a> {
     finished: &'a Finished,
-    /// The events of each task.
+    /// The indices of the events of each task.
     of_task: BTreeMap<u32, Vec<usize>>,
     held: BTreeMap<Id, (&'a Object, Holders)>,
-    /// For each task the condition variable that it sleeps on.
+    /// The condition variable that each sleeping task waits for.
     asleep: BTreeMap<u32, &'a Object>,
-    /// The number of events so far.
+    /// The number of events before this state.
     done: usize,
 }
 
 impl<'a> Locks<'a> {
-    /// Before the first event.
+    /// Creates the state before the first event.
     pub(crate) fn new(finished: &'a Finished) -> Self {
         let mut of_task: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (index, event) in finished.events.iter().enumerate() {
@@ -112,7 +112,7 @@ impl<'a> Locks<'a> {
         }
     }
 
-    /// The locks that are held, in the order of their names.
+    /// The held locks, sorted by name.
     pub(crate) fn held(&self) -> impl Iterator<Item = (&'a str, &Holders)> {
         let held = self.held.values();
         let held = held.map(|(object, holders)| (object.name.as_str(), holders));
@@ -121,7 +121,7 @@ impl<'a> Locks<'a> {
         held.into_iter()
     }
 
-    /// The waiting tasks, in the order of tasks.
+    /// The waiting tasks, sorted by task.
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
         let tasks = self.finished.tasks.iter();
         tasks.filter_map(|task| self.waits(task.id)).collect()
@@ -134,7 +134,7 @@ impl<'a> Locks<'a> {
                 object: object.name.clone(),
             });
         }
-        // One that has not begun waits for nothing but its turn.
+        // A task that has not begun waits for no object.
         let began = self.of_task.get(&task)?.first()? < &self.done;
         let next = self.next_of(task).filter(|_| began)?;
         let object = next.object?;

@@ -1,24 +1,25 @@
-//! The schedules nearest to a failing one: equal up to a decision, another choice there, and no
-//! preemptions after it.
+//! The schedules nearest to a failing one. They are equal to it up to a decision, take another
+//! choice there, and have no preemptions after it.
 
 use std::fmt::Write as _;
 
 use crate::protocol::Decided;
 
-/// A schedule that differs from another one in a decision.
+/// A schedule that differs from another one at a decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Neighbour {
-    /// The decision, counted from 0.
+    /// The index of the decision.
     pub(crate) decision: usize,
-    /// The choice there: a task, or an outcome.
+    /// The choice at this decision: a task, or an outcome.
     pub(crate) instead: u32,
-    /// The schedule up to there; past its end no task is preempted.
+    /// The schedule up to this decision. After its end, no task is preempted.
     pub(crate) decisions: String,
 }
 
-/// The neighbours of the schedule that took `decided`, the most informative ones first:
-/// without its last preemption, without the last two, and so on; then with another
-/// choice where one is free; then with one preemption more. Late ones before early ones.
+/// The neighbours of the schedule with the decisions `decided`. The most informative ones come
+/// first: those that have no preemption at a decision with one, then those with another choice
+/// that costs nothing, and then those with one more preemption. In each group, late decisions come
+/// before early ones.
 pub(crate) fn of(decided: &[Decided]) -> impl Iterator<Item = Neighbour> + '_ {
     let ranks = 0..3;
     ranks.flat_map(move |rank| {
@@ -43,11 +44,12 @@ fn place_of_taken(decided: &Decided) -> usize {
         .unwrap_or(0)
 }
 
-/// The rank of the option at `place` instead of the one at `taken`: a lower one is more informative.
+/// The rank of the neighbour that takes the option at `place` instead of the one at `taken`.
+/// Neighbours of lower ranks are more informative. `None` if it is no neighbour.
 fn rank_of(decided: &Decided, taken: usize, place: usize) -> Option<u32> {
     let costs = |place: usize| place >= decided.free;
     match (costs(taken), costs(place)) {
-        // The nearest alternative to a preemption is no preemption.
+        // The only neighbour at a preemption has no preemption there.
         (true, _) => (place == 0).then_some(0),
         (false, false) => Some(1),
         (false, true) => Some(2),
@@ -67,7 +69,8 @@ fn neighbour(decided: &[Decided], decision: usize, place: usize) -> Neighbour {
     }
 }
 
-/// Tasks and outcomes as a schedule's text, run-length encoded: `0*12 1*3 ?1 0`.
+/// The text of the decisions of a schedule, run-length encoded: `0*12 1*3 ?1 0`. Each decision is
+/// whether it is a task, and the number of the task or outcome.
 fn encoded(decisions: &[(bool, u32)]) -> String {
     let mut text = String::new();
     let mut rest = decisions;

@@ -1,7 +1,7 @@
 //! Checks that this toolchain accepts the facades in place of the standard library.
 //!
-//! It is not documented that `--extern std=...` is honoured, so it is tested on each toolchain
-//! before a runtime counts as built.
+//! It is not documented that rustc accepts `--extern std=...`. So this is tested for each
+//! toolchain before a runtime counts as built.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::wrapper;
 /// An item added to the root of each facade. The real crates do not have it.
 pub(super) const MARK: &str = "\n#[doc(hidden)]\npub const CHESS_FACADE: () = ();\n";
 
-/// A program that compiles only if all four crates are facades, including the names of the prelude
+/// A program that compiles only if all four crates are facades. It also uses names of the prelude
 /// and of macros.
 const CANARY: &str = "\
 extern crate alloc as real_alloc;
@@ -36,8 +36,8 @@ fn canary() {
 }
 ";
 
-/// Compiles the canary in `place` against the facades in `libraries`, exactly as the wrapper would.
-/// The compiler's messages are saved in `chess_dir` if it does not compile.
+/// Compiles the canary in `place` against the facades in `libraries`, with the wrapper's
+/// arguments. If it does not compile, the compiler's messages are saved in `chess_dir`.
 pub(super) fn check(
     toolchain: &Toolchain,
     place: &Utf8Path,
@@ -90,7 +90,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let place = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
         let mut toolchain = Toolchain::find().expect("there is a compiler");
-        // There are no facades here.
+        // This directory has no facades.
         let check = |toolchain: &Toolchain| check(toolchain, place, &place.join("lib"), place);
         let text = check(&toolchain)
             .expect_err("nothing to stand in")

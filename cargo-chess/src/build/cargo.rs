@@ -23,15 +23,15 @@ use crate::wrapper::{self, CompiledFiles, Fallback, FallbackRecord, PackageInstr
 /// The products that cargo reports.
 #[derive(Default)]
 pub(super) struct Products {
-    /// Everything with an executable, tests and programs.
+    /// The units with an executable: tests and programs.
     pub(super) executables: Vec<Artifact>,
     /// The build scripts that ran, now or in an earlier build.
     pub(super) scripts: Vec<BuildScript>,
     /// The files that each package was compiled from.
     pub(super) compiled: CompiledFiles,
-    /// The units that could not be treated as instructed.
+    /// The records of the units that could not be treated as instructed.
     pub(super) records: Vec<FallbackRecord>,
-    /// The environment variables of the call of cargo.
+    /// The environment variables that were set for the call of cargo.
     pub(super) variables: Vec<(String, String)>,
 }
 
@@ -99,7 +99,8 @@ impl Invocation<'_> {
         }
     }
 
-    /// Lists the packages with the real `std`, whose types do not fit those of redirected packages.
+    /// A text about the packages that were compiled with the real `std`. Its types differ from
+    /// those of redirected packages, which is a common cause of errors. Empty if there are none.
     fn about_opaque_packages(&self, records: &[FallbackRecord]) -> String {
         let named = self.plan.packages.iter().filter_map(|package| {
             let title = format!("{} {}", package.name, package.version);
@@ -153,7 +154,8 @@ impl Invocation<'_> {
         }
         command
             .env("CARGO_TARGET_DIR", self.target_dir)
-            // Otherwise, a configured build directory would mix these builds with the user's own.
+            // Otherwise, this build would use a build directory of the user's configuration,
+            // together with the user's own builds.
             .env("CARGO_BUILD_BUILD_DIR", self.target_dir)
             .env("RUSTC_WRAPPER", &current_exe)
             .env(wrapper::INSTRUCTIONS_VARIABLE, file)
@@ -173,7 +175,7 @@ impl Invocation<'_> {
     }
 }
 
-/// The variables that `command` sets in addition to those of this process.
+/// The variables that `command` sets.
 fn variables(command: &Command) -> Vec<(String, String)> {
     let text = |text: &OsStr| text.to_str().map(str::to_owned);
     let set = command.get_envs();
@@ -181,7 +183,7 @@ fn variables(command: &Command) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether the disk of `dir` has no room left for a single object file.
+/// Whether the disk of `dir` has less room than an object file needs.
 fn is_full(dir: &Utf8Path) -> bool {
     const ROOM: u64 = 1 << 20;
     rustix::fs::statvfs(dir.as_std_path())

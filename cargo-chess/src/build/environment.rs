@@ -8,7 +8,7 @@ use cargo_metadata::{BuildScript, Package, Target};
 
 use crate::toolchain::Toolchain;
 
-/// The common parts of the environments of one build's test binaries.
+/// The parts that the environments of the test binaries of one build have in common.
 pub(super) struct Environment<'a> {
     toolchain: &'a Toolchain,
     scripts: BTreeMap<String, BuildScript>,
@@ -24,8 +24,8 @@ impl<'a> Environment<'a> {
         Self { toolchain, scripts }
     }
 
-    /// The variables for a test binary of `package` at `executable`; `bins` are the package's own
-    /// programs.
+    /// The variables for the test binary of `target` at `executable`. `bins` are the programs of
+    /// its `package`.
     pub(super) fn of(
         &self,
         package: &Package,
@@ -61,8 +61,8 @@ impl<'a> Environment<'a> {
             .collect()
     }
 
-    /// The directories of shared libraries: those that build scripts added, the executable's and
-    /// the build's own, the compiler's, and the user's.
+    /// The directories of shared libraries: those that build scripts added, those of the build,
+    /// that of the compiler, and the user's.
     fn library_path(&self, executable: &Utf8Path) -> String {
         // The executable is in `deps` or `examples` of its profile's directory.
         let profile_dir = executable.ancestors().nth(2).unwrap_or(executable);

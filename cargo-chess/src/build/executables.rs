@@ -19,7 +19,7 @@ pub(crate) fn print_executables(plan: &Plan, build: &Build, shell: Shell) {
     }
 }
 
-/// The source of a test binary, as cargo prints it: `tests/t.rs`, `unittests src/lib.rs`.
+/// The source of a test binary in cargo's form: `tests/t.rs`, `unittests src/lib.rs`.
 fn source(plan: &Plan, binary: &TestBinary) -> String {
     for package in plan.metadata.workspace_packages() {
         let mut targets = package.targets.iter();

@@ -5,7 +5,7 @@ use toml_edit::{Document, Item, TableLike};
 
 /// Whether libtest's harness is on for a target of the package whose manifest is at `manifest`.
 ///
-/// The default applies to a manifest that cannot be read. Cargo reports its errors.
+/// If the manifest cannot be read, the default applies. Cargo reports the error.
 pub(super) fn has_harness(manifest: &Utf8Path, kind: &str, name: &str) -> bool {
     let Ok(text) = std::fs::read_to_string(manifest) else {
         return true;

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 /// The reason why a test binary cannot be explored.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum NotExplored {
-    /// It has its own `main` in place of libtest's.
+    /// The binary has its own `main` in place of libtest's.
     OwnHarness,
-    /// It is built without `--target`, like the compiler's plugins.
+    /// The binary is built without `--target`, for the compiler's own use.
     ForTheCompiler,
     /// The package's policy is `opaque`.
     Opaque,
 }
 
 impl NotExplored {
-    /// The reason as a clause about the binary: "it ...".
+    /// The reason, as the predicate of a sentence about the binary.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::OwnHarness => "has a test harness of its own",

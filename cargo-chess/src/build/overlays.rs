@@ -1,4 +1,4 @@
-//! The overlays that this program contains: changes of named packages, by version.
+//! The overlays that this program contains: changes of some versions of packages.
 
 use camino::Utf8PathBuf;
 use cargo_metadata::semver::{Version, VersionReq};
@@ -13,7 +13,7 @@ use crate::wrapper::Entry;
 pub(super) struct Overlay {
     package: String,
     versions: VersionReq,
-    /// Files of the package, and their replacements.
+    /// Files of the package, and the texts that replace them.
     pub(super) replace: Vec<(Utf8PathBuf, String)>,
     /// Statements that are inserted at the start of functions.
     pub(super) entries: Vec<Entry>,
@@ -22,7 +22,7 @@ pub(super) struct Overlay {
 }
 
 impl Overlay {
-    /// Whether the overlay applies to that version of the package.
+    /// Whether the overlay applies to `package`, by its name and version.
     pub(super) fn fits(&self, package: &PlannedPackage) -> bool {
         package.name == self.package
             && Version::parse(&package.version).is_ok_and(|version| self.versions.matches(&version))

@@ -1,4 +1,5 @@
-//! The runtime, built once per toolchain from the embedded sources, in a cache that runs share.
+//! The runtime: it is built once for each toolchain from the embedded sources, in a cache that all
+//! runs share.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
@@ -71,8 +72,8 @@ const FACADES: &[Crate] = &[
     },
 ];
 
-/// The name of the file that lists the built files with their sizes. It is written last, so that
-/// all listed files are complete.
+/// The name of the file that lists the files of a built runtime with their sizes. It is written
+/// last: if it exists, the build was complete.
 pub(super) const COMPLETE: &str = "complete";
 
 /// A built runtime.
@@ -87,13 +88,14 @@ pub(super) struct Runtime {
 struct Crate {
     name: &'static str,
     root: &'static str,
-    /// The crates of these that it names.
+    /// The names of the crates that it depends on.
     needs: &'static [&'static str],
 }
 
 pub(super) use sources::OVERLAYS;
 
-/// The digest of the sources that decide how units are compiled against the runtime.
+/// The digest of the sources of this program that determine how units are compiled against the
+/// runtime.
 pub(super) fn wrapper_digest() -> &'static str {
     sources::WRAPPER_DIGEST
 }
@@ -139,7 +141,7 @@ pub(super) fn ensure(
     Err(unusable.expect("there is a candidate"))
 }
 
-/// In a tool with debug assertions, which is one for tests, the runtime checks that no code borrows
+/// If this tool has debug assertions, as in its own tests, the runtime checks that no code borrows
 /// the execution twice.
 const CHECKS: Option<[&str; 2]> = if cfg!(debug_assertions) {
     Some(["--cfg", "chess_checks_borrows"])
@@ -155,7 +157,7 @@ fn key(toolchain: &Toolchain) -> String {
     digest.short(16)
 }
 
-/// Whether `dir` holds every file of its list, each with the listed size.
+/// Whether `dir` has every file of the list in [`COMPLETE`], each with the listed size.
 fn is_complete(dir: &Utf8Path) -> bool {
     let Ok(list) = fs::read_to_string(dir.join(COMPLETE)) else {
         return false;
@@ -170,13 +172,13 @@ fn is_complete(dir: &Utf8Path) -> bool {
         })
 }
 
-/// The path of the file that the builder of `key` locks. Its modification time is the last use of
-/// the runtime.
+/// The path of the file that is locked while the runtime `key` is built. Its modification time is
+/// the last use of the runtime.
 pub(super) fn lock_path(cache: &Utf8Path, key: &str) -> Utf8PathBuf {
     cache.join(format!("{key}.lock"))
 }
 
-/// Waits for the lock to build `key` in `cache`. Where files cannot be locked, none is needed.
+/// Waits for the lock to build `key` in `cache`. Returns `None` if the file system has no locks.
 fn lock(cache: &Utf8Path, key: &str, shell: Shell, interrupt: &Interrupt) -> Result<Option<File>> {
     fs::create_dir_all(cache).map_err(Error::io("create the directory", cache))?;
     let path = lock_path(cache, key);
@@ -246,7 +248,7 @@ fn build(
         .iter()
         .map(|facade| Ok((facade, compiler.start(facade)?)))
         .collect();
-    // All compilers end before the directory that they write to is removed.
+    // Wait for the end of all compilers, because they write to a directory that is removed later.
     let finished = running?.into_iter();
     let finished: Vec<_> = finished
         .map(|(facade, child)| compiler.finish(facade, child))
@@ -260,7 +262,7 @@ fn build(
         fs::remove_dir_all(&dir).map_err(Error::io("remove", &dir))?;
     }
     match fs::rename(&libraries, &dir) {
-        // Where files cannot be locked, another build may have been first.
+        // If the file system has no locks, another process may have built the same runtime before.
         Err(_) if is_complete(&dir) => Ok(()),
         renamed => renamed.map_err(Error::io("create", &dir)),
     }
@@ -270,7 +272,8 @@ fn workshop_prefix(key: &str) -> String {
     format!(".building-{key}-")
 }
 
-/// Removes the files of killed builds of this key. No other process builds it now.
+/// Removes the files of killed builds of `key`. The caller has the lock, so no process builds this
+/// runtime now.
 fn remove_left_over(cache: &Utf8Path, key: &str) {
     let prefix = workshop_prefix(key);
     for entry in cache.read_dir_utf8().into_iter().flatten().flatten() {
@@ -322,7 +325,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// Starts compiling a crate, always optimised, whatever the user's profile.
+    /// Starts the compilation of a crate. It is always optimised, whatever the user's profile is.
     fn start(&self, it: &Crate) -> Result<Child> {
         let mut command = Command::new(&self.toolchain.rustc);
         command
@@ -333,8 +336,8 @@ impl Compiler<'_> {
             .args(["-Copt-level=3", "-Ccodegen-units=1"])
             // More inlining than rustc's default: 5 to 15 % more executions a second.
             .arg("-Cllvm-args=-inline-threshold=1000")
-            // The runtime is loaded at the program's start. So its thread-locals can be accessed by
-            // one instruction; rustc would call a function for them, as in any library.
+            // The runtime is loaded when the program starts. So one instruction can access its
+            // thread-locals. By default, rustc would call a function, as in every library.
             .arg("-Ztls-model=initial-exec")
             // Without bitcode, a user's profile with link-time optimisation fails.
             .args(["-Cembed-bitcode=yes", "-Cdebuginfo=line-tables-only"])
@@ -470,7 +473,7 @@ mod tests {
         assert_eq!(digest().len(), 32);
     }
 
-    /// So that a change of a test does not build the runtime again.
+    /// Otherwise, the change of a test would build the runtime again.
     #[test]
     fn the_sources_carried_leave_out_files_that_only_tests_have() {
         let names = || sources::FILES.iter().map(|(name, _)| *name);

@@ -1,12 +1,11 @@
-//! Rejects, before the build, tests that could be built but not explored.
+//! Rejects tests that can be built but not explored, before the build.
 
 use super::versions;
 use crate::cli::CargoArgs;
 use crate::error::{Error, Result};
 use crate::toolchain::{SUPPORTED_TARGET, Toolchain};
 
-/// Fails if the tests would be built by a compiler, for a target, or with link options, that do not
-/// allow exploration.
+/// Fails if the compiler, the target or the link options do not allow exploration.
 pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     if args.targets.doc {
         return Err(Error::Unsupported(
@@ -62,7 +61,7 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     Ok(())
 }
 
-/// The sanitizer for which `flags` compile.
+/// The sanitizer that `flags` select, if there is one.
 fn sanitizer(flags: &[String]) -> Option<&str> {
     let is_separate = |flag: Option<&String>| flag.is_some_and(|flag| flag == "-Z");
     flags.iter().enumerate().find_map(|(at, flag)| {

@@ -1,6 +1,6 @@
 //! The instructions for the wrapper about each package, from the plan's policies and the overlays.
 //!
-//! If the wrapper could not follow them, `wrapper/fallback_reasons.rs` has the reason.
+//! `wrapper/fallback_reasons.rs` has the reasons why the wrapper does not follow an instruction.
 
 use std::path::PathBuf;
 
@@ -16,12 +16,13 @@ use crate::wrapper::{Entry, FallbackRecord, Instructions, PackageInstructions};
 /// The directory of the wrapper's records, below the target directory.
 const RECORDS: &str = "chess-records";
 
-/// The directory of the changed copies of sources.
+/// The directory of the changed copies of sources, below the target directory.
 pub(super) fn sources(target_dir: &Utf8Path) -> Utf8PathBuf {
     target_dir.join("chess-sources")
 }
 
-/// The instructions for a build into `target_dir` against the runtime in `facades`.
+/// The instructions for a build into `target_dir` against the runtime in `facades`. `next` is the
+/// user's own wrapper.
 pub(super) fn instructions(
     plan: &Plan,
     facades: &Utf8Path,
@@ -34,8 +35,8 @@ pub(super) fn instructions(
         next,
         sources: sources(target_dir),
         records: target_dir.join(RECORDS),
-        // The names of all packages, because cargo queries the configuration once, and caches the
-        // answer for other graphs.
+        // Cargo queries the configuration only once, and also uses the answer for other graphs. So
+        // the names of all packages are set.
         cfg: overlays.iter().flat_map(|it| it.cfg.clone()).collect(),
         instruments: plan.instruments,
         packages: plan
@@ -89,7 +90,7 @@ fn of_package(
     instructions
 }
 
-/// The statement with which a checked method begins: see `runtime/src/shim/exclusive.rs`.
+/// The statement at the start of a checked method: see `runtime/src/shim/exclusive.rs`.
 fn entry(guard: &Guard) -> Entry {
     let Guard {
         of, method, entry, ..
@@ -110,7 +111,7 @@ fn entry(guard: &Guard) -> Entry {
     }
 }
 
-/// The wrapper's record about the unit that made `artifact`.
+/// The wrapper's record about the unit that produced `artifact`, if there is one.
 pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<FallbackRecord> {
     let files = artifact.filenames.iter().chain(&artifact.executable);
     let mut stems = files.filter_map(|file| file.file_stem());
@@ -121,8 +122,8 @@ pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<Fallb
     })
 }
 
-/// Saves the instructions under a unique name: another run with other instructions may build at the
-/// same time.
+/// Saves the instructions in a file whose name depends on their content: another run with other
+/// instructions may build at the same time.
 pub(super) fn save(instructions: &Instructions, target_dir: &Utf8Path) -> Result<Utf8PathBuf> {
     let text = serde_json::to_vec(instructions).expect("they are plain data");
     let name = format!("chess-{}.json", crate::digest::short(&text, 16));

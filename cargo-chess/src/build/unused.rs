@@ -1,4 +1,5 @@
-//! Removes unused runtimes from a cache. Each version of this program and of rustc leaves one.
+//! Removes unused runtimes from a cache. Each version of this program and each version of rustc
+//! has its own runtime.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
@@ -10,14 +11,16 @@ use super::runtime::{COMPLETE, lock_path};
 /// The time without use after which a runtime is removed.
 const LONG: Duration = Duration::from_hours(24 * 60);
 
-/// Records that the runtime `key` is used now. If that cannot be written, nothing is removed.
+/// Records that the runtime `key` is used now. If the time cannot be written, the cache cannot be
+/// changed, so nothing is removed there either.
 pub(super) fn mark_used(cache: &Utf8Path, key: &str) {
     if let Ok(lock) = File::options().write(true).open(lock_path(cache, key)) {
         let _ = lock.set_modified(SystemTime::now());
     }
 }
 
-/// Removes the runtimes whose last use was long before `now`, except those that are being built.
+/// Removes the runtimes that were not used for [`LONG`] before `now`, except those that are being
+/// built.
 pub(super) fn remove(cache: &Utf8Path, now: SystemTime) {
     for entry in cache.read_dir_utf8().into_iter().flatten().flatten() {
         let (dir, key) = (entry.path(), entry.file_name());

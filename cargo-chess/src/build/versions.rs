@@ -1,8 +1,8 @@
 //! The supported versions of Rust, and the messages about other versions.
 //!
-//! The runtime replaces the compiler's standard library, and uses unstable parts of it. Versions
-//! older than the supported ones are rejected before the build. Whether a newer version accepts the
-//! runtime is known when the runtime is built for it.
+//! The runtime replaces the standard library of the compiler, and uses unstable parts of it.
+//! Versions older than the supported ones are rejected before the build. For a newer version, the
+//! build of the runtime shows whether it is accepted.
 
 use std::env;
 
@@ -17,20 +17,20 @@ const NEWEST_STABLE: &str = env!("CARGO_PKG_RUST_VERSION");
 /// The newest nightly version that is known to work.
 const NEWEST_NIGHTLY: &str = "1.97";
 
-/// The number of supported stable versions before the newest.
+/// The number of supported stable versions before [`NEWEST_STABLE`].
 const BEFORE: u32 = 2;
 
-/// A version without the number of its patch: major and minor.
+/// The major and the minor version, without the number of the patch.
 type Version = (u32, u32);
 
-/// The class of a compiler's version.
+/// The support of a compiler's version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
-    /// It is older than all supported versions.
+    /// The version is older than all supported versions.
     TooOld,
-    /// It is the version with which this program is tested.
+    /// This program is tested with the version.
     Tested,
-    /// It may work: another stable version, beta or nightly.
+    /// The version may work: another stable version, beta or nightly.
     Untested,
 }
 
@@ -47,10 +47,9 @@ pub(super) fn check(toolchain: &Toolchain) -> Result<()> {
     }
 }
 
-/// The error if a compiler does not compile the replacement of the standard library, or does not
-/// accept it. `problem` is a description, and `said` the compiler's message, which is saved in
-/// `chess_dir`. With the version with which this program is tested, this is a defect of the
-/// program.
+/// The error for a compiler that does not compile the facades, or does not accept them. `problem`
+/// is a description, and `said` the compiler's message. If this program is tested with the
+/// version, the error is a defect of this program. Otherwise, the message is saved in `chess_dir`.
 pub(super) fn refused(
     toolchain: &Toolchain,
     problem: &str,
@@ -99,7 +98,8 @@ fn remedy() -> String {
     }
 }
 
-/// The file by which rustup has chosen the toolchain `chosen` in `directory`.
+/// The file in `directory` or above it that made rustup choose the toolchain `chosen`, if there is
+/// one.
 fn pinned_by(directory: &Utf8Path, chosen: &str) -> Option<Utf8PathBuf> {
     let names = ["rust-toolchain", "rust-toolchain.toml"];
     let files = directory
@@ -111,14 +111,14 @@ fn pinned_by(directory: &Utf8Path, chosen: &str) -> Option<Utf8PathBuf> {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "channel").then_some(value)
     });
-    // The older format contains only the name.
+    // A file in the older format contains only the name.
     let channel = channel.unwrap_or(&text);
     let channel = channel.trim_matches(|it: char| it.is_whitespace() || it == '"');
     (!channel.is_empty() && chosen.starts_with(channel)).then_some(file)
 }
 
 fn known(release: Option<(Version, bool)>) -> Known {
-    // A compiler that does not report its version may have any version.
+    // If a compiler does not report its version, the version may be supported.
     let Some((version, is_stable)) = release else {
         return Known::Untested;
     };

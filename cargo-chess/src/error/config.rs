@@ -1,4 +1,4 @@
-//! An error in Chess.toml, printed with its line and a caret, as rustc prints its own.
+//! An error in Chess.toml. It is printed with its line and a caret, like an error of rustc.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::Error;
 /// An error in Chess.toml, and its place.
 #[derive(Debug)]
 pub(crate) struct ConfigError {
-    /// Whether it is a warning, which does not stop the run.
+    /// Whether this is only a warning, which does not stop the run.
     pub is_warning: bool,
     /// The expected and the found text.
     pub message: String,

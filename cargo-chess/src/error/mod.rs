@@ -75,7 +75,8 @@ impl Error {
         }
     }
 
-    /// An [`Error::Io`]: for `.map_err(Error::io("write", &path))`.
+    /// Returns the conversion of an error to [`Error::Io`], as in
+    /// `.map_err(Error::io("write", &path))`.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<Utf8PathBuf>,
@@ -89,7 +90,7 @@ impl Error {
     }
 }
 
-/// The message for an error that the user did not cause.
+/// The end of a message about an error that the user did not cause.
 pub(crate) const DEFECT: &str = concat!(
     "This is a defect of cargo chess: please report it at ",
     env!("CARGO_PKG_REPOSITORY"),
@@ -97,8 +98,8 @@ pub(crate) const DEFECT: &str = concat!(
      `rustc -vV` print.\n`cargo test` still runs the tests."
 );
 
-/// The error for a program of the toolchain that cannot be started. `source` is the origin of its
-/// name.
+/// The message for a program of the toolchain that cannot be started. `source` is the origin of
+/// the program's name.
 pub(crate) fn not_run(program: &Path, source: &str, error: &std::io::Error) -> String {
     format!(
         "could not run {}: {error}\nThe program is set by {source}, or else found in PATH. Correct the \

@@ -1,4 +1,4 @@
-//! The format of a journal file: a digest of the rest, the key, and the body.
+//! The format of a journal file: a digest of the rest of the file, the key, and the body.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::digest::{self, Streamed};
 use crate::events::TestId;
 
-/// The beginning of the first line, with the version of the format.
+/// The start of the first line, with the version of the format.
 const MAGIC: &str = "cargo-chess journal 1 ";
 
-/// Hexadecimal digits of the digest.
+/// The number of hexadecimal digits of the digest.
 const DIGEST_LEN: usize = 64;
 
 /// The inputs of a test's result.
@@ -21,18 +21,18 @@ pub(crate) struct Key {
     pub(crate) tool: String,
     /// The test.
     pub(crate) test: TestId,
-    /// Its options: the lines of the request to its binary.
+    /// The options of the test: the lines of the request to its binary.
     pub(crate) options: String,
-    /// The digest of its binary.
+    /// The digest of the test's binary.
     pub(crate) binary: String,
 }
 
 /// The number of bytes that are written at once.
 const CHUNK: usize = 1 << 16;
 
-/// Writes a file that holds `body` for `key`.
+/// Writes `key` and `body` into a file.
 pub(super) fn write(key: &Key, body: &mut dyn Read, file: &mut File) -> io::Result<()> {
-    // The digest is written before its input, which may be large.
+    // The digest comes before its input, which may be large. So it is written last.
     file.seek(SeekFrom::Start((MAGIC.len() + DIGEST_LEN + 1) as u64))?;
     let mut rest = BufWriter::with_capacity(CHUNK, Digested::new(file));
     serde_json::to_writer(&mut rest, key)?;

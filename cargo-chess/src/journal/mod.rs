@@ -1,8 +1,9 @@
-//! The journal, for `--resume`: the findings of a run that a kill would otherwise lose.
+//! The journal, for `--resume`: it has the findings of a run that would be lost if the run is
+//! killed.
 //!
-//! `target/chess/journal` has a file for each test with a verdict. A test with an unfinished search
-//! may have a second file with the state of its search. Each file is replaced in one step, contains
-//! its full key, and carries a digest of itself: a damaged file counts as missing.
+//! `target/chess/journal` has a file for each test with a verdict. A test with an unfinished
+//! search may have a second file with the state of its search. Each file is replaced in one step,
+//! and contains its full key and a digest. A file that does not match its digest is damaged.
 
 mod entry;
 
@@ -23,7 +24,7 @@ use crate::schedule::directory::file_name;
 pub(crate) enum Part {
     /// The verdict.
     Verdict,
-    /// The state of its search, in the form of the test process.
+    /// The state of the test's search, in the form of the test process.
     Search,
 }
 
@@ -45,7 +46,7 @@ pub(crate) enum Found {
     Nothing,
     /// The entry is damaged.
     Damaged,
-    /// The entry belongs to another key.
+    /// The entry was stored for another key.
     OfAnother(Box<Key>),
     /// The body of the entry.
     Body(Vec<u8>),
@@ -58,15 +59,15 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The journal of `target/chess`. The directory is created when the first entry is stored.
+    /// The journal in `target/chess`. Its directory is created when the first entry is stored.
     pub(crate) fn below(chess_dir: &Utf8Path) -> Self {
         Self {
             dir: chess_dir.join("journal"),
         }
     }
 
-    /// The verdicts of finished explorations, which later runs of `gate` reuse: below
-    /// `target/chess/results`, which may be kept from one CI run to the next.
+    /// The verdicts of finished explorations, for later runs of `gate`. They are in
+    /// `target/chess/results`. A CI service may keep this directory between runs.
     pub(crate) fn of_results(chess_dir: &Utf8Path) -> Self {
         Self {
             dir: chess_dir.join("results"),
@@ -97,7 +98,7 @@ impl Journal {
         Ok(file)
     }
 
-    /// Stores `body`, in place of the earlier entry.
+    /// Stores `body` for `key`. It replaces the earlier entry.
     pub(crate) fn keep(&self, part: Part, key: &Key, body: &mut dyn Read) -> io::Result<()> {
         let path = self.path(part, &key.test);
         let new = new_of(&path);
@@ -108,8 +109,8 @@ impl Journal {
             }
             created => created?,
         };
-        // The file is written under another name and then moved: a kill in between leaves the old
-        // file whole.
+        // The file is written under another name and then renamed. So a kill does not damage the
+        // old file.
         entry::write(key, body, &mut file)?;
         fs::rename(&new, &path)
     }
@@ -134,7 +135,7 @@ impl Journal {
 
     /// Removes the directory if it is empty.
     pub(crate) fn tidy(&self) {
-        // Another run may have stored entries there.
+        // This fails if another run has stored entries there.
         let _ = fs::remove_dir(&self.dir);
     }
 
@@ -147,23 +148,24 @@ impl Journal {
     }
 }
 
-/// The journal of one run. No other run writes to it at the same time, because this run would
-/// mistake its states of searches for its own.
+/// The journal of one run. No other run writes to it at the same time, because this run would take
+/// the states of other searches for its own.
 pub(crate) struct Claimed {
     journal: Journal,
-    /// The lock, which is held until the run ends.
+    /// The lock. It is held until the run ends.
     _lock: Option<File>,
-    /// The directory of the journal, if another run has locked `target/chess`.
+    /// The directory of a temporary journal, if another run has locked `target/chess`.
     own: Option<TempDir>,
 }
 
 impl Claimed {
-    /// The journal of `target/chess`, or a temporary one while another run has locked it.
+    /// Locks the journal of `target/chess`. If another run has locked it, creates a temporary
+    /// journal.
     pub(crate) fn of(chess_dir: &Utf8Path) -> io::Result<Self> {
         fs::create_dir_all(chess_dir)?;
-        // The directory itself is locked, so that no lock file is left.
+        // The directory itself is locked, so no lock file is left in it.
         let lock = File::open(chess_dir)?;
-        // If files cannot be locked, the user has to keep runs apart.
+        // If files cannot be locked, the user must not start two runs at the same time.
         if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
             return Ok(Self {
                 journal: Journal::below(chess_dir),
@@ -186,7 +188,7 @@ impl Claimed {
         &self.journal
     }
 
-    /// Whether a later run finds the entries.
+    /// Whether a later run will find the entries.
     pub(crate) fn lasts(&self) -> bool {
         self.own.is_none()
     }

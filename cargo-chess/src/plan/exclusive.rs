@@ -26,7 +26,7 @@ pub(crate) struct Guard {
     pub method: String,
     /// The number of dereferences from `self` to the object.
     pub dereferences: usize,
-    /// Whether calls may overlap if all of them are of such methods.
+    /// Whether calls may overlap with calls of other methods for which this is true.
     pub is_shared: bool,
     /// The number of the table in Chess.toml, from 0.
     pub entry: usize,
@@ -62,7 +62,8 @@ pub(super) fn select(
             let help = "give it another policy: `preempt` or `atomic`".to_owned();
             return Err(config.exclusive_error(&entry.of, message, Some(help)));
         }
-        // A build may contain several versions of a package, of which some have the type.
+        // A build may contain several versions of a package. It is enough if one of them has the
+        // type.
         let mut selected = false;
         let mut first_error = None;
         for (at, package) in found {
@@ -90,7 +91,7 @@ pub(super) fn select(
     Ok(())
 }
 
-/// Whether the package or one of its targets has this name in the source.
+/// Whether the package or one of its targets has this crate name.
 fn is_called(package: &Package, name: &str) -> bool {
     let mut targets = package.targets.iter().filter(|it| !it.is_custom_build());
     package.name.replace('-', "_") == name || targets.any(|it| it.name.replace('-', "_") == name)
@@ -132,10 +133,10 @@ struct Definition {
     place: String,
 }
 
-/// A function of an `impl` block of a type with the wanted name.
+/// A function in an `impl` block of a type with the wanted name.
 struct Candidate {
     file: Utf8PathBuf,
-    /// The modules of its block.
+    /// The modules around the block.
     modules: Vec<String>,
     method: Method,
 }
@@ -149,7 +150,8 @@ impl Search<'_> {
         let (of, name) = (&self.entry.of, &self.package.name);
         let (mut types, mut candidates, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for file in rust_files(&self.root)? {
-            // A file that cannot be read or is not Rust is reported by rustc, if it is used.
+            // If a file cannot be read or is not Rust, rustc reports this when it compiles the
+            // file.
             let text = std::fs::read_to_string(self.root.join(&file)).unwrap_or_default();
             let Ok(found) = Methods::of(&text) else {
                 continue;
@@ -208,7 +210,8 @@ impl Search<'_> {
         self.chosen(&candidates)
     }
 
-    /// The guards of the methods that the table names, or of all that can be checked.
+    /// The guards of the methods that the table names. If it names none, the guards of all methods
+    /// that can be checked.
     fn chosen(&self, candidates: &[Candidate]) -> Result<Vec<Guard>> {
         let entry = self.entry;
         let mut guards = Vec::new();
@@ -300,7 +303,7 @@ impl Search<'_> {
         parts.join("::")
     }
 
-    /// The modules of a file of the package, by its path: `src/a/b.rs` is `a::b`.
+    /// The modules of a file of the package, as its path suggests: `src/a/b.rs` is `a::b`.
     fn modules_of(&self, file: &Utf8Path) -> Vec<String> {
         let path = self.root.join(file);
         let targets = &self.package.targets;
@@ -309,7 +312,7 @@ impl Search<'_> {
         }
         let directories = targets.iter().filter_map(|it| it.src_path.parent());
         let inside = directories.filter_map(|it| path.strip_prefix(it).ok());
-        // The innermost directory.
+        // The innermost directory that contains the file.
         let inside = inside.min_by_key(|it| it.components().count());
         let inside = inside.unwrap_or(file).with_extension("");
         let mut modules: Vec<_> = inside.components().map(|it| it.to_string()).collect();
@@ -329,8 +332,8 @@ impl Definition {
 }
 
 impl Candidate {
-    /// Whether its block is one of the type defined there, if the package has others of that name: a
-    /// block in the same module, or one that names the type with its module.
+    /// Whether the block is one of this type, if the package has several types of the name. The
+    /// block must be in the same module, or name the type with its module.
     fn is_of(&self, definition: &Definition) -> bool {
         match self.method.qualifier.as_deref() {
             None | Some("self") => self.modules == definition.modules,

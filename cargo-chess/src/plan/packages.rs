@@ -1,4 +1,4 @@
-//! The packages in test binaries, their treatments, and the source paths of each treatment.
+//! The packages in test binaries, the treatment of each, and the source paths of the treatments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -32,7 +32,8 @@ impl fmt::Display for PolicyReason {
     }
 }
 
-/// Plans every package that is linked into a test binary: members first, then by name.
+/// Plans the treatment of every package that is linked into a test binary. Members come first.
+/// Packages are sorted by name.
 pub(super) fn plan(
     metadata: &Metadata,
     config: &Config,
@@ -58,8 +59,8 @@ pub(super) fn plan(
     Ok(packages)
 }
 
-/// The members and their dependencies, except those that only build scripts and procedural macros
-/// need, which run in the compiler.
+/// The members and their dependencies, except dependencies that only build scripts and procedural
+/// macros need: these run in the compiler.
 fn linked(metadata: &Metadata) -> BTreeSet<&PackageId> {
     let packages: BTreeMap<_, _> = metadata.packages.iter().map(|it| (&it.id, it)).collect();
     let nodes: BTreeMap<_, _> = metadata
@@ -106,7 +107,7 @@ fn plan_one(
     let entry = config.crate_entry(&package.name);
     let (policy, why) = match entry.map(|entry| (entry.policy, entry.scope.is_empty())) {
         Some((Some(policy), _)) => (policy, PolicyReason::Named),
-        // A scope alone names the places of preemption.
+        // If an entry has only a scope, the code in the scope is preempted.
         Some((None, false)) => (Policy::Preempt, PolicyReason::Named),
         _ if is_member => (config.workspace_policy(), PolicyReason::WorkspaceDefault),
         _ => (config.dependency_policy(), PolicyReason::DependencyDefault),
@@ -145,8 +146,8 @@ fn plan_one(
     })
 }
 
-/// The level for races in an instrumented package that has no level of its own, if it is not that of
-/// all others: users should know of a race in a dependency, but cannot mend it.
+/// The level for data races in a package without a level of its own, if it is not the general
+/// level. A race in a dependency is a warning: users should know about it, but cannot correct it.
 fn races_of_dependency(config: &Config, is_member: bool, policy: Policy) -> Option<Races> {
     let is_default = !is_member && policy == Policy::Atomic && !config.sets_races();
     is_default.then_some(Races::Warn)
@@ -160,9 +161,8 @@ fn package_root(package: &Package) -> Utf8PathBuf {
         .to_owned()
 }
 
-/// The prefix of rustc's names of the package's files. Cargo passes paths relative to the
-/// workspace's root for packages below it that are not from a registry, and absolute paths for
-/// others.
+/// The prefix of rustc's names of the package's files. Cargo passes relative paths for path
+/// dependencies and members below the workspace's root, and absolute paths for other packages.
 fn prefix_of(metadata: &Metadata, package: &Package, root: &Utf8Path) -> String {
     let in_workspace = package.source.is_none();
     match root.strip_prefix(&metadata.workspace_root) {
@@ -171,7 +171,7 @@ fn prefix_of(metadata: &Metadata, package: &Package, root: &Utf8Path) -> String 
     }
 }
 
-/// A directory as a prefix of its files only. The prefix of the workspace's root is empty.
+/// A directory as a prefix that only its files have. The prefix of the workspace's root is empty.
 fn directory_prefix(dir: &Utf8Path) -> String {
     if dir.as_str().is_empty() {
         String::new()
@@ -180,8 +180,8 @@ fn directory_prefix(dir: &Utf8Path) -> String {
     }
 }
 
-/// The places of all files of a package: its directory or, if that is the workspace's root and so
-/// has no name, the directories of its targets.
+/// The places of all files of a package. This is its directory. If that is the workspace's root,
+/// whose prefix is empty, these are the directories and files of its targets.
 fn whole_package(
     package: &Package,
     root: &Utf8Path,
@@ -207,7 +207,7 @@ fn whole_package(
     places.map(|place| (place, policy)).collect()
 }
 
-/// The places of a scope, relative to the package's root.
+/// The places of the scope of `entry`, relative to the package's root.
 fn scope_places(
     config: &Config,
     entry: &CrateEntry,
@@ -274,7 +274,7 @@ fn files_of_module(root: &Utf8Path, source_dir: &Utf8Path, modules: &[&str]) -> 
         .collect()
 }
 
-/// The lines of a module within the file of an outer module. `source` is the crate's root.
+/// The lines of a module in the file of an outer module. `source` is the root file of the crate.
 fn inline_module(root: &Utf8Path, source: &Utf8Path, modules: &[&str]) -> Option<Place> {
     let source_dir = source.parent()?;
     (0..modules.len()).rev().find_map(|count| {

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// A directory or a file, or some lines of a file.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
-    /// A file, or a directory with a slash at its end. An empty path stands for every file.
+    /// A file, or a directory with a slash at its end. An empty path stands for all files.
     pub path: String,
     /// The lines of the file, from 1, if the place is not the whole file.
     pub lines: Option<(u32, u32)>,
 }
 
 impl Place {
-    /// The whole of a directory or a file.
+    /// A whole directory or a whole file.
     pub(crate) fn all_of(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -32,7 +32,7 @@ impl Place {
         }
     }
 
-    /// Whether the place contains `file` or a part of it.
+    /// Whether the place contains `file`, or some lines of it.
     pub(crate) fn covers(&self, file: &str) -> bool {
         let rest = file.strip_prefix(self.path.as_str());
         let ends = self.path.is_empty() || self.path.ends_with('/');
@@ -63,8 +63,8 @@ pub(crate) enum Marked {
 }
 
 impl Marked {
-    /// The marked lines of `file`. The longest place that covers the file decides, and places with
-    /// lines add to it.
+    /// The marked lines of `file`. If a place is the whole file or a directory around it, the
+    /// longest such place decides. Places with lines add these lines.
     pub(crate) fn of<'a>(
         places: impl IntoIterator<Item = (&'a Place, bool)> + Clone,
         file: &str,
@@ -90,7 +90,7 @@ impl Marked {
         }
     }
 
-    /// The lines to mark. An empty list stands for all lines, and `None` for no lines.
+    /// The lines to mark. `None` stands for no lines, and an empty list for all lines.
     pub(crate) fn lines(&self) -> Option<&[RangeInclusive<usize>]> {
         match self {
             Self::Nowhere => None,

@@ -6,8 +6,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The `.rs` files under `root`, relative to it and sorted, except for those of packages inside it
-/// and of directories that cargo or a version control system made.
+/// The `.rs` files below `root`, relative to it and sorted. Packages inside it, hidden directories
+/// and directories with the name `target` are left out.
 pub(super) fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let mut files = Vec::new();
     let mut directories = vec![Utf8PathBuf::new()];
@@ -27,7 +27,7 @@ pub(super) fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
             }
         });
         match visited {
-            // A directory that may not be read, such as a database's, holds no sources.
+            // A directory that must not be read, such as that of a database, contains no sources.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
             visited => visited.map_err(Error::io("read the directory", &path))?,
         }
@@ -40,7 +40,8 @@ fn visit(directory: &Utf8Path, mut entry: impl FnMut(&str, bool)) -> io::Result<
     for found in directory.read_dir_utf8()? {
         // A path in a source file cannot have a name that is not UTF-8.
         let Ok(found) = found else { continue };
-        // A symbolic link may lead to any place, also upwards, so it is not followed.
+        // A symbolic link is not followed, because it may lead to any directory, even to one
+        // above.
         entry(found.file_name(), found.file_type()?.is_dir());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A digest of the sources that a schedule depends on: those of the packages under `preempt`.
+//! The digest of the sources that a schedule depends on: those of the packages under `preempt`.
 
 use std::fs;
 
@@ -11,8 +11,9 @@ use crate::error::{Error, Result};
 impl Plan {
     /// The digest of the `.rs` files of the packages under `preempt`.
     ///
-    /// Its inputs are names, paths inside the packages and contents, with `\n` as line ends: a
-    /// checkout elsewhere has the same digest.
+    /// The inputs of the digest are the names and versions of the packages, the paths of the files
+    /// inside their packages, and the contents with `\n` as line ends. So a checkout in another
+    /// directory has the same digest.
     pub(crate) fn digest_of_sources(&self) -> Result<String> {
         of_packages(&self.packages)
     }

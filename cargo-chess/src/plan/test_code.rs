@@ -1,4 +1,4 @@
-//! The test code of the packages under `preempt`, in which the search lets no call fail.
+//! The test code of the packages under `preempt`. The search lets no call in it fail.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::TestCode;
@@ -8,7 +8,7 @@ use super::{Place, Plan, PlannedPackage};
 use crate::config::Policy;
 use crate::error::Result;
 
-/// The directories of a package in which cargo looks for programs that are not the product.
+/// The directories of a package in which cargo finds programs that are not products.
 const DIRECTORIES: [&str; 3] = ["tests", "benches", "examples"];
 
 impl Plan {
@@ -36,7 +36,8 @@ impl Plan {
     }
 }
 
-/// The test code of a file, and the files of its modules for tests. Paths are relative to `root`.
+/// The places of the test code in a file, and of the files of its test modules. `file` and the
+/// places are relative to `root`.
 fn places_of(root: &Utf8Path, file: &Utf8Path) -> Vec<Place> {
     let Ok(text) = std::fs::read_to_string(root.join(file)) else {
         return Vec::new();
@@ -57,7 +58,7 @@ fn places_of(root: &Utf8Path, file: &Utf8Path) -> Vec<Place> {
     lines.chain(modules).collect()
 }
 
-/// The directory with the files of a file's modules.
+/// The directory that has the files of the modules that `file` declares.
 fn directory_of_modules(file: &Utf8Path) -> Utf8PathBuf {
     let directory = file.parent().unwrap_or(Utf8Path::new(""));
     match file.file_stem() {

@@ -11,7 +11,7 @@ use crate::config::{Config, Layer, Policy};
 use crate::error::{Result, exit_code};
 use crate::toolchain::Toolchain;
 
-/// A workspace of two members with a dependency inside its directory and one outside.
+/// A workspace with two members, one dependency inside its directory and one outside.
 const FILES: &[(&str, &str)] = &[
     (
         "ws/Cargo.toml",

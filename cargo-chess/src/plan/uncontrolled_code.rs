@@ -9,7 +9,7 @@ use crate::config::Policy;
 const NAMED: usize = 3;
 
 impl Plan {
-    /// The parts of `package` that are outside control, a phrase each. `files` are the files from
+    /// A phrase for each part of `package` that is outside control. `files` are the files from
     /// which the package was compiled.
     pub(crate) fn outside_control<'a>(
         &self,
@@ -48,9 +48,9 @@ impl Plan {
     }
 }
 
-/// The places of a file's inline assembly that synchronizes.
+/// The places of inline assembly in a file, if it synchronizes.
 fn assembly_of(root: &Utf8Path, path: &Utf8Path) -> Vec<String> {
-    // A quick check before the file is parsed, because few files have inline assembly.
+    // Few files have inline assembly, so only these are parsed.
     let text = std::fs::read_to_string(path).unwrap_or_default();
     if !text.contains("asm!") {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! The source lines at which a saved schedule preempts, found again in a changed program.
+//! The source lines before which a saved schedule preempts tasks. They are found again in a
+//! changed program.
 
 use std::fs;
 
@@ -8,7 +9,7 @@ use crate::protocol::Step;
 use crate::schedule::PreemptedAt;
 use crate::text::source_path;
 
-/// The places at which the tasks of an execution are preempted, in order, each line once.
+/// The places at which tasks of an execution are preempted, in order. Each line occurs once.
 pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedAt> {
     let mut places: Vec<PreemptedAt> = Vec::new();
     for event in events.iter().filter(|event| event.preempted) {
@@ -31,8 +32,8 @@ pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedA
     places
 }
 
-/// The current places of these lines, as `FILE:LINE`: all lines of the file with the same text or,
-/// if there are none, the line with the same number.
+/// The current places of these lines, as `FILE:LINE`. These are all lines of the file with the
+/// same text. If there are none, it is the line with the same number.
 pub(crate) fn as_they_are_now(root: &Utf8Path, places: &[PreemptedAt]) -> Vec<String> {
     let mut found = Vec::new();
     for PreemptedAt { file, line, text } in places {
@@ -50,7 +51,7 @@ pub(crate) fn as_they_are_now(root: &Utf8Path, places: &[PreemptedAt]) -> Vec<St
     found
 }
 
-/// A file of the workspace.
+/// The text of a file of the workspace.
 fn source(root: &Utf8Path, file: &str) -> Option<String> {
     fs::read_to_string(root.join(file)).ok()
 }

@@ -1,4 +1,5 @@
-//! `chess-regressions/`: failing schedules that are saved next to a crate, and run first.
+//! `chess-regressions/`: failing schedules that are saved next to a crate. They run before the
+//! exploration.
 
 pub(crate) mod lines;
 
@@ -21,7 +22,7 @@ pub(crate) const DIRECTORY: &str = "chess-regressions";
 /// A saved schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Regression {
-    /// Its file, relative to the workspace.
+    /// The path of its file, relative to the workspace.
     pub(crate) path: String,
     /// The schedule.
     pub(crate) schedule: Schedule,
@@ -31,7 +32,7 @@ pub(crate) struct Regression {
 #[derive(Debug)]
 pub(crate) struct Regressions {
     kept: Vec<Regression>,
-    /// The digest of the current sources, if there are any schedules.
+    /// The digest of the current sources. Empty if there are no schedules.
     pub(crate) sources: String,
 }
 
@@ -65,20 +66,20 @@ impl Regressions {
         Ok(Self { kept: all, sources })
     }
 
-    /// The schedules of a test, ordered by their files' names.
+    /// The schedules of a test, sorted by the names of their files.
     pub(crate) fn of_test(&self, test: &TestId) -> impl Iterator<Item = &Regression> {
         self.kept
             .iter()
             .filter(move |kept| kept.schedule.test == *test)
     }
 
-    /// Whether a failure of this run is the failure of a saved schedule.
+    /// Whether the failure `found` is the failure of a saved schedule.
     pub(crate) fn have(&self, found: &Schedule) -> bool {
         let mut same = self.of_test(&found.test);
         same.any(|kept| kept.schedule.decisions == found.decisions)
     }
 
-    /// A warning for each schedule whose test no longer exists, although its binary was built.
+    /// A warning for each schedule whose binary was built, but does not have its test any more.
     /// `exists` returns whether a test exists.
     pub(crate) fn orphans(
         &self,
@@ -106,8 +107,8 @@ impl Regressions {
     }
 }
 
-/// Saves a schedule next to its package. Returns its path, relative to the workspace. `events` are
-/// the events of its execution.
+/// Saves a schedule next to its package. `events` are the events of its execution. Returns the
+/// path of the file, relative to the workspace.
 pub(crate) fn keep(plan: &Plan, schedule: &Schedule, events: &[Step]) -> Result<Option<String>> {
     let Some(directory) = directory_of(plan, &schedule.test.package) else {
         return Ok(None);
@@ -120,7 +121,7 @@ pub(crate) fn keep(plan: &Plan, schedule: &Schedule, events: &[Step]) -> Result<
     Ok(Some(relative(plan, &path)))
 }
 
-/// The directory of a member's regressions, which may not exist.
+/// The directory of a member's regressions. It may not exist.
 fn directory_of(plan: &Plan, package: &str) -> Option<Utf8PathBuf> {
     let members = plan.metadata.workspace_packages();
     let member = members
@@ -129,7 +130,7 @@ fn directory_of(plan: &Plan, package: &str) -> Option<Utf8PathBuf> {
     Some(member.manifest_path.parent()?.join(DIRECTORY))
 }
 
-/// The existing directories of all members' regressions.
+/// The directories of the regressions of all members, if they exist.
 pub(crate) fn directories(workspace: &crate::plan::Workspace) -> Vec<Utf8PathBuf> {
     let manifests = workspace.member_dirs();
     let kept = manifests.map(|dir| dir.join(DIRECTORY));

@@ -1,4 +1,4 @@
-//! The names of schedules and of their files, and the directory of saved ones.
+//! The names of schedules and of their files, and the directory of saved failures.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -12,7 +12,8 @@ pub(crate) const EXTENSION: &str = "chess";
 /// The number of digits of the id at the end of a file's name.
 const ID_LEN: usize = 4;
 
-/// The highest number of digits of an id. No two schedules share an id of this length.
+/// The highest number of digits of an id. In practice, no two schedules have the same id of this
+/// length.
 const LONGEST_ID: usize = 32;
 
 impl Schedule {
@@ -26,7 +27,8 @@ impl Schedule {
         digest::short(format_1::body(self).as_bytes(), digits)
     }
 
-    /// The name of its file without extension: `bank-t-transfer_is_atomic-7f3a`.
+    /// The name of the schedule's file without extension, such as
+    /// `bank-t-transfer_is_atomic-7f3a`.
     pub(crate) fn stem(&self) -> String {
         self.stem_with(&self.id())
     }
@@ -55,14 +57,14 @@ impl Schedule {
         self.save_in(&failures_dir(chess_dir))
     }
 
-    /// Saves the schedule in `directory`, and returns its path. Its id gets more digits if another
-    /// schedule has the same id.
+    /// Saves the schedule in `directory`, and returns its path. If another schedule there has the
+    /// same id, the id gets more digits.
     pub(crate) fn save_in(&self, directory: &Utf8Path) -> Result<Utf8PathBuf> {
         std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
         let id = self.free_id(directory)?;
         let path = directory.join(self.stem_with(&id) + ".chess");
-        // The file is written under another name and then moved, so that no process reads a part of
-        // it.
+        // The file is written under another name and then renamed, so that no process reads an
+        // incomplete file.
         let mut file = tempfile::Builder::new()
             .prefix(".schedule")
             .tempfile_in(directory)
@@ -74,7 +76,7 @@ impl Schedule {
         Ok(path)
     }
 
-    /// The shortest id that no file in `directory` has, except for a file with this schedule.
+    /// The shortest id that no other schedule in `directory` has.
     fn free_id(&self, directory: &Utf8Path) -> Result<String> {
         let entries = directory
             .read_dir_utf8()
@@ -99,7 +101,8 @@ pub(crate) fn id_in(path: &(impl AsRef<Utf8Path> + ?Sized)) -> &str {
     stem.rsplit('-').next().unwrap_or(stem)
 }
 
-/// The schedule files in a directory, by name. The list is empty if the directory does not exist.
+/// The paths of the schedule files in a directory, sorted. The list is empty if the directory does
+/// not exist.
 pub(crate) fn schedules_in(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     if !directory.is_dir() {
         return Ok(Vec::new());
@@ -122,8 +125,8 @@ pub(crate) fn failures_dir(chess_dir: &Utf8Path) -> Utf8PathBuf {
     chess_dir.join("failures")
 }
 
-/// `text` as a part of a file name that is valid on every file system: `transfer::is_atomic`
-/// becomes `transfer-is_atomic`. Long names of generated tests are cut.
+/// `text` in a form that is valid in a file name on every file system: `transfer::is_atomic`
+/// becomes `transfer-is_atomic`. Long names are cut, such as those of generated tests.
 pub(crate) fn file_name(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut name = String::new();
@@ -160,7 +163,7 @@ mod tests {
         let chess_dir = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
         let mut other = sample();
         other.decisions = "0*12 1*3 ?0 0".into();
-        // At the path that the sample would have.
+        // A file at the path that the sample would have.
         let taken = failures_dir(chess_dir).join(sample().stem() + ".chess");
         std::fs::create_dir_all(failures_dir(chess_dir)).expect("a directory");
         std::fs::write(&taken, other.to_text()).expect("a file");

@@ -1,4 +1,4 @@
-//! Errors of reading a schedule, with remedies.
+//! The errors of reading a schedule, with their remedies.
 
 /// An error in a saved schedule. Each message contains a remedy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub(crate) enum ScheduleError {
         /// The first line.
         found: String,
     },
-    /// Another version of this program wrote it.
+    /// Another version of this program wrote the text.
     #[error(
         "the schedule has format {found}, and this version of cargo chess reads format {expected}.\n\
          Replay it with the version that wrote it, or run `cargo chess test` again to find the failure anew."
@@ -25,7 +25,7 @@ pub(crate) enum ScheduleError {
         /// The version in the text.
         found: String,
     },
-    /// It ends too early.
+    /// The text ends too early.
     #[error(
         "the schedule is cut off: {missing}.\n\
          Copy the file again in full, or run `cargo chess test` to find the failure anew."

@@ -1,4 +1,5 @@
-//! The one-word form of a schedule: its text of format 1, deflated, in base64url, with a checksum.
+//! The one-word form of a schedule: its text of format 1, compressed with deflate, in base64url,
+//! with a checksum.
 
 use std::io::{Read, Write};
 
@@ -12,10 +13,11 @@ use super::format_1::{self, VERSION};
 use super::{Schedule, ScheduleError};
 use crate::digest;
 
-/// Hexadecimal digits of the checksum that ends the word.
+/// The number of hexadecimal digits of the checksum at the end of the word.
 const CHECK_LEN: usize = 6;
 
-/// A limit above the size of any schedule, so that a hostile word cannot fill the memory.
+/// The highest number of bytes of a text. No schedule is larger. The limit protects the memory
+/// from a malicious word.
 const LARGEST: u64 = 64 << 20;
 
 impl Schedule {
@@ -29,7 +31,7 @@ impl Schedule {
         word(&format_1::body(self))
     }
 
-    /// Whether `argument` is a one-word form rather than a file or an id.
+    /// Whether `argument` is a one-word form, and neither a file nor an id.
     pub(crate) fn is_inline(argument: &str) -> bool {
         let rest = argument.trim_start().strip_prefix("chess");
         rest.and_then(|rest| rest.split_once(':'))
@@ -39,7 +41,7 @@ impl Schedule {
     }
 }
 
-/// Prints the word of a text.
+/// The one-word form of a schedule with the text `text`.
 pub(crate) fn word(text: &str) -> String {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
     let deflated = encoder
@@ -53,7 +55,7 @@ pub(crate) fn word(text: &str) -> String {
     )
 }
 
-/// Reads the word.
+/// Reads a schedule from its one-word form.
 fn parse(word: &str) -> Result<Schedule, ScheduleError> {
     let damaged = |problem: String| ScheduleError::Inline { problem };
     let (version, rest) = word

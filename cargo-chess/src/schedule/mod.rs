@@ -1,7 +1,7 @@
-//! A saved schedule. `directory` names and saves its file.
+//! A saved schedule. `directory` names its file and saves it.
 //!
-//! `format_2` is the format of `*.chess` files, and `inline` the one-word form. The text in the
-//! word is of `format_1`, which earlier versions also wrote into files.
+//! `format_2` is the format of `*.chess` files, and `inline` is the one-word form. The word
+//! contains a text of `format_1`. Earlier versions also wrote this text into files.
 
 pub(crate) mod directory;
 mod error;
@@ -18,15 +18,15 @@ use crate::events::{Kind, Location, TestId};
 pub(crate) struct Schedule {
     /// The test.
     pub test: TestId,
-    /// The kind of failure that it leads to.
+    /// The kind of its failure.
     pub kind: Kind,
-    /// The failure, as text.
+    /// The message of the failure.
     pub message: String,
-    /// Its source line.
+    /// The source line of the failure.
     pub location: Option<Location>,
-    /// The preemptions among the decisions.
+    /// The number of preemptions among the decisions.
     pub preemptions: Option<u32>,
-    /// The strategy that found it.
+    /// The strategy that found the schedule.
     pub strategy: String,
     /// The seed of the random numbers that the test sees.
     pub seed: u64,
@@ -38,21 +38,21 @@ pub(crate) struct Schedule {
     pub isolate: String,
     /// The stacks or threads on which tasks run.
     pub backend: String,
-    /// The times at which timeouts fire, if not the default.
+    /// The rule for timeouts, if it is not the default.
     pub timers: Option<String>,
-    /// The spurious events that are tried, if not the default.
+    /// The spurious events that are tried, if not those of the default.
     pub spurious: Option<String>,
     /// The calls that may fail, separated by commas, if there are any.
     pub faults: Option<String>,
-    /// The treatment of accesses to plain memory, if not the default.
+    /// The treatment of accesses to plain memory, if it is not the default.
     pub memory_accesses: Option<String>,
-    /// The level of a data race, if not the default.
+    /// The level of a data race, if it is not the default.
     pub races: Option<String>,
-    /// The level of a loop that waits without yielding, if not the default.
+    /// The level of a loop that waits without yielding, if it is not the default.
     pub spins: Option<String>,
-    /// For a test that was only run once, and whose execution exceeded `max-steps`: the limit that
-    /// would have ended it, `steps` or `time`. Tasks have shorter turns in such an execution than
-    /// in a search.
+    /// The limit of the execution, `steps` or `time`, if the test was only run once and its
+    /// execution exceeded `max-steps`. In such an execution, tasks have shorter turns than in a
+    /// search.
     pub only_run: Option<String>,
     /// The lines whose accesses to plain memory are scheduling points: `src/lib.rs:12`.
     pub points: Vec<String>,
@@ -60,12 +60,13 @@ pub(crate) struct Schedule {
     pub intended: Vec<String>,
     /// Cargo's flags that change the build, as in `--release --features x`.
     pub cargo: String,
-    /// Digest of the instrumented sources.
+    /// The digest of the instrumented sources.
     pub sources: String,
     /// The decisions, run-length encoded: `0*12 1*3 ?1 0`.
     pub decisions: String,
-    /// The source lines before which tasks are preempted, if the schedule is saved for a program
-    /// that changes. They do not identify the failure: [`Self::id`] does not depend on them.
+    /// The source lines before which tasks are preempted. They are only saved in regressions, to
+    /// find them again in a changed program. They do not identify the failure: [`Self::id`] does
+    /// not depend on them.
     pub preempted_at: Vec<PreemptedAt>,
 }
 
@@ -76,7 +77,8 @@ pub(crate) struct PreemptedAt {
     pub file: String,
     /// The line's number.
     pub line: u32,
-    /// The text of the line, to find it again when it has moved. It is empty if unknown.
+    /// The text of the line, by which it is found again if it has moved. Empty if the text is not
+    /// known.
     pub text: String,
 }
 

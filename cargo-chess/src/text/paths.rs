@@ -1,6 +1,6 @@
-//! The paths of source files in reports, without the directories of one machine.
+//! The paths of source files in reports. They do not contain the directories of this machine.
 
-/// The path of a source file in reports. Files of the workspace keep their path; those of
+/// The path of a source file in reports. Files of the workspace keep their paths. The paths of
 /// dependencies begin with the directory of the package, and those of the standard library with
 /// `library`.
 pub(crate) fn source_path(path: &str) -> String {
@@ -25,8 +25,8 @@ pub(crate) fn source_path(path: &str) -> String {
     portable
 }
 
-/// `text` with each path of a dependency's or the standard library's source file
-/// as [`source_path`] shows it.
+/// `text`, in which each path of a source file of a dependency or of the standard library is
+/// replaced by its [`source_path`].
 pub(crate) fn with_source_paths(text: &str) -> String {
     const MARKS: [&str; 4] = [
         "/registry/src/",
@@ -44,7 +44,7 @@ pub(crate) fn with_source_paths(text: &str) -> String {
         .collect()
 }
 
-/// The rest of the path after `marker` and `skip` directories.
+/// The part of the path after `marker` and the next `skip` directories.
 fn after<'a>(path: &'a str, marker: &str, skip: usize) -> Option<&'a str> {
     let (_, rest) = path.split_once(marker)?;
     rest.splitn(skip + 1, '/').nth(skip)

@@ -28,7 +28,7 @@ pub(crate) fn status(style: Style, verb: &str, rest: impl fmt::Display) -> Strin
     format!("{style}{verb:>12}{style:#} {rest}\n")
 }
 
-/// The columns that `text` takes on a terminal.
+/// The number of columns that `text` needs on a terminal.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
@@ -43,7 +43,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     fitted
 }
 
-/// `text`, its end replaced by an ellipsis where it is longer than `width`.
+/// `text` in at most `width` columns. If it is longer, an ellipsis replaces its end.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
@@ -63,7 +63,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     result
 }
 
-/// `text`, its beginning replaced by an ellipsis where it is longer than `width`.
+/// `text` in at most `width` columns. If it is longer, an ellipsis replaces its beginning.
 pub(crate) fn cut_front(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
@@ -72,7 +72,7 @@ pub(crate) fn cut_front(text: &str, width: usize) -> String {
     cut(&backwards, width).chars().rev().collect()
 }
 
-/// `text` in lines of at most `width` columns, broken at spaces, each after `indent`.
+/// `text` in lines of at most `width` columns, broken at spaces. Each line begins with `indent`.
 pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
     let mut result = String::new();
     for paragraph in text.lines() {
@@ -83,7 +83,7 @@ pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
             if used > 0 && columns(indent) + used + needed > width {
                 result.push('\n');
                 result.push_str(indent);
-                // The continuation of a sentence is indented.
+                // The further lines of a sentence are indented.
                 result.push_str("  ");
                 used = 2 + columns(word);
             } else {
@@ -102,7 +102,7 @@ pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
     result
 }
 
-/// `text` in lines of at most `width` columns, without a line end after the last.
+/// `text` in lines of at most `width` columns. There is no line end after the last line.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
     wrap(text, "", width)
         .replace("\n  ", "\n")
@@ -110,8 +110,8 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
         .to_owned()
 }
 
-/// The lines of `text`, each after `indent`; control characters that would
-/// move the cursor or change colours are taken out.
+/// `text`, with `indent` at the start of each line. Control characters are removed, because they
+/// would move the cursor or change colours.
 pub(crate) fn indented(text: &str, indent: &str) -> String {
     let mut result = String::new();
     for line in anstream::adapter::strip_str(text).to_string().lines() {
@@ -130,7 +130,7 @@ pub(crate) fn indented(text: &str, indent: &str) -> String {
     result
 }
 
-/// `12345` as `12,345`.
+/// Formats `12345` as `12,345`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut result = String::new();
@@ -143,7 +143,7 @@ pub(crate) fn thousands(number: u64) -> String {
     result
 }
 
-/// `text` with its longer numbers as `12,345`. Parts of words are left alone.
+/// Formats the longer numbers in `text` as `12,345`. Numbers in words do not change.
 pub(crate) fn grouped(text: &str) -> String {
     text.split_inclusive([' ', '\n'])
         .map(|word| {
@@ -163,7 +163,7 @@ pub(crate) fn grouped(text: &str) -> String {
         .collect()
 }
 
-/// Units of work, short where that is exact: `25M units`.
+/// A number of units of work, in a short form if this form is exact: `25M units`.
 pub(crate) fn units(count: u64) -> String {
     let sizes = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     let fits = |(size, _): &(u64, &str)| count > 0 && count.is_multiple_of(*size);
@@ -173,7 +173,7 @@ pub(crate) fn units(count: u64) -> String {
     )
 }
 
-/// `1 test`, `2 tests`.
+/// The number and the noun: `1 test`, `2 tests`.
 pub(crate) fn plural(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", thousands(count))

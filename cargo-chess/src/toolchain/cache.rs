@@ -1,6 +1,7 @@
-//! The directory of built runtimes.
+//! The directories of built runtimes.
 //!
-//! All workspaces share one, or each uses its target directory if the shared one cannot be written.
+//! All workspaces share one directory. If it cannot be written, a workspace uses a directory of
+//! its own.
 
 use std::env::{self, VarError};
 
@@ -19,7 +20,7 @@ pub(crate) fn shared_dir() -> Result<Option<Utf8PathBuf>> {
             value.to_string_lossy()
         )));
     }
-    // If one of the system's paths is not UTF-8, another one is used.
+    // Directories whose paths are not UTF-8 are not used.
     let named = |variable| {
         env::var(variable)
             .ok()
@@ -34,7 +35,7 @@ pub(crate) fn shared_dir() -> Result<Option<Utf8PathBuf>> {
     }))
 }
 
-/// The directories to try in order, for a workspace with the directory `chess_dir`.
+/// The directories to try, in order. `chess_dir` is that of the workspace.
 pub(crate) fn candidates(chess_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let own = chess_dir.join("runtime");
     let shared = shared_dir()?.and_then(|dir| camino::absolute_utf8(&dir).ok());

@@ -1,4 +1,4 @@
-//! The compiler that cargo uses. It is found in cargo's way, queried once, and cached.
+//! The compiler that cargo uses. It is found as cargo finds it. Its answers are cached.
 
 pub(crate) mod cache;
 
@@ -56,7 +56,7 @@ impl Toolchain {
             })?;
         remember(&rustc, &identity, &printed);
         let sysroot = Utf8PathBuf::from(sysroot);
-        // The file of the compiler itself, whether it is called through a proxy or directly.
+        // If rustup's proxy was called, this is the file of the compiler that the proxy runs.
         let itself = sysroot.join("bin/rustc");
         let identity = if itself.is_file() {
             self::identity(itself.as_std_path())
@@ -94,7 +94,7 @@ impl Toolchain {
             .join("lib")
     }
 
-    /// The value of `CARGO` for tests: cargo itself instead of a proxy.
+    /// The value of `CARGO` for tests: the path of cargo itself, and not of a proxy.
     pub(crate) fn cargo_itself(&self) -> String {
         let beside_rustc = self.sysroot.join("bin/cargo");
         match env::var("CARGO") {
@@ -110,8 +110,8 @@ impl Toolchain {
     }
 }
 
-/// The compiler that cargo uses: `RUSTC` or `build.rustc`, else rustup's choice, else that of
-/// `PATH`.
+/// The compiler that cargo uses. It is that of `RUSTC` or `build.rustc`, or else rustup's choice,
+/// or else the first one in `PATH`.
 fn find_rustc(config: &cargo_config2::Config) -> Result<PathBuf> {
     let named = config.build.rustc.clone();
     if let Some(rustc) = named.filter(|path| !path.as_os_str().is_empty()) {
@@ -131,7 +131,7 @@ fn find_rustc(config: &cargo_config2::Config) -> Result<PathBuf> {
         })
 }
 
-/// The compiler of the toolchain that rustup has chosen, found without its proxy.
+/// The compiler of the toolchain that rustup has chosen. It is called without rustup's proxy.
 fn rustup_rustc() -> Option<PathBuf> {
     let toolchain = env::var_os("RUSTUP_TOOLCHAIN")?;
     let home = match env::var_os("RUSTUP_HOME") {
@@ -146,8 +146,8 @@ fn rustup_rustc() -> Option<PathBuf> {
     rustc.is_file().then_some(rustc)
 }
 
-/// Whether `rustc` is rustup's proxy. The compiler that a proxy runs depends on more than the
-/// proxy's file.
+/// Whether `rustc` is rustup's proxy. If it is, the compiler does not only depend on the file of
+/// the proxy.
 fn is_proxy(rustc: &Path) -> bool {
     let size = |path: &Path| path.metadata().ok().map(|metadata| metadata.len());
     let rustup = rustc.with_file_name("rustup");
@@ -201,11 +201,11 @@ fn memory_of(rustc: &Path, identity: &str) -> Option<Utf8PathBuf> {
 
 fn recall(rustc: &Path, identity: &str) -> Option<String> {
     let printed = std::fs::read_to_string(memory_of(rustc, identity)?).ok()?;
-    // The last line of `-vV`. Without it, the file was not written to its end.
+    // `-vV` prints this line last. If it is missing, the file was not completely written.
     printed.contains("\nLLVM version:").then_some(printed)
 }
 
-/// Caches the answer for the next start. A failure is ignored, because the cache only saves time.
+/// Caches the answer for later starts. A failure is ignored, because the cache only saves time.
 fn remember(rustc: &Path, identity: &str, printed: &str) {
     if let Some(file) = memory_of(rustc, identity).filter(|file| !file.exists()) {
         let _ = std::fs::create_dir_all(file.parent().unwrap_or(&file));

@@ -9,7 +9,7 @@ pub(super) fn escape(text: &str) -> String {
             '\\' => result.push_str("\\\\"),
             '\n' => result.push_str("\\n"),
             '\r' => result.push_str("\\r"),
-            // A value is trimmed when it is read, so outer spaces need an escape.
+            // Values are trimmed when they are read, so a space at the start or end is escaped.
             ' ' if result.is_empty() => result.push_str("\\s"),
             c if c.is_control() => write!(result, "{}", c.escape_unicode()).expect("memory"),
             c => result.push(c),
@@ -49,7 +49,8 @@ pub(super) fn unescape(text: &str) -> String {
     result + rest
 }
 
-/// Reads `u{1b}` at the start of `text`.
+/// Reads an escape such as `u{1b}` at the start of `text`. Returns the character, and the text
+/// after the escape.
 fn unicode(text: &str) -> Option<(char, &str)> {
     let (digits, after) = text.strip_prefix("u{")?.split_once('}')?;
     let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;

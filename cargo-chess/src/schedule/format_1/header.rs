@@ -8,7 +8,7 @@ use super::{VERSION, shorten};
 use crate::events::{Kind, Location};
 use crate::suggest;
 
-/// The keys that occur once, also in files of later formats. Some may be absent.
+/// The keys that occur at most once. Files of later formats have the same keys.
 pub(in crate::schedule) const KEYS: &[&str] = &[
     "format",
     "package",
@@ -40,7 +40,7 @@ pub(in crate::schedule) const KEYS: &[&str] = &[
 /// The keys that may occur several times.
 const SEVERAL: &[&str] = &["point", "unjoined-panic"];
 
-/// The `key = value` lines, each with its number.
+/// The `key = value` lines: key, value and number of each line.
 pub(super) struct Header<'a>(Vec<(&'a str, &'a str, usize)>);
 
 impl<'a> Header<'a> {

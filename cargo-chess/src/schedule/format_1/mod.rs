@@ -1,8 +1,8 @@
-//! Format 1 of a schedule: `key = value` lines, an empty line, the decisions.
+//! Format 1 of a schedule: `key = value` lines, an empty line, and the decisions.
 //!
-//! The one-word form has this text, and ids are digests of it. Files have it only if an earlier
-//! version wrote them: `format_2` is the format of new ones, and shares the keys and the
-//! decisions with this one.
+//! The one-word form has this text, and ids are digests of it. Only earlier versions of this
+//! program wrote it into files. New files have `format_2`, which has the same keys and the same
+//! form of decisions.
 
 mod escape;
 mod header;
@@ -17,14 +17,14 @@ pub(super) use self::header::KEYS;
 use super::{Schedule, ScheduleError};
 use crate::events::{Location, TestId};
 
-/// The version of this format, which the one-word form also names.
+/// The version of this format. The one-word form also contains it.
 pub(super) const VERSION: u32 = 1;
 
 /// The longest line of decisions.
 const WIDTH: usize = 80;
 
-/// The text of a schedule without its source lines. The id and the one-word form are derived from
-/// it.
+/// The text of a schedule without the source lines of its preemptions. The id and the one-word
+/// form are derived from this text.
 pub(super) fn body(schedule: &Schedule) -> String {
     let mut text = String::new();
     let mut line = |key: &str, value: &dyn std::fmt::Display| {
@@ -92,7 +92,7 @@ pub(super) fn body(schedule: &Schedule) -> String {
     text + &wrapped(&schedule.decisions)
 }
 
-/// The decisions in lines of limited length.
+/// The decisions, in lines of limited length.
 pub(super) fn wrapped(decisions: &str) -> String {
     let mut text = String::new();
     let mut column = 0;
@@ -176,13 +176,13 @@ pub(super) fn first_line(text: &str) -> &str {
     first.unwrap_or_default()
 }
 
-/// The version in the first line, `format = VERSION`.
+/// The version in the first line, if this line is `format = VERSION`.
 pub(super) fn version(text: &str) -> Option<&str> {
     let (key, version) = first_line(text).split_once('=')?;
     (key.trim() == "format").then(|| version.trim())
 }
 
-/// The decisions in one line, one space between.
+/// The decisions in one line, separated by single spaces.
 fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String, ScheduleError> {
     let mut tokens = Vec::new();
     for (number, line) in lines {
@@ -199,19 +199,19 @@ fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String
     Ok(tokens.join(" "))
 }
 
-/// The number of decisions in `text`, or the largest number if there are more; `None` if it
-/// contains anything else.
+/// The number of decisions in `text`, or the highest number of the type if there are more. `None`
+/// if `text` contains anything else.
 fn count(text: &str) -> Option<u64> {
     let mut numbers = text.split_ascii_whitespace().map(decision);
     numbers.try_fold(0, |sum: u64, number| Some(sum.saturating_add(number?)))
 }
 
-/// The number of decisions in `token`.
+/// The number of decisions that `token` stands for; `None` if it is no decision.
 pub(super) fn decision(token: &str) -> Option<u64> {
     Decisions::of_token(token).map(|it| it.times)
 }
 
-/// The problem with a token that is no decision.
+/// The description of a token that is no decision.
 pub(super) fn no_decision(token: &str) -> String {
     format!(
         "expected a decision such as `1`, `1*12` or `?0`, found `{}`",
@@ -219,7 +219,7 @@ pub(super) fn no_decision(token: &str) -> String {
     )
 }
 
-/// A quotation that fits into an error message, for every content of the file.
+/// A quotation of `text` that is short and printable enough for an error message.
 pub(super) fn shorten(text: &str) -> String {
     const LONGEST: usize = 40;
     let printable: String = text
