@@ -36,7 +36,8 @@ pub fn inline_asm(text: &str) -> Result<Vec<Asm>, SyntaxError> {
 }
 
 fn scan(tokens: TokenStream, found: &mut Vec<Asm>) {
-    // The lines of `asm` and of `asm!`, which must precede a group for it to be assembly.
+    // The line of `asm` if it is the previous token, and the line of `asm!` if the previous tokens
+    // are this. A group is assembly only after `asm!`.
     let mut name = None;
     let mut invocation = None;
     for token in tokens {

@@ -4,20 +4,21 @@ use syn::{Block, Expr, Stmt, StmtMacro};
 
 use crate::{calls, extent};
 
-/// The construct that a block is the body of.
+/// The construct whose body is a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// A function, closure or future, which other code calls.
+    /// A function, a closure or a future: other code calls it.
     Callable,
     /// A loop other than `loop`: it also has a condition or an iterator.
     Turn,
     /// The expression `loop`.
     Loop,
-    /// Any other construct.
+    /// Another construct.
     Plain,
 }
 
-/// Whether the body of a callable needs no mark: it has no step to separate from its caller.
+/// Whether a callable with this body needs no mark at its start, because the body calls no
+/// function.
 pub(crate) fn is_trivial(block: &Block) -> bool {
     match &block.stmts[..] {
         [] => true,
@@ -26,7 +27,7 @@ pub(crate) fn is_trivial(block: &Block) -> bool {
     }
 }
 
-/// The form of the mark at the end of a block.
+/// The form of the mark at the end of a block: the text in which the mark is inserted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndMark {
     None,
@@ -38,13 +39,12 @@ pub(crate) enum EndMark {
     Unit,
 }
 
-/// Returns the form of the mark at the end of a block. The mark makes the drops
-/// at the end of the block a step of their own, and likewise the evaluation of
-/// a loop's next condition.
+/// Returns the form of the mark at the end of a block. The code after the mark is a step of its
+/// own: the drops at the end of the block, and the evaluation of a loop's next condition.
 ///
-/// The value at the end of a block becomes a statement only if the block has no
-/// variables: otherwise the order of drops would change, since the temporaries
-/// of the value may have to be dropped after the variables.
+/// The value at the end of a block becomes a statement only if the block has no variables.
+/// Otherwise the order of drops would change: temporaries of the value may have to be dropped
+/// after the variables.
 pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
     let Some(last) = block.stmts.last() else {
         return EndMark::None;
@@ -81,7 +81,7 @@ fn is_mere_statement(value: &Expr) -> bool {
     }
 }
 
-/// Whether a condition has a pattern: the matched value then lives until after the body.
+/// Whether a condition has a pattern. If it has, the matched value lives until after the body.
 fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,

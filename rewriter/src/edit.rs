@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The statement which announces that control is in this package's own code again.
+/// The statement that announces that control is in this package's own code again.
 pub const MARK: &str = "__chess_mark!();";
 
 /// An insertion of text.
@@ -12,7 +12,7 @@ pub struct Edit {
     pub at: usize,
     /// The inserted text, without line breaks.
     pub text: Cow<'static, str>,
-    /// The index of its site in [`Rewrite::sites`](crate::Rewrite::sites).
+    /// The index of the edit's site in [`Rewrite::sites`](crate::Rewrite::sites), if it has one.
     pub site: Option<usize>,
 }
 

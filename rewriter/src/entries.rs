@@ -13,11 +13,13 @@ use crate::visitor::runs_only_at_run_time;
 /// A statement for the start of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntrySplice<'a> {
-    /// The name of the functions: `Type::function` for each function of that name in the `impl`
-    /// blocks of the type, or in a trait; `function` for each function outside of both. Modules and
-    /// generic arguments are not part of a name. [`Self::EVERY`] selects all functions.
+    /// The name of the functions. `Type::function` stands for each function of this name in the
+    /// `impl` blocks of the type or in a trait, and `function` for each function outside of both.
+    /// Modules and generic arguments are not part of a name. [`Self::EVERY`] selects all
+    /// functions.
     pub function: &'a str,
-    /// The line of the function's name, from 1, if it is only for the function there.
+    /// The line of the function's name, from 1, if the statement is only for the function on this
+    /// line.
     pub line: Option<usize>,
     /// The statement, in one line.
     pub statement: &'a str,
@@ -36,7 +38,7 @@ impl EntrySplice<'_> {
     }
 }
 
-/// Returns the offsets where the functions of each splice begin.
+/// Returns the offsets at which the functions of each splice begin.
 pub(crate) fn find<'a>(
     source: &Source,
     file: &File,

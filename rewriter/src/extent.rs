@@ -108,7 +108,7 @@ fn last_of_block(block: &Block) -> Span {
     block.brace_token.span.close()
 }
 
-/// Returns the offset where a block's statements may begin: after its brace and its inner
+/// Returns the offset at which a block's statements may begin: after its brace and its inner
 /// attributes.
 pub(crate) fn head_of(source: &Source, attributes: &[Attribute], block: &Block) -> usize {
     let inner = attributes
@@ -130,7 +130,7 @@ pub(crate) fn head_of(source: &Source, attributes: &[Attribute], block: &Block) 
     source.end_of(last.bracket_token.span.close())
 }
 
-/// Whether the expression would be something else if it stood where a statement can begin. There,
+/// Whether the expression would have another meaning at the start of a statement. There,
 /// `match x {} + 1` is a statement, a plus sign and a number, and `let` declares a variable.
 pub(crate) fn differs_as_statement(expression: &Expr) -> bool {
     let mut leftmost = expression;
@@ -156,7 +156,7 @@ pub(crate) fn differs_as_statement(expression: &Expr) -> bool {
     }
 }
 
-/// Whether a statement of this expression needs no semicolon.
+/// Whether this expression, as a statement, needs no semicolon.
 pub(crate) fn is_block_like(expression: &Expr) -> bool {
     matches!(
         expression,

@@ -1,5 +1,5 @@
-//! Computes insertions into the source text of code under test. The input is text, the output is a
-//! list of edits.
+//! Computes insertions into the source text of code under test. The input is text, and the output
+//! is a list of edits.
 //!
 //! No code is printed again from its syntax tree. An edit inserts text at a byte offset, and never
 //! a line break. The line numbers, the comments and all other text of the file therefore stay
@@ -9,8 +9,8 @@
 //!   The inserted code reports the reference to the engine. Each site has an identity that does not
 //!   depend on the edits, so that a site whose edit does not compile can be left out.
 //! - **Marks** ([`MARK`]) announce that control is in the package's own code again. The engine
-//!   treats all operations of a trusted package within one call as one step, and does not see that
-//!   a call returns. A mark between two statements makes two calls two steps.
+//!   treats all operations of a trusted package within one call as one step, and does not see the
+//!   return of a call. With a mark between two statements, their calls are two steps.
 //! - **Reservations** are calls of `try_reserve`, which may fail by the search's choice. They are
 //!   found with the marks.
 //! - **Entries** ([`EntrySplice`]) are statements at the start of named functions. With them, a
@@ -70,13 +70,13 @@ pub struct Request<'a> {
     pub marks: bool,
     /// The lines, from 1, in which statements are marked. An empty list means all lines.
     pub lines: &'a [RangeInclusive<usize>],
-    /// The borrows to report, if any. Only those in the lines of the marks are reported.
+    /// The borrows to report, if any. Only borrows in `lines` are reported.
     pub borrows: Option<Borrows<'a>>,
     /// Statements to insert at the start of functions.
     pub entries: &'a [EntrySplice<'a>],
 }
 
-/// Computes the edits that `request` asks for in the text of a source file.
+/// Computes the edits of `request` in the text of a source file.
 pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
     let source = Source::new(text);
     let file = match source.parse() {
@@ -113,8 +113,8 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
             .extend(places.into_iter().map(|at| splice.edit(at)));
     }
     rewrite.edits.append(&mut openings);
-    // The sort is stable: at one offset, borrows end first, then arguments, then come marks, then
-    // entries, and arguments and borrows begin last.
+    // The sort is stable. So the order at one offset is: ends of borrows, ends of arguments,
+    // marks, entries, starts of arguments, starts of borrows.
     rewrite.edits.sort_by_key(|edit| edit.at);
     Ok(rewrite)
 }

@@ -1,4 +1,5 @@
-//! The types of a file and their methods: for statements at the start of the methods of one type.
+//! The types of a file and their methods. They are needed to insert statements at the start of the
+//! methods of one type.
 
 use syn::{
     FnArg, GenericArgument, ImplItem, Item, ItemImpl, PathArguments, Receiver, ReceiverKind, Type,
@@ -12,14 +13,14 @@ use crate::visitor::runs_only_at_run_time;
 pub struct Methods {
     /// The structs, enums and unions, in the order of the text.
     pub types: Vec<TypeItem>,
-    /// The methods with a body, and the other functions of `impl` blocks.
+    /// The functions of `impl` blocks, with or without `self`.
     pub methods: Vec<Method>,
 }
 
 /// A struct, an enum or a union.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TypeItem {
-    /// The inline modules around it.
+    /// The inline modules around the type.
     pub modules: Vec<String>,
     /// Its name.
     pub name: String,
@@ -34,35 +35,36 @@ pub struct Method {
     pub modules: Vec<String>,
     /// The name of the type, without its path and its generic arguments.
     pub owner: String,
-    /// The module before the type's name in the path of the type, if it is named there.
+    /// The segment before the type's name in its path, if there is one: a module, `self`, `super`
+    /// or `crate`.
     pub qualifier: Option<String>,
     /// Its name.
     pub name: String,
     /// The line of its name, from 1.
     pub line: usize,
-    /// Whether the block is not that of a trait.
+    /// Whether the block is an inherent one, and not the implementation of a trait.
     pub is_inherent: bool,
-    /// The way to its object at its start.
+    /// How `self` leads to the object at the start of the function.
     pub object: Result<Object, NoObject>,
 }
 
-/// The way to the object of a method.
+/// How `self` leads to the object of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     /// The number of dereferences from `self` to the object.
     pub dereferences: usize,
 }
 
-/// The reason why the start of a function cannot have a statement about an object.
+/// The reason why a statement about an object cannot be inserted at the start of a function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum NoObject {
-    /// It has no `self`.
+    /// The function has no `self`.
     NoReceiver,
-    /// It owns the object.
+    /// The function owns the object.
     ByValue,
-    /// Its body runs in several parts, possibly on several threads.
+    /// The body of the function runs in several parts, possibly on several threads.
     Async,
-    /// It may be evaluated at compile time, or it is not Rust.
+    /// The function may be evaluated at compile time, or its body is not Rust.
     Const,
 }
 

@@ -6,10 +6,9 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::source::{Source, SyntaxError};
 
-/// The names of the mutable statics of a package: the places of raw memory that code names without
-/// a pointer.
+/// The names of the mutable statics of a package. Code can use this raw memory without a pointer.
 ///
-/// They are searched in tokens, so that declarations in macros are found too.
+/// The declarations are searched in tokens, so that declarations in macros are also found.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct MutableStatics(BTreeSet<String>);
 

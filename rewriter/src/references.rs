@@ -12,8 +12,8 @@ use crate::source::{Source, SyntaxError};
 pub struct Reference {
     /// The path of the file, which may not exist, relative to the directory of the referring file.
     pub path: PathBuf,
-    /// Whether its own modules lie in the same directory, as for the root file of a crate and
-    /// `mod.rs`. The modules of any other file lie in a directory of that file's name.
+    /// Whether the modules of the file are in its own directory, as for the root file of a crate
+    /// and for `mod.rs`. The modules of other files are in a directory with the name of the file.
     pub is_root: bool,
 }
 
@@ -33,7 +33,7 @@ pub fn references(text: &str, name: &str, is_root: bool) -> Result<Vec<Reference
 }
 
 struct Finder {
-    /// The directory of the modules that are declared here.
+    /// The directory of the modules that are declared at the current position.
     directory: PathBuf,
     /// Whether the current module is an inline module, which has no file.
     is_inline: bool,

@@ -1,4 +1,4 @@
-//! The calls that reserve memory and may fail: the search may choose that they do.
+//! The calls that reserve memory and may fail. The search chooses whether they fail.
 //!
 //! Their argument becomes `__chess::reserve(n)`, which returns `n`, or a number that no collection
 //! can hold. Calls in the arguments of macros, and calls by a path (`Vec::try_reserve(&mut v, n)`),
@@ -24,7 +24,7 @@ pub(crate) struct Reservations {
     pub closings: Vec<Edit>,
 }
 
-/// Returns the edits of all calls of a file, or of those in these lines.
+/// Returns the edits of all such calls of a file, or only of those in `lines`.
 pub(crate) fn find(source: &Source, file: &File, lines: Option<&Lines>) -> Reservations {
     let mut visitor = Visitor {
         source,

@@ -1,4 +1,4 @@
-//! The edits of a file, and their effect on its text and columns.
+//! The edits of a file, the text with the edits, and the original places of its columns.
 
 use crate::borrows::Site;
 use crate::edit::Edit;
@@ -7,15 +7,17 @@ use crate::source::start_of_text;
 /// All edits of a file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Rewrite {
-    /// The edits in ascending order of offset. Edits at one offset are in the order of their texts.
+    /// The edits in ascending order of offset. Edits at the same offset are in the order in which
+    /// their texts follow each other.
     pub edits: Vec<Edit>,
-    /// The borrows, if they were requested, in the order of the text, with outer sites first.
+    /// The borrows, if they were requested, in the order of the text. An outer site comes before
+    /// its inner sites.
     pub sites: Vec<Site>,
     /// The number of marks.
     pub marks: usize,
-    /// The number of functions that got a statement.
+    /// The number of functions into which a statement is inserted.
     pub entries: usize,
-    /// The requested functions that are missing in the file, or that are `const`.
+    /// The requested functions that the file does not have, or that are `const`.
     pub missing_entries: Vec<String>,
 }
 
@@ -38,8 +40,8 @@ impl Rewrite {
         text
     }
 
-    /// Returns the innermost site at a place of the rewritten text, among the sites that report
-    /// their borrow.
+    /// Returns the innermost site that contains a place of the rewritten text. Only sites that
+    /// report their borrow are considered.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc.
     pub fn site_at(&self, source: &str, line: usize, column: usize) -> Option<&Site> {
@@ -63,11 +65,11 @@ impl Rewrite {
             .map(|(site, ..)| site)
     }
 
-    /// Returns the line and column in the original text of a place in the rewritten text.
+    /// Returns the original line and column of a place in the rewritten text.
     ///
-    /// Lines and columns count from 1, columns in characters, as in rustc. A place within text that
-    /// reports a borrow has the place of its site. A place within other inserted text has the
-    /// place of the next original character.
+    /// Lines and columns count from 1, columns in characters, as in rustc. If the place is in
+    /// inserted text, the result is the place of the site whose borrow this text reports. If the
+    /// text reports no borrow, it is the place of the next original character.
     pub fn original_place(&self, source: &str, line: usize, column: usize) -> (usize, usize) {
         let Some(start) = start_of_line(source, line) else {
             return (line, column);
@@ -92,13 +94,13 @@ impl Rewrite {
         (line, column - inserted)
     }
 
-    /// The column of [`original_place`](Self::original_place).
+    /// Returns the column of [`original_place`](Self::original_place).
     pub fn original_column(&self, source: &str, line: usize, column: usize) -> usize {
         self.original_place(source, line, column).1
     }
 }
 
-/// Returns the offset of a place in a text.
+/// Returns the byte offset of a line and column in a text.
 fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
     let start = start_of_line(text, line)?;
     let mut characters = text[start..].char_indices();

@@ -48,7 +48,7 @@ impl std::error::Error for SyntaxError {}
 /// The text of a file.
 pub(crate) struct Source<'s> {
     text: &'s str,
-    /// The offset where the tokenized text begins. Spans count from there.
+    /// The offset at which the tokens begin. The offsets of spans count from there.
     base: usize,
 }
 
@@ -81,7 +81,7 @@ impl<'s> Source<'s> {
         self.base + span.byte_range().end
     }
 
-    /// Returns the line of the text, from 1, of a place in its tokens.
+    /// Returns the line in the text, from 1, of a place in the tokens.
     pub(crate) fn line_of(&self, place: LineColumn) -> usize {
         self.text[..self.base].matches('\n').count() + place.line
     }

@@ -8,10 +8,12 @@ use proc_macro2::{Delimiter, Group, LineColumn, Span, TokenStream, TokenTree};
 
 use crate::source::{Source, SyntaxError};
 
-/// The length of the longest expression that is used as a name, in characters.
+/// The length of the longest expression that is used as a name, in characters. Longer ones are
+/// shortened.
 const LONGEST: usize = 28;
 
-/// Methods whose result a reader identifies with their receiver.
+/// Methods whose results mean the same as their receivers for a reader. They are left out at the
+/// end of a name.
 const TRANSPARENT: &[&str] = &[
     "as_mut", "as_ref", "await", "borrow", "by_ref", "clone", "deref", "expect", "unwrap",
 ];

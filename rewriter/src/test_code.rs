@@ -12,15 +12,15 @@ use crate::source::{Source, SyntaxError};
 /// The test code of a file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TestCode {
-    /// The lines of items, from 1 on.
+    /// The lines of the items, from 1.
     pub lines: Vec<RangeInclusive<usize>>,
-    /// The modules of tests in files of their own, by their paths from the module of this file.
+    /// The test modules that have files of their own, by their paths from the module of this file.
     pub modules: Vec<Vec<String>>,
 }
 
 impl TestCode {
-    /// The test code of a file with this `text`: items with an attribute whose name ends in `test`,
-    /// and items with `#[cfg(test)]` or with another `cfg` that requires `test`.
+    /// Returns the test code of a file with this `text`: items with an attribute whose name ends
+    /// in `test`, and items with `#[cfg(test)]` or another `cfg` that requires `test`.
     ///
     /// # Errors
     /// If the text is not Rust.
@@ -94,7 +94,7 @@ fn is_test(attribute: &Attribute) -> bool {
     let path = attribute.path();
     match &attribute.meta {
         Meta::List(list) if path.is_ident("cfg") => requires_test(list.tokens.clone()),
-        // `#[test]`, `#[tokio::test]` and their kin.
+        // `#[test]`, `#[tokio::test]` and similar attributes.
         _ => {
             let last = path.segments.last();
             last.is_some_and(|it| it.ident.to_string().ends_with("test"))
@@ -102,8 +102,8 @@ fn is_test(attribute: &Attribute) -> bool {
     }
 }
 
-/// Whether the condition of a `cfg` holds only if `test` is set: it is `test`, or `all` with such a
-/// part.
+/// Whether the condition of a `cfg` holds only if `test` is set: it is `test`, or an `all` that
+/// has such a condition.
 fn requires_test(condition: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = condition.into_iter().collect();
     match &tokens[..] {

@@ -1,5 +1,5 @@
-//! The part that is common to the visitors of a file's code: functions, constants, and what only
-//! the compiler evaluates.
+//! The part that the visitors of a file's code have in common: functions, constants, and
+//! expressions that only the compiler evaluates.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::{Attribute, Meta, Signature};
@@ -59,7 +59,7 @@ macro_rules! visit_code {
             }
         }
 
-        // Any expressions in the following nodes are evaluated only by the compiler.
+        // The compiler alone evaluates the expressions in the following nodes.
 
         fn visit_angle_bracketed_generic_arguments(
             &mut self,
@@ -81,7 +81,7 @@ macro_rules! visit_code {
 
 pub(crate) use visit_code;
 
-/// Whether the function is never evaluated at compile time, and its body is Rust.
+/// Whether the function is never evaluated at compile time, and its body consists of Rust code.
 ///
 /// Attributes can make a function `const`: `#[cfg_attr(feature = "x", const_fn)]`,
 /// `#[rustversion::attr(since(1.61), const)]`.

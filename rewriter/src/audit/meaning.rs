@@ -5,7 +5,7 @@ use std::fmt;
 /// The way in which an item is controlled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Treatment {
-    /// A type or function of cargo chess stands in place of that of `std`.
+    /// The item of `std` is replaced by a type or function of cargo chess.
     Redirected,
     /// The item is `std`'s own, and the engine answers its requests to the system.
     Interposed,
@@ -273,8 +273,8 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// Returns the meaning of a path without its `std`, `core` or `alloc`. A module has the meaning of
-/// its contents. Returns `None` if nothing in it is controlled.
+/// Returns the meaning of a path, without its first segment `std`, `core` or `alloc`. A module has
+/// the meaning of its contents. Returns `None` if the item is not controlled.
 pub(super) fn of(path: &[&str]) -> Option<Meaning> {
     let (_, _, meaning) = RULES
         .iter()
@@ -283,7 +283,7 @@ pub(super) fn of(path: &[&str]) -> Option<Meaning> {
     Some(Meaning { treatment, words })
 }
 
-/// Whether paths may begin with this module.
+/// Whether controlled items have paths that begin with this module.
 pub(super) fn is_module(path: &[&str]) -> bool {
     RULES
         .iter()

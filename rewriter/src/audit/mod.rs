@@ -17,17 +17,17 @@ pub struct Reach {
     pub line: usize,
     /// The column of the last part of the path, from 1, in characters.
     pub column: usize,
-    /// The full path: `std::thread::spawn`, also where the file has `thread::spawn`.
+    /// The full path: `std::thread::spawn`, even if the file has `thread::spawn`.
     pub path: String,
-    /// Whether the name is imported here. Otherwise it is used here.
+    /// Whether the name is imported here. If not, it is used here.
     pub is_import: bool,
     /// The meaning of the item.
     pub meaning: Meaning,
 }
 
 /// Lists the controlled items that a file refers to, by line: its imports, and each path that
-/// begins with `std`, `core`, `alloc`, or an imported module of theirs. An item imported by itself,
-/// such as `Mutex`, is listed at its import and not at its uses.
+/// begins with `std`, `core`, `alloc`, or a module that was imported from these. An item that is
+/// itself imported, such as `Mutex`, is listed at its import and not at its uses.
 ///
 /// Names within macros are listed too. Code that `cfg` removes is also listed, because `cfg` is not
 /// evaluated here.

@@ -21,7 +21,7 @@ pub(super) fn scan(source: &Source, tokens: TokenStream) -> Vec<Reach> {
     scanner.found
 }
 
-/// The full paths of names in scope: those of crates and of imported modules.
+/// The full paths of names in scope: the names of crates and of imported modules.
 #[derive(Clone, Default)]
 struct Scope {
     names: BTreeMap<String, Vec<String>>,
@@ -111,7 +111,8 @@ impl Scanner<'_> {
         let rest = segments[1..].iter().map(ToString::to_string);
         let path: Vec<_> = start.iter().cloned().chain(rest).collect();
         let path: Vec<_> = path.iter().map(String::as_str).collect();
-        // `Ordering::SeqCst` and `Instant::now` belong to the item before them.
+        // A part of an item, as in `Ordering::SeqCst` and `Instant::now`, has the meaning of the
+        // item.
         self.reach(&path, segments[segments.len() - 1].span(), false);
     }
 
@@ -191,7 +192,7 @@ impl Scanner<'_> {
     }
 }
 
-/// Whether a path may begin after these tokens.
+/// Whether the next token may begin a path, after the tokens `before`.
 fn begins_path(before: &[TokenTree]) -> bool {
     match before {
         [.., last, colon, other] if is_punct(colon, ':') && is_punct(other, ':') => match last {

@@ -23,9 +23,9 @@ pub(super) struct Finder<'s> {
     pub(super) without: &'s [SiteId],
     pub(super) lines: Option<&'s Lines>,
     pub(super) sites: Vec<Site>,
-    /// The edits at the start of sites, with outer sites first.
+    /// The edits at the start of sites. Those of outer sites come first.
     pub(super) openings: Vec<Edit>,
-    /// The edits at the end of sites, with inner sites first.
+    /// The edits at the end of sites. Those of inner sites come first.
     pub(super) closings: Vec<Edit>,
     /// The kind of the borrow, if the expression that is visited next is borrowed.
     pub(super) borrow: Option<Kind>,
@@ -71,7 +71,7 @@ impl Finder<'_> {
             .push(Edit::of_site(form.end, form.behind, index));
     }
 
-    /// Adds a borrow within tokens that are not known to be Rust.
+    /// Adds a site within tokens that are not known to be Rust.
     pub(super) fn unknown_site(&mut self, span: Span, kind: Kind) {
         let start = self.source.start_of(span);
         if self.lines.is_none_or(|lines| lines.contain(start)) {

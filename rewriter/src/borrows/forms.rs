@@ -2,15 +2,15 @@
 //!
 //! The borrow itself stays unchanged. There are three forms:
 //!
-//! - **before**: the receiver is named twice, once for its address:
+//! - **before**: the text has the receiver twice, first to take its address:
 //!   `({__chess::borrow_through(&raw const p);},p.as_ref()).1`. A tuple, unlike a block, does not
 //!   end the life of temporary values.
 //! - **wrapped**: the address passes through the hook, and the result of the hook is dereferenced:
 //!   `&mut *__chess::borrow_mut(&raw mut *p)`. If the reference is used after its statement, the
 //!   place may contain no temporary value, which would be dropped too early.
 //! - **through**: the pointer to the place passes through a block, by value: `&*match (x.get())
-//!   {__chess_p=>{__chess::borrow(&raw const *__chess_p);__chess_p}}`. It keeps the same guards
-//!   alive.
+//!   {__chess_p=>{__chess::borrow(&raw const *__chess_p);__chess_p}}`. Like the original text, the
+//!   `match` keeps guards alive until the end of the statement.
 
 use proc_macro2::TokenStream;
 use syn::{Expr, ExprMethodCall};

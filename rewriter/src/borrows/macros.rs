@@ -13,7 +13,7 @@ use super::site::{Kind, Left};
 use crate::edit::Edit;
 use crate::extent;
 
-/// Macros with expressions as arguments, whose temporary values do not live on.
+/// Macros with expressions as arguments. Their temporary values end with the macro.
 const OF_EXPRESSIONS: &[&str] = &[
     "assert",
     "assert_eq",
@@ -51,7 +51,7 @@ const OF_TEXT: &[&str] = &[
     "stringify",
 ];
 
-/// Macros whose first argument is an expression, while the others are not.
+/// Macros whose first argument is an expression. Their other arguments are not.
 const OF_ONE: &[&str] = &["assert_matches", "debug_assert_matches", "matches", "ready"];
 
 impl Finder<'_> {
@@ -106,8 +106,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Visits the arguments of an unknown macro. Each part between commas that parses as an
-    /// expression counts as one.
+    /// Visits the arguments of an unknown macro. A part between commas counts as an expression if
+    /// it parses as one.
     fn unknown_arguments(&mut self, tokens: TokenStream) {
         let mut part = Vec::new();
         let end = TokenTree::from(Punct::new(',', Spacing::Alone));
@@ -200,8 +200,8 @@ fn is_reference(before: &[TokenTree], behind: &[TokenTree]) -> bool {
     !follows_other && !matches!(behind.first(), Some(TokenTree::Punct(it)) if is_and(it))
 }
 
-/// Returns the place and the kind of a borrow, if these tokens behind `&` begin with a dereferenced
-/// pointer: `mut *p`, `(*p).field`.
+/// Returns the place of the `*` and the kind of a borrow, if these tokens after `&` begin with a
+/// dereferenced pointer: `mut *p`, `(*p).field`.
 fn borrowed_target(behind: &[TokenTree]) -> Option<(Span, Kind)> {
     let (target, kind) = match behind {
         [TokenTree::Ident(word), rest @ ..] if word == "mut" => (rest, Kind::BorrowMut),
@@ -217,7 +217,7 @@ fn borrowed_target(behind: &[TokenTree]) -> Option<(Span, Kind)> {
     .map(|star| (star, kind))
 }
 
-/// Returns the place of the first `*`, if the tokens begin with one that is not part of a type.
+/// Returns the place of the `*`, if the tokens begin with one that is not part of a type.
 fn dereferencing(tokens: &[TokenTree]) -> Option<Span> {
     match tokens {
         [TokenTree::Punct(_), TokenTree::Ident(word), ..] if word == "const" || word == "mut" => {
@@ -228,8 +228,8 @@ fn dereferencing(tokens: &[TokenTree]) -> Option<Span> {
     }
 }
 
-/// Returns the place and the kind of a borrow, if these tokens behind `.` are the call of a method
-/// that borrows.
+/// Returns the place of the name and the kind of a borrow, if these tokens after `.` are the call
+/// of a method that borrows.
 fn called_method(behind: &[TokenTree]) -> Option<(Span, Kind)> {
     match behind {
         [TokenTree::Ident(name), TokenTree::Group(arguments), ..]

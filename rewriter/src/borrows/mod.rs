@@ -1,15 +1,15 @@
 //! References to raw memory that unsafe code creates, and the text that is inserted to report them.
 //!
-//! A load or a store needs no report in the source text: the compiler instruments its code. A
-//! reference has no code of its own, but by Rust's rules it is a use of the memory: a shared one
-//! like a read, a unique one like a write.
+//! Loads and stores need no report in the source text: the compiler instruments their code. The
+//! creation of a reference has no code of its own. But by Rust's rules, it is a use of the memory:
+//! that of a shared reference is like a read, and that of a unique one like a write.
 //!
 //! References are searched in `unsafe` blocks and functions, because raw pointers are dereferenced
-//! only there. Only a reference whose kind and extent are certain is a site. So the receiver of a
-//! method is none, and neither is a binding by reference within a larger pattern. The arguments of
-//! macros are included where they are known to be Rust. Code that is evaluated at compile time is
-//! not changed. The inserted text calls functions of `__chess`, a module in every prelude of the
-//! facades.
+//! only there. A reference is a site only if its kind and its extent are certain. So the receiver
+//! of a method is no site, and a binding by reference within a larger pattern is none either. The
+//! arguments of macros are searched if they are known to be Rust. Code that is evaluated at
+//! compile time is not changed. The inserted text calls functions of `__chess`, a module in every
+//! prelude of the facades.
 
 mod find;
 mod forms;
@@ -32,9 +32,9 @@ use forms::Forms;
 /// The sites and edits of a file.
 pub(crate) struct Found {
     pub(crate) sites: Vec<Site>,
-    /// The edits at the start of sites, with outer sites first.
+    /// The edits at the start of sites. Those of outer sites come first.
     pub(crate) openings: Vec<Edit>,
-    /// The edits at the end of sites, with inner sites first.
+    /// The edits at the end of sites. Those of inner sites come first.
     pub(crate) closings: Vec<Edit>,
 }
 

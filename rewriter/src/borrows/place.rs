@@ -6,14 +6,14 @@ use syn::{BinOp, Expr, ExprPath, ExprUnary, UnOp};
 
 use crate::mutable_statics::MutableStatics;
 
-/// Methods without side effects, which may be called once more to compute an index.
+/// Methods without side effects. A call of them in an index may be evaluated twice.
 const CALCULATIONS: &[&str] = &["wrapping_add", "wrapping_sub"];
 
 /// An expression that names a place in memory: `*p`, `(*p).field[index]`, `STATIC.field`.
 pub(super) struct Place<'e> {
     pub(super) whole: &'e Expr,
     pub(super) root: Root<'e>,
-    /// The indices of its elements.
+    /// The indices in the expression.
     indices: Vec<&'e Expr>,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Operand {
     Steady,
     /// An expression whose value can be passed through a block.
     Value,
-    /// A part of a computed value. It cannot always be moved out of that value.
+    /// A part of a computed value. Moving it out of this value is not always possible.
     Part,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn is_place(expression: &Expr) -> bool {
     }
 }
 
-/// Whether the expression is a place in a computed value.
+/// Whether the expression is a place in a computed value, so that it cannot be evaluated twice.
 fn is_part(expression: &Expr) -> bool {
     is_place(expression) && !is_steady(expression)
 }
@@ -131,7 +131,7 @@ pub(super) fn is_steady(expression: &Expr) -> bool {
     }
 }
 
-/// Like [`is_steady`], but operators and calculations are allowed too.
+/// Like [`is_steady`], but also allows operators and [`CALCULATIONS`].
 fn is_repeatable(expression: &Expr) -> bool {
     match expression {
         Expr::Paren(e) => is_repeatable(&e.expr),

@@ -1,5 +1,5 @@
-//! Sites: places in a text where a reference to raw memory is created, and the reasons to leave
-//! some unchanged.
+//! Sites: places in a text at which a reference to raw memory is created, and the reasons why some
+//! sites are not changed.
 
 use std::fmt;
 
@@ -79,19 +79,19 @@ pub struct SiteId {
 pub struct Site {
     /// The identity of the site.
     pub id: SiteId,
-    /// The byte offset in the original text where the place, or the call, begins.
+    /// The byte offset in the original text at which the place, or the call, begins.
     pub start: usize,
-    /// The byte offset in the original text where it ends.
+    /// The byte offset in the original text at which it ends.
     pub end: usize,
     /// The reason why no text is inserted, or `None` if the reference is reported.
     pub left: Option<Left>,
 }
 
-/// The selection of sites.
+/// The sites to report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Borrows<'a> {
     /// The mutable statics of the package.
     pub statics: &'a MutableStatics,
-    /// The sites to leave unchanged.
+    /// The sites that are not changed.
     pub without: &'a [SiteId],
 }

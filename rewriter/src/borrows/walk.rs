@@ -24,14 +24,14 @@ impl Finder<'_> {
         self.visit_expr(expression);
     }
 
-    /// Visits code at whose end its temporary values are dropped.
+    /// Visits code whose temporary values are dropped at its end.
     pub(super) fn apart(&mut self, visit: impl FnOnce(&mut Self)) {
         let outer = std::mem::replace(&mut self.extends, false);
         visit(self);
         self.extends = outer;
     }
 
-    /// Visits code into which no text is inserted.
+    /// Visits code into which no text is inserted, for the reason `left`.
     pub(super) fn leaving(&mut self, left: Left, visit: impl FnOnce(&mut Self)) {
         let outer = self.left.replace(left);
         visit(self);
@@ -102,7 +102,8 @@ impl Finder<'_> {
 }
 
 /// Returns the kind of the reference that a pattern creates to the whole matched place. References
-/// in a larger pattern are to a part of it, and depend on its value.
+/// in a larger pattern do not count: they refer to a part of the place, and may depend on its
+/// value.
 fn borrow_by(pattern: &Pat) -> Option<Kind> {
     match pattern {
         Pat::Ident(PatIdent {
