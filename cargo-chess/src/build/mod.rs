@@ -35,13 +35,13 @@ use environment::Environment;
 /// The products of a build.
 #[derive(Serialize, Deserialize, Default, Debug)]
 pub(crate) struct Build {
-    /// The test binaries, by package and then by target.
+    /// The test binaries, sorted by package and target.
     pub binaries: Vec<TestBinary>,
     /// The first line of `rustc -vV`.
     pub rustc_version: String,
     /// The digest of the sources of the linked runtime.
     pub runtime_digest: String,
-    /// The units that could not be treated as instructed, by package.
+    /// The records of the units that could not be treated as instructed, sorted by package.
     pub records: Vec<FallbackRecord>,
     /// The files that each package was compiled from.
     pub compiled: CompiledFiles,
@@ -53,7 +53,8 @@ pub(crate) struct Build {
     pub sources: Utf8PathBuf,
     /// The target directory of the build.
     pub target_dir: Utf8PathBuf,
-    /// The variables with which cargo finds everything already built.
+    /// The variables that were set for cargo. With them, another call of cargo finds everything
+    /// built.
     pub variables: Vec<(String, String)>,
 }
 
@@ -90,13 +91,14 @@ pub(crate) struct TestBinary {
     pub id: String,
     /// The executable.
     pub path: Utf8PathBuf,
-    /// Whether this tool's replacement of libtest is linked in: false for `harness = false`.
+    /// Whether this tool's replacement of libtest is linked in. It is not if the target has
+    /// `harness = false`.
     pub harness: bool,
-    /// The reason that it is not under control, if there is one.
+    /// The reason why the binary is not under control, if it is not.
     pub why_not: Option<NotExplored>,
     /// Whether its profile enables debug information.
     pub has_debug_info: bool,
-    /// The variables that `cargo test` would set in its environment.
+    /// The variables that `cargo test` would set for the binary.
     pub env: Vec<(String, String)>,
 }
 
@@ -105,24 +107,26 @@ pub(crate) fn has_overlay(package: &PlannedPackage) -> Result<bool> {
     Ok(overlays::all()?.iter().any(|overlay| overlay.fits(package)))
 }
 
-/// Fails if the tests would be built for a target or in a way that cannot be explored.
+/// Fails if the tests would be built for a target, or in a way, that does not allow exploration.
 pub(crate) fn check_supported(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     support::check(toolchain, args)
 }
 
-/// Marks a directory as one whose files can be made again, for backups, and for the search for a
-/// package's sources: cargo marks only the directories in which it has built something itself.
+/// Marks a directory whose files can be created again. Backups leave such directories out, and so
+/// does the search for a package's sources. Cargo marks only the directories in which it has built
+/// something itself.
 fn tag_as_cache(directory: &Utf8Path) {
     let tag = directory.join("CACHEDIR.TAG");
     if !tag.exists() {
         let text = "Signature: 8a477f597d28d172789f06886806bc55\n\
              # This directory was made by cargo chess. See https://bford.info/cachedir/\n";
-        // Without the tag, searches take longer.
+        // Without the tag, these searches take longer.
         _ = std::fs::write(tag, text);
     }
 }
 
-/// Builds the runtime if this toolchain has none yet, then the tests that `args` select.
+/// Builds the runtime, unless it was built for this toolchain before. Then builds the tests that
+/// `args` select.
 pub(crate) fn run(
     toolchain: &Toolchain,
     plan: &Plan,
@@ -191,14 +195,15 @@ fn native_libraries(script: &BuildScript) -> Option<NativeLibraries> {
     })
 }
 
-/// The name in cargo's form of a linked library, `[kind[:modifiers]=]name[:rename]`.
+/// The name of a linked library, which cargo reports as `[kind[:modifiers]=]name[:rename]`.
 fn library_name(stated: &str) -> &str {
     let name = stated.split_once('=').map_or(stated, |(_, name)| name);
     name.split(':').next().unwrap_or(name)
 }
 
-/// A directory name for each runtime, compiler and wrapper, and for instrumented builds: cargo does
-/// not know the additions of the wrapper, so it must not reuse the products of another one.
+/// The name of the target directory. It is different for each runtime, compiler and wrapper, and
+/// for instrumented builds. Cargo does not know the wrapper's additions, so it must not reuse the
+/// products of a build with other additions.
 fn directory_name(runtime_key: &str, is_instrumented: bool) -> String {
     let wrapper = crate::digest::short(runtime::wrapper_digest().as_bytes(), 4);
     let suffix = if is_instrumented { "-instrumented" } else { "" };
@@ -271,7 +276,7 @@ fn kind_of(target: &Target) -> String {
         .unwrap_or_default()
 }
 
-/// The reason that the test binary `artifact` is not under control, if there is one.
+/// The reason why the test binary `artifact` is not under control, if it is not.
 fn why_not(
     plan: &Plan,
     target_dir: &Utf8Path,
@@ -287,7 +292,7 @@ fn why_not(
     let mut packages = plan.packages.iter();
     let is_opaque =
         packages.any(|it| it.id == artifact.package_id.repr && it.policy == Policy::Opaque);
-    // A binary that did not compile unchanged was redirected in spite of its policy.
+    // If the binary did not compile unchanged, it was redirected in spite of its policy.
     let record = || treatments::record(target_dir, artifact);
     let is_redirected = || record().is_some_and(|it| it.fallback == Fallback::Swapped);
     (is_opaque && !is_redirected()).then_some(NotExplored::Opaque)

@@ -27,7 +27,7 @@ pub(crate) use exclusive::Guard;
 pub(crate) use packages::PolicyReason;
 pub(crate) use place::{Marked, Place};
 
-/// The common name of the packages of the standard library, which have no policy.
+/// The name under which the packages of the standard library are reported. They have no policy.
 pub(crate) const STD: &str = "std";
 
 /// The workspace, its directories and its packages.
@@ -39,10 +39,11 @@ pub(crate) struct Plan {
     pub target_dir: Utf8PathBuf,
     /// The directory of all files of this tool: `target_dir/chess`.
     pub chess_dir: Utf8PathBuf,
-    /// The directory of the files that the next run overwrites: `chess_dir`, unless other processes
-    /// run tests at the same time.
+    /// The directory of the files that the next run overwrites. It is `chess_dir`, unless other
+    /// processes run tests at the same time.
     pub run_dir: Utf8PathBuf,
-    /// The packages that are linked into test binaries; members first, then by name.
+    /// The packages that are linked into test binaries. Members come first. Packages are sorted by
+    /// name.
     pub packages: Vec<PlannedPackage>,
     /// Whether the build is instrumented: each of its loads and stores is watched.
     pub instruments: bool,
@@ -105,17 +106,18 @@ pub(crate) struct PlannedPackage {
     pub root: Utf8PathBuf,
     /// Whether it is a member of the workspace.
     pub is_member: bool,
-    /// Its treatment.
+    /// The policy of the package. It may not apply to all of its places.
     pub policy: Policy,
-    /// The reason for its treatment.
+    /// The reason for the policy.
     pub why: PolicyReason,
-    /// The prefix of rustc's names of its source files.
+    /// The prefix of the names that rustc gives to its source files.
     pub source_prefix: String,
-    /// The places, in rustc's form, to which the policies apply.
+    /// The policy of each place. Places are in rustc's form.
     pub places: Vec<(Place, Policy)>,
-    /// The level for data races in it, if it differs from other packages.
+    /// The level for data races in the package, if it differs from the general level.
     pub races: Option<Races>,
-    /// The level for loops in it that wait without yielding, if it differs from other packages.
+    /// The level for loops in the package that wait without yielding, if it differs from the
+    /// general level.
     pub spins: Option<Spins>,
     /// The methods whose calls are checked for overlaps.
     pub guards: Vec<Guard>,
@@ -145,15 +147,15 @@ impl Plan {
         })
     }
 
-    /// The packages of the source files `files`, which have rustc's names. The packages have the
-    /// form `parking_lot 0.12.5`, and each occurs once, in their order.
+    /// The packages of `files`, which are source files by rustc's names. The packages have the
+    /// form `parking_lot 0.12.5`. They are sorted, and each occurs once.
     pub(crate) fn packages_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
         let names = files.iter().map(|file| self.package_of(file, generated));
         let names: BTreeSet<String> = names.collect();
         names.into_iter().collect()
     }
 
-    /// As [`Self::packages_of`], without the members of the workspace and the standard library.
+    /// Like [`Self::packages_of`], without the members of the workspace and the standard library.
     pub(crate) fn dependencies_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
         let dependency = |file: &String| self.dependency_of(file, generated);
         let names = files.iter().filter_map(dependency);
@@ -161,8 +163,8 @@ impl Plan {
         names.into_iter().collect()
     }
 
-    /// The package of `file`, which has rustc's name, if the package is not a member of the
-    /// workspace: `parking_lot 0.12.5`.
+    /// The package of `file`, a source file by rustc's name, in the form `parking_lot 0.12.5`. It
+    /// is [`STD`] for the standard library. `None` if the package is a member of the workspace.
     pub(crate) fn dependency_of(&self, file: &str, generated: &[Generated]) -> Option<String> {
         let package = self.package_of(file, generated);
         let members = self.packages.iter().filter(|it| it.is_member);
@@ -181,7 +183,8 @@ impl Plan {
             .packages
             .iter()
             .filter(|package| path.starts_with(&package.root));
-        // The innermost package: a package may lie in another one's directory.
+        // The innermost package that contains the file: the directory of one package may be in
+        // that of another.
         let owner = owners.max_by_key(|package| package.root.components().count());
         match (owner, registry_package(file)) {
             (Some(package), _) => format!("{} {}", package.name, package.version),
@@ -201,9 +204,9 @@ impl Plan {
         self.packages.iter().find(|package| package.id == id)
     }
 
-    /// The `policy=`, `races-of=` and `spins-of=` lines of a request to a test binary: for each
-    /// package, and for the files that its build script generated, which have the package's
-    /// treatment. The last line is the directory to which paths are relative.
+    /// The `policy=`, `races-of=` and `spins-of=` lines of a request to a test binary. There are
+    /// lines for each package, and for the files that its build script generated: they have the
+    /// same treatment. The last line is the directory to which the paths are relative.
     pub(crate) fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
         let places = self.packages.iter().flat_map(|package| &package.places);
         let written = places.map(|(place, policy)| format!("policy={place}={policy}"));
@@ -230,7 +233,8 @@ impl Plan {
     }
 }
 
-/// `parking_lot 0.12.5` for a file below `.../registry/src/INDEX/parking_lot-0.12.5/`.
+/// The package `parking_lot 0.12.5`, if the file is below
+/// `.../registry/src/INDEX/parking_lot-0.12.5/`.
 fn registry_package(file: &str) -> Option<String> {
     let (_, rest) = file.split_once("/registry/src/")?;
     let directory = rest.split('/').nth(1)?;

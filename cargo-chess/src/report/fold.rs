@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::protocol;
 
-    /// A spawn if `what` is `spawn`. Otherwise an event on an object of the name `what`.
+    /// A spawn if `what` is `spawn`. Otherwise an event on an object with this name.
     fn step(task: u32, what: &str) -> Step {
         let op = if what == "spawn" {
             Op::Spawn

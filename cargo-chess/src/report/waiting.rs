@@ -1,4 +1,4 @@
-//! Sentences about the waiting tasks at the end of an execution, and the tasks they wait for.
+//! Sentences about the waiting tasks at the end of an execution, and the tasks that they wait for.
 
 use chess_vocabulary::Op;
 
@@ -7,7 +7,7 @@ use crate::events::{Kind, Location};
 use crate::protocol::{Blocked, Finished};
 use crate::text::source_path;
 
-/// The sentences: the wait-for cycle first, then every other task that waits.
+/// The sentences. The wait-for cycle comes first, and then each other waiting task.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut mentioned = Vec::new();
@@ -24,15 +24,15 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
             ));
         }
     }
-    // The message of another failure names them.
+    // The message of another failure already names the hot properties.
     let is_deadlock = finished.kind == Some(Kind::Deadlock);
     let hot = finished.hot.iter().filter(|_| is_deadlock);
     sentences.extend(hot.map(|it| format!("\"{}\" is hot since {}.", it.name, place(&it.since))));
     sentences
 }
 
-/// `A waits for Mutex M1 at x:1, held by B since y:2, which waits for Mutex M2
-/// at z:3, held by A since w:4: a cycle.`
+/// For example, `A waits for Mutex M1 at x:1, held by B since y:2, which waits for Mutex M2 at
+/// z:3, held by A since w:4: a cycle.`
 fn cycle(finished: &Finished, names: &Names) -> Option<String> {
     let first = *finished.cycle.first()?;
     let of = |task: u32| finished.blocked.iter().find(|blocked| blocked.task == task);
@@ -42,7 +42,7 @@ fn cycle(finished: &Finished, names: &Names) -> Option<String> {
             sentence.push_str(", which");
         }
         let mut blocked = of(*task)?.clone();
-        // If the object has no holder, the awaited task is the next one of the cycle.
+        // If the object has no holder, the task waits for the next task of the cycle.
         let next = (position + 1) % finished.cycle.len();
         blocked.holder = blocked.holder.or(Some(finished.cycle[next]));
         sentence.push(' ');
@@ -51,7 +51,7 @@ fn cycle(finished: &Finished, names: &Names) -> Option<String> {
     Some(sentence + ": a cycle.")
 }
 
-/// `waits for Mutex M1 at src/lib.rs:10, held by task 2 since src/lib.rs:7`
+/// For example, `waits for Mutex M1 at src/lib.rs:10, held by task 2 since src/lib.rs:7`.
 fn waits(blocked: &Blocked, names: &Names) -> String {
     let mut words = vec![format!("waits {}", what(blocked))];
     words.extend(

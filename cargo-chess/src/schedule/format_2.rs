@@ -12,7 +12,7 @@ use crate::suggest;
 /// The version of the format that this program writes. It also reads files of [`format_1`].
 const FORMAT: u32 = 2;
 
-/// The keys of arrays, beside [`format_1::KEYS`].
+/// The keys of arrays. [`format_1::KEYS`] has the other keys.
 const ARRAYS: &[&str] = &["points", "unjoined-panics"];
 
 impl Schedule {
@@ -31,7 +31,7 @@ impl Schedule {
     }
 }
 
-/// The whole file: comments for the reader, then the keys.
+/// The whole file: comments for the reader, and then the keys.
 pub(super) fn print(schedule: &Schedule, id: &str) -> String {
     format!(
         "# A failing schedule, saved by cargo chess. To run it again: cargo chess replay {id}\n\
@@ -84,7 +84,7 @@ fn table(schedule: &Schedule) -> Table {
     table
 }
 
-/// An integer, or a string if TOML's integers are too small.
+/// An integer. If it is too large for TOML's integers, a string.
 fn number(number: u64) -> Value {
     i64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
 }
@@ -105,7 +105,7 @@ fn place(place: &PreemptedAt) -> Value {
     table.into()
 }
 
-/// An array with a line for each of its elements, if it has any.
+/// An array with a line for each element. `None` if there are no elements.
 fn array(elements: impl Iterator<Item = Value>) -> Option<Value> {
     let mut array: Array = elements.map(|it| it.decorated("\n    ", "")).collect();
     array.set_trailing("\n");
@@ -113,7 +113,7 @@ fn array(elements: impl Iterator<Item = Value>) -> Option<Value> {
     (!array.is_empty()).then(|| array.into())
 }
 
-/// The string of the decisions, in lines of limited length.
+/// The string of the decisions. It has lines of limited length.
 fn decisions(decisions: &str) -> Value {
     let lines = format_1::wrapped(decisions);
     let written = format!("\"\"\"\n{lines}\"\"\"");
@@ -121,9 +121,9 @@ fn decisions(decisions: &str) -> Value {
     written.parse().unwrap_or_else(|_| lines.into())
 }
 
-/// Reads a file.
+/// Reads a file of this format.
 fn parse(text: &str) -> Result<Schedule, ScheduleError> {
-    // An editor or git may have changed the ends of lines, which a string may contain.
+    // An editor or git may have changed the line ends, and a string may contain some.
     let text = &text.replace("\r\n", "\n");
     let Some(version) = format_1::version(text) else {
         return Err(ScheduleError::Foreign {
@@ -140,7 +140,7 @@ fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     let document = Document::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         let problem = error.message().lines().collect::<Vec<_>>().join(", ");
-        // An unfinished value at the end of the text is the mark of a cut.
+        // If a value at the end of the text is not complete, the text is cut off.
         if span.end >= text.trim_end().len() {
             let missing = format!("{problem} at its end");
             return ScheduleError::Truncated { missing };
@@ -191,7 +191,7 @@ const LOCATION: &str = "`{ file = \"FILE\", line = LINE, column = COLUMN }`";
 const PLACES: &str = "an array of strings `FILE:LINE`";
 const PREEMPTED_AT: &str = "an array of `{ file = \"FILE\", line = LINE, text = \"TEXT\" }`";
 
-/// The keys of a file, and its text, to which their spans refer.
+/// The keys of a file, and the text that their spans refer to.
 struct Keys<'a> {
     text: &'a str,
     table: &'a Table,
@@ -245,7 +245,7 @@ impl Keys<'_> {
         self.optional(key, LINE, read_line)
     }
 
-    /// The elements of an array, or none if the key is absent.
+    /// The elements of an array. Empty if the key is absent.
     fn all<T>(
         &self,
         key: &str,
@@ -275,7 +275,7 @@ impl Keys<'_> {
         self.required("kind", &expected, kind)
     }
 
-    /// The decisions in one line, one space between.
+    /// The decisions in one line, separated by single spaces.
     fn decisions(&self) -> Result<String, ScheduleError> {
         let decisions = self.required("decisions", TEXT, |it| it.as_value().and_then(read_text))?;
         let mut tokens = Vec::new();
@@ -304,7 +304,8 @@ fn read_text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// Reads a string that the one-word form can hold, which has these strings without escapes.
+/// Reads a string of one line without outer spaces. The one-word form has such strings without
+/// escapes.
 fn read_line(item: &Item) -> Option<String> {
     let text = item.as_str()?;
     let is_line = text.trim() == text && !text.contains(char::is_control);
@@ -341,7 +342,7 @@ fn member<'a>(table: &'a dyn TableLike, key: &str) -> Option<&'a Item> {
     table.get(key)
 }
 
-/// An error in the line at which `span` begins.
+/// An error in the line in which `span` begins.
 fn at(text: &str, span: Range<usize>, problem: String) -> ScheduleError {
     let before = text.get(..span.start).unwrap_or(text);
     ScheduleError::Line {

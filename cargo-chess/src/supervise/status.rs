@@ -2,7 +2,7 @@
 
 use std::process::ExitStatus;
 
-/// Completes the sentence "it ...".
+/// How the process ended, as the predicate of a sentence about it.
 pub(super) fn in_words(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exited with code {code}"),
@@ -13,7 +13,7 @@ pub(super) fn in_words(status: ExitStatus) -> String {
     }
 }
 
-/// The signal that killed the process.
+/// The signal that killed the process, if one did.
 pub(super) fn signal(status: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
     {
@@ -34,7 +34,8 @@ pub(super) fn remedy(status: ExitStatus) -> &'static str {
     }
 }
 
-/// Only numbers that are the same on every Unix have names here.
+/// The name and the meaning of a signal. Only the signals with the same numbers on every Unix have
+/// names here.
 fn signal_in_words(signal: i32) -> String {
     let (name, meaning) = match signal {
         2 => ("SIGINT", "interrupted"),
