@@ -2,7 +2,7 @@
 
 use crate::plain;
 
-/// States that the rest of the test is only about executions in which `condition` holds.
+/// Restricts the rest of the test to executions in which `condition` holds.
 ///
 /// Under cargo chess, an execution in which it does not hold has no verdict: the calling thread
 /// does not continue, and what the other threads do after that is not judged, except for undefined
@@ -10,10 +10,12 @@ use crate::plain;
 /// fails, because it tests nothing.
 ///
 /// Under plain `cargo test` no execution can be left out: there, an assumption that does not hold is
-/// a panic. Choose data so that it holds with the first outcomes, which [`choose`] and its kin
-/// return there.
+/// a panic. Choose the data so that the condition holds with the first outcomes: there,
+/// [`choose`], [`flip`] and [`pick`] return these.
 ///
 /// [`choose`]: crate::choose
+/// [`flip`]: crate::flip
+/// [`pick`]: crate::pick
 ///
 /// # Panics
 /// Under plain `cargo test`, if the condition does not hold.

@@ -8,8 +8,8 @@ use crate::plain;
 /// costs nothing, so that the number of schedules is multiplied by `count`: keep it small. The
 /// smallest number with which a test fails is reported.
 ///
-/// Under plain `cargo test` the result is 0. After 1,000 choices of a thread the numbers take turns,
-/// so that a loop that waits for one of them ends.
+/// Under plain `cargo test` the result is 0. After 1,000 choices of a thread, its choices cycle
+/// through the numbers, so that a loop that waits for one number ends.
 ///
 /// # Panics
 /// If `count` is 0, or above `u32::MAX`.
@@ -60,8 +60,8 @@ pub fn pick<T>(items: &[T]) -> &T {
 /// Returns whether a rare event happens, as the search chooses.
 ///
 /// `true` costs as much as a preemption: a search with a bound of two preemptions tries all
-/// schedules with up to two preemptions and rare events. So it fits failures of the surroundings: a
-/// full disk, a lost message, an early timeout.
+/// schedules with up to two preemptions and rare events together. Use it for failures of the
+/// environment: a full disk, a lost message, an early timeout.
 ///
 /// Under plain `cargo test` the result is `false`.
 ///

@@ -7,28 +7,32 @@ use crate::plain;
 /// Runs `body`, which may crash, and then `recovery`. Returns the result of the recovery.
 ///
 /// Under cargo chess, `body` runs in a thread of its own. This thread and all threads that it spawns are
-/// a *component*, as a process is. The search may let the component crash before each of its operations
-/// that others may see (on files, channels, atomics, locks, and so on) or that may wait, and when `body`
-/// has returned. A crash costs as much as a preemption, as [`rarely`](crate::rarely) does. Then
-/// - the threads of the component never continue. Nothing of theirs is dropped, their locks stay locked,
-///   and the other ends of their channels stay open. The files that they have opened are closed;
-/// - each file loses the last of the writes that the component made to it since it was synced
-///   (`File::sync_all`, `File::sync_data`): none, some or all of them, as the search chooses, at no
-///   further cost. If none are lost, the process has crashed, otherwise the machine has;
-/// - `recovery` runs in the calling thread, and finds the files.
+/// a *component*: they crash together, as the threads of a process do. The search may let the
+/// component crash when `body` has returned, and before each operation of the component that other
+/// threads may see (on files, channels, atomics, locks, and so on) or that may wait. A crash costs
+/// as much as a preemption, as [`rarely`](crate::rarely) does. After a crash
+/// - the threads of the component never continue. Their values are not dropped, their locks stay
+///   locked, and the other ends of their channels stay open. The files that they have opened are
+///   closed;
+/// - each file loses writes that the component made after the last sync of the file
+///   (`File::sync_all`, `File::sync_data`), the latest writes first: none, some or all of them, as
+///   the search chooses, at no further cost. If none are lost, the process has crashed, otherwise
+///   the machine has;
+/// - `recovery` runs in the calling thread, and finds the files in this state.
 ///
-/// If the component does not crash, `recovery` runs after `body` has returned. Then, too, other threads
-/// of the component do not continue. A panic of `body` is one of this function.
+/// If the component does not crash, `recovery` runs after `body` has returned. In this case, too,
+/// the other threads of the component do not continue. A panic of `body` continues in the calling
+/// thread.
 ///
-/// The recovery must not wait for the component: a lock that a dead thread holds is a deadlock. This
-/// includes a standard stream that `body` has locked (`stdout().lock()`) across other operations. Let
-/// `body` tell the test through a channel or an atomic which of its results it has acknowledged, rather
-/// than through a `Mutex`.
+/// The recovery must not wait for the component: a wait for a lock that a dead thread holds is a
+/// deadlock. This includes a standard stream that `body` has locked (`stdout().lock()`) across
+/// other operations. Let `body` report its acknowledged results to the test through a channel or
+/// an atomic, not through a `Mutex`.
 ///
 /// Limits:
-/// - A file loses whole calls, from the last one back: no part of a write, and no write before one that
-///   survives. An existing file counts as synced when the component begins to write to it, and the writes
-///   that survive a crash count as synced after it.
+/// - A write is lost as a whole or not at all, and no write is lost that comes before one that
+///   survives. An existing file counts as synced when the component begins to write to it. Writes
+///   that survive a crash count as synced after the crash.
 /// - Directories lose nothing: a file that was created, renamed or removed stays so. So a file that was
 ///   renamed before it was synced may be found empty, but the lack of a sync of its directory does no
 ///   harm.

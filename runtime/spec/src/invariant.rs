@@ -8,29 +8,32 @@ type Condition = Box<dyn Fn() -> bool + Send>;
 
 /// Checks that `condition` holds, now and until the result is dropped.
 ///
-/// Under cargo chess it is checked after each operation of any thread that changes an object that it
-/// reads. The execution fails at the line of the operation after which it does not hold, or panics.
+/// Under cargo chess the condition is checked after each operation, by any thread, that changes an
+/// object that the condition reads. If the condition then does not hold, or panics, the execution
+/// fails at the line of that operation.
 ///
 /// The condition may
 /// - load atomics;
-/// - lock a `Mutex`, and a `RwLock` to read. While a thread holds a lock that the condition needs, it is
-///   not checked;
-/// - read other memory that it owns or borrows for ever. A change of such memory alone causes no check,
-///   and no schedules: keep the state that it is about in atomics and locks. A read of it is no data
-///   race.
+/// - lock a `Mutex`, and a `RwLock` to read. While a thread holds a lock that the condition needs,
+///   the condition is not checked;
+/// - read other memory that it owns or borrows for ever. A change of such memory alone causes no
+///   check and no further schedules: keep the state that the condition depends on in atomics and
+///   locks. The condition's own reads of such memory are no data races.
 ///
-/// A condition that changes an atomic fails. It must not wait in any other way. Its own operations are
-/// no part of the execution: no thread runs in between. Under a weak memory model it sees the newest
-/// store of each atomic.
+/// A condition that changes an atomic fails. A condition must not wait, except for such a lock.
+/// Its operations are no part of the execution: no thread runs between them. Under a weak memory
+/// model it reads the newest store of each atomic.
 ///
-/// The order of two operations that are independent otherwise matters if the condition reads the
-/// objects of both. The search tries both orders, which costs schedules: let it read few objects.
+/// Two operations that are otherwise independent become dependent if the condition reads the
+/// objects of both. The search tries both orders, which costs schedules: let the condition read
+/// few objects.
 ///
-/// Under plain `cargo test` it is checked at the creation and at the drop of the result.
+/// Under plain `cargo test` the condition is checked at the creation and at the drop of the
+/// result.
 ///
 /// # Panics
-/// Under plain `cargo test`, if the condition does not hold. A drop does not check if its thread
-/// panics.
+/// Under plain `cargo test`, if the condition does not hold. A drop by a thread that panics does
+/// not check it.
 ///
 /// # Examples
 /// ```
@@ -57,17 +60,17 @@ pub fn invariant(name: &str, condition: impl Fn() -> bool + Send + 'static) -> I
     invariant
 }
 
-/// An [`invariant`] that is checked until this is dropped.
+/// An [`invariant`]. Its condition is checked until this value is dropped.
 #[must_use = "an invariant ends when this is dropped"]
 pub struct Invariant {
     name: String,
-    /// Its number, if a search checks it.
+    /// The number of the invariant if a search checks it, otherwise its condition.
     added: Result<usize, Condition>,
     site: &'static Location<'static>,
 }
 
 impl Invariant {
-    /// Checks it under plain `cargo test`.
+    /// Checks the condition under plain `cargo test`. Has no effect under cargo chess.
     #[track_caller]
     fn check(&self) {
         if let Err(condition) = &self.added {
@@ -107,7 +110,7 @@ fn add(
     Err(condition)
 }
 
-/// Removes an invariant from the running execution, after a last check if it `is_checked`.
+/// Removes an invariant from the running execution, after a last check if `is_checked`.
 fn remove(number: usize, is_checked: bool, site: &'static Location<'static>) {
     let _ = (number, is_checked, site);
 }

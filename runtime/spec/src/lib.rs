@@ -1,6 +1,6 @@
 //! Requests of a test to the scheduler of [cargo chess]: choices of data, rare events, crashes,
-//! assumptions, invariants, liveness, models, whether an object is linearizable, and the number of states that
-//! the schedules reach.
+//! assumptions, invariants, liveness properties, models, checks of linearizability, and observed
+//! states.
 //!
 //! A test that runs under `cargo chess test` is executed under many schedules. With this crate, a
 //! part of its input becomes a choice of the search as well. All functions also work under plain
@@ -35,8 +35,8 @@
 //! | [`Linearizability`] | every scenario, in every schedule | a hundred scenarios |
 //! | [`observe`] | counts distinct states over all executions | nothing |
 //!
-//! Add it as a dev-dependency. It has no dependencies of its own, and no effect on code that does
-//! not call it.
+//! Add this crate as a dev-dependency. It has no dependencies of its own, and no effect on code
+//! that does not call it.
 //!
 //! [cargo chess]: https://github.com/cargo-chess/cargo-chess
 

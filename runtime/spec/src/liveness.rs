@@ -8,14 +8,15 @@ type Site = &'static Location<'static>;
 
 /// A property that something happens in the end: a request is answered, a worker stops.
 ///
-/// It is *hot* from an event that requires another one, until that event makes it *cold*, as the states
-/// of a monitor of Coyote. It is cold at first.
+/// An event that requires a later event makes the property *hot*, and the later event makes it
+/// *cold*, as the states of a monitor of Coyote. A new property is cold.
 ///
-/// Under cargo chess an execution fails if it ends while a property is hot, at the line of the last
-/// [`hot`](Self::hot). The report of a deadlock and of a livelock, which have no end, names the
-/// properties that are hot. Both calls are scheduling points.
+/// Under cargo chess an execution fails if it ends while a property is hot, at the line of the
+/// last [`hot`](Self::hot). An execution with a deadlock or a livelock has no end: the report of
+/// the deadlock or livelock names the properties that are hot. Calls of [`hot`](Self::hot) and
+/// [`cold`](Self::cold) are scheduling points.
 ///
-/// Under plain `cargo test` it is checked when it is dropped.
+/// Under plain `cargo test` the property is checked when it is dropped.
 ///
 /// # Panics
 /// Under plain `cargo test`, if it is hot when it is dropped by a thread that does not panic.
@@ -39,7 +40,8 @@ type Site = &'static Location<'static>;
 #[derive(Debug)]
 pub struct Liveness {
     name: String,
-    /// Under plain `cargo test`, the line of the last call that made it hot.
+    /// Under plain `cargo test`, the line of the last call of [`Self::hot`]; `None` while the
+    /// property is cold. The address of the box identifies the property for a search.
     hot: Box<Mutex<Option<Site>>>,
 }
 
@@ -53,7 +55,7 @@ impl Liveness {
         }
     }
 
-    /// Makes it hot: an event must follow.
+    /// Makes the property hot: an event must follow.
     #[track_caller]
     pub fn hot(&self) {
         let site = Location::caller();
@@ -62,7 +64,7 @@ impl Liveness {
         }
     }
 
-    /// Makes it cold: the event has happened.
+    /// Makes the property cold: the event has happened.
     #[track_caller]
     pub fn cold(&self) {
         if !become_cold(self.object(), Location::caller()) {
@@ -74,7 +76,7 @@ impl Liveness {
         *self.hot.lock().unwrap_or_else(PoisonError::into_inner) = hot;
     }
 
-    /// The address that stands for it.
+    /// The address that identifies the property for a search.
     fn object(&self) -> usize {
         let place: *const _ = &*self.hot;
         place as usize
@@ -93,20 +95,22 @@ impl Drop for Liveness {
     }
 }
 
-/// Makes the property at this address hot for a search. Returns whether there is one.
+/// Makes the property with the address `object` hot for the search. Returns `false` if no search
+/// runs.
 fn become_hot(object: usize, name: &str, site: Site) -> bool {
     let _ = (object, name, site);
     false
 }
 
-/// Makes the property at this address cold for a search. Returns whether there is one.
+/// Makes the property with the address `object` cold for the search. Returns `false` if no search
+/// runs.
 fn become_cold(object: usize, site: Site) -> bool {
     let _ = (object, site);
     false
 }
 
-/// Announces to the search that the address stands for no property any more. Returns whether there
-/// is a search.
+/// Announces to the search that the property with the address `object` no longer exists. Returns
+/// `false` if no search runs.
 fn forget_hot(object: usize) -> bool {
     let _ = object;
     false

@@ -1,22 +1,24 @@
-//! The behaviour under plain `cargo test`.
+//! The requests of a test to the search, with their behaviour under plain `cargo test`.
 //!
-//! cargo chess inserts a statement at the start of each function, with which its search answers
-//! instead: see `runtime/overlays/overlays.toml` in its repository.
+//! The bodies of these functions are that behaviour. cargo chess inserts a statement at the start
+//! of each function that passes the request to the search: see `runtime/overlays/overlays.toml` in
+//! the repository of cargo chess.
 
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The number of choices of a thread after which outcomes take turns.
+/// The number of choices of a thread that have the first outcome. Later choices cycle through all
+/// outcomes.
 const IN_ORDER: u32 = 1_000;
 
 thread_local! {
-    /// The number of choices of this thread.
+    /// The number of choices that this thread has made.
     static CHOICES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The outcome of a choice among `outcomes`, at least one.
+/// Returns a number below `outcomes`, which is not 0.
 #[track_caller]
 pub(crate) fn choose(outcomes: u32) -> u32 {
     let count = CHOICES.with(|choices| {
@@ -46,7 +48,7 @@ pub(crate) fn assumption_fails() {
     );
 }
 
-/// Whether a search chooses.
+/// Whether the test runs under a search of cargo chess.
 pub(crate) fn is_explored() -> bool {
     false
 }
@@ -57,8 +59,8 @@ pub(crate) fn observe(state: u64) {
     let _ = state;
 }
 
-/// Notes the start or the end of an operation in the history at this address, for the check at `site`.
-/// Later notes have larger numbers.
+/// Records the start of a call, or its end if `ends`, in the history with the address `history`,
+/// for the check at `site`. Returns a number that is larger than those of earlier records.
 pub(crate) fn note(history: usize, ends: bool, site: &'static Location<'static>) -> u64 {
     static TIME: AtomicU64 = AtomicU64::new(0);
     let _ = (history, ends, site);
@@ -72,18 +74,18 @@ pub(crate) fn until_idle(site: &'static Location<'static>) -> bool {
     false
 }
 
-/// Runs `body`, until it returns or a search lets it crash, for the call at `site`.
+/// Runs `body`, for the call at `site`, until it returns or the search lets it crash.
 pub(crate) fn until_crash(body: impl FnOnce() + Send, site: &'static Location<'static>) {
     let _ = site;
     body();
 }
 
-/// Changes data of a check that its threads share. This is no operation of the test: `change` must not
-/// allocate or release memory.
+/// Changes `data`, which the threads of a check share. The search does not see this access,
+/// because it is no operation of the test. So `change` must not allocate or release memory.
 pub(crate) fn unseen<D, R>(data: &Mutex<D>, change: impl FnOnce(&mut D) -> R) -> R {
     let mut data = data.lock().unwrap_or_else(PoisonError::into_inner);
     let result = change(&mut data);
-    // Before the end of the function, after which operations are those of the test again.
+    // Unlock before the function returns: from then on the search sees operations again.
     drop(data);
     result
 }

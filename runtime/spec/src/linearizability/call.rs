@@ -7,18 +7,18 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compared {
     Always,
-    /// Those that no other call overlaps.
+    /// The calls that no other call overlaps.
     Alone,
     Never,
 }
 
-/// An operation with its argument. It returns its result in words.
+/// An operation with its argument. `run` returns the `Debug` form of the result.
 pub(super) struct Call<T> {
     pub(super) operation: String,
     pub(super) name: String,
     pub(super) run: Box<dyn Fn(&T) -> String + Send + Sync>,
     pub(super) compared: Compared,
-    /// It may wait for other calls.
+    /// Whether the call may wait for other calls.
     pub(super) may_wait: bool,
 }
 
@@ -40,7 +40,7 @@ impl<T> Call<T> {
     }
 }
 
-/// The result of `call` in words. A panic is a result.
+/// The `Debug` form of the result of `call`. A panic is a result.
 pub(super) fn in_words<R: Debug>(call: impl FnOnce() -> R) -> String {
     let result = catch_unwind(AssertUnwindSafe(call));
     result.map_or_else(|_| "a panic".to_owned(), |it| format!("{it:?}"))

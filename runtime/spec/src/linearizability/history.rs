@@ -10,7 +10,7 @@ use super::specification::Checked;
 use super::waiting;
 use crate::plain;
 
-/// The end of a call that has not returned.
+/// Stands for the time of the end of a call that has not returned.
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// A call that was made.
@@ -18,17 +18,17 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(super) struct Made {
     /// The index in the list of all calls.
     pub(super) call: usize,
-    /// The thread; `None` for calls before the threads began, or after they had ended.
+    /// The thread; `None` for calls before the threads begin, or after they have ended.
     pub(super) thread: Option<usize>,
     /// The times of its start and its end; [`NEVER`] if it has not returned.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The result in words; `None` if it has not returned.
+    /// The `Debug` form of the result; `None` if the call has not returned.
     pub(super) result: Option<String>,
 }
 
 impl Made {
-    /// Whether it had returned when `other` began.
+    /// Whether this call had returned when `other` began.
     pub(super) fn precedes(&self, other: &Self) -> bool {
         self.end < other.start
     }
@@ -38,13 +38,13 @@ impl Made {
     }
 }
 
-/// The common part of the threads of a scenario.
+/// The data that the threads of a scenario share.
 struct Run<T> {
     object: T,
     calls: Arc<Vec<Call<T>>>,
-    /// The calls so far. It has room for all calls.
+    /// The calls so far. It has room for all calls: it must not allocate.
     log: Mutex<Vec<Made>>,
-    /// The number of calls.
+    /// The number of calls of the scenario.
     count: usize,
     history: usize,
     site: &'static Location<'static>,
@@ -66,7 +66,7 @@ impl<T> Run<T> {
             let result = (self.calls[call].run)(&self.object);
             let end = plain::note(self.history, true, self.site);
             plain::unseen(&self.log, |log| {
-                // It is not if the history was taken because no thread could run.
+                // The log lacks the call if the history was taken because no thread could run.
                 if let Some(own) = log.iter_mut().find(|made| made.start == start) {
                     own.end = end;
                     own.result = Some(result);
@@ -92,10 +92,10 @@ impl<T> Run<T> {
     }
 }
 
-/// The program of a thread, which runs.
+/// A running thread, and the calls that it makes.
 struct Program<T> {
     thread: Option<usize>,
-    /// The number of calls of the thread that have returned at its end.
+    /// The number of calls of the thread that have returned when it ends.
     count: usize,
     handle: JoinHandle<Arc<Run<T>>>,
 }
@@ -103,11 +103,12 @@ struct Program<T> {
 /// The run of a scenario.
 pub(super) struct Attempt<T> {
     run: Arc<Run<T>>,
-    /// Its address identifies the history.
+    /// The address of this box identifies the history.
     _place: Box<u8>,
 }
 
-// Loops, not closures: the operations on threads are those of the caller's line.
+// Loops, not closures: `track_caller` gives the operations on threads the caller's line only
+// outside of closures.
 impl<T: Send + Sync + 'static> Attempt<T> {
     /// Runs a scenario on a new object.
     #[track_caller]
@@ -136,7 +137,7 @@ impl<T: Send + Sync + 'static> Attempt<T> {
                 returned += program.len();
             }
             attempt.make(programs, returned, checked);
-            // The other calls would come after those that never return.
+            // The remaining programs begin only after all calls so far have returned.
             if !attempt.run.progress(returned).1 {
                 break;
             }
@@ -144,8 +145,8 @@ impl<T: Send + Sync + 'static> Attempt<T> {
         attempt
     }
 
-    /// Makes the calls of these programs. Afterwards `returned` calls have returned, unless some never
-    /// do.
+    /// Makes the calls of these programs, each of a thread. Afterwards `returned` calls of the
+    /// scenario have returned, unless some of them never return.
     #[track_caller]
     fn make(&self, programs: &[(Option<usize>, &[usize])], returned: usize, checked: &Checked<T>) {
         let may_wait = checked.may_wait();
@@ -162,7 +163,7 @@ impl<T: Send + Sync + 'static> Attempt<T> {
             let count = self.run.returned(thread) + program.len();
             let handle = thread::spawn(move || {
                 run.program(thread, &program);
-                // It is dropped by one thread: otherwise the order of drops would matter.
+                // The joining thread drops it: otherwise the order of drops would matter.
                 run
             });
             threads.push(Program {
@@ -181,7 +182,7 @@ impl<T: Send + Sync + 'static> Attempt<T> {
         }
     }
 
-    /// Waits until this number of calls have returned, or no thread makes progress.
+    /// Waits until `returned` calls have returned, or no thread makes progress.
     #[track_caller]
     fn wait(&self, returned: usize, checked: &Checked<T>) {
         let run = &self.run;
@@ -217,12 +218,12 @@ impl<T: Send + Sync + 'static> Attempt<T> {
 pub(super) struct History(pub(super) Vec<Made>);
 
 impl History {
-    /// Whether a call that has not returned is in it.
+    /// Whether a call of the history has not returned.
     pub(super) fn is_stuck(&self) -> bool {
         self.0.iter().any(|made| made.result.is_none())
     }
 
-    /// Whether no other call overlaps this one.
+    /// Whether no other call overlaps the call `at`.
     pub(super) fn is_alone(&self, at: usize) -> bool {
         let mut others = (0..self.0.len()).filter(|&other| other != at);
         others.all(|other| !self.0[other].overlaps(&self.0[at]))
@@ -271,7 +272,7 @@ impl History {
                 widest.unwrap_or(0).max(heading(column).len())
             })
             .collect();
-        // No call is made alone in most scenarios.
+        // Columns without rows are left out: in many scenarios, no call is made alone.
         let is_empty = |column: usize| !rows.iter().any(|row| row.1 == column);
         let line = |cell: &dyn Fn(usize) -> String| {
             let shown = (0..columns).filter(|&column| !is_empty(column));

@@ -67,7 +67,7 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
     /// A check of the objects that `new` returns, with up to two calls in each of two threads, up to
     /// one call before them, and up to one after them.
     ///
-    /// Calls of `new` must return objects that behave alike.
+    /// All objects that `new` returns must behave alike.
     pub fn of(new: impl Fn() -> T + 'static) -> Self {
         Self {
             new: Box::new(new),
@@ -83,9 +83,9 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
         }
     }
 
-    /// Compares with a model: an object of another type, which one thread uses. Each operation that
-    /// is added has one more function, with the expected result. So the object is also checked
-    /// against errors that it makes when one thread uses it.
+    /// Compares with a model: an object of another type, which one thread uses. Each operation
+    /// that is added then has one more function, which returns the expected result. So the check
+    /// also finds errors of the object that do not need several threads.
     ///
     /// # Panics
     /// If an operation was added before: the model has no counterpart for it.
@@ -127,12 +127,13 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
         }
     }
 
-    /// Adds an operation, with each of these arguments. Two results are equal if they have the same
-    /// `Debug` form: where it contains an address or another number that differs between equal
-    /// objects, `run` should return something else. A panic is a result as well.
+    /// Adds an operation, which a scenario may call with any of `arguments`. Two results are equal
+    /// if they have the same `Debug` form. If this form contains an address, or another number
+    /// that differs between equal objects, `run` should return another value. A panic is a result
+    /// as well.
     ///
-    /// The operation must return: one that waits for another thread would wait for ever where a
-    /// single thread makes the calls. See [`blocking_operation`](Self::blocking_operation).
+    /// The operation must return even if a single thread makes all calls. For an operation that
+    /// may wait for other threads, see [`blocking_operation`](Self::blocking_operation).
     pub fn operation<A, R>(
         mut self,
         name: &str,
@@ -152,16 +153,17 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
     /// Adds an operation that may wait for other calls: `push` of a full queue, or `recv` of an empty
     /// channel. See [`operation`](Self::operation).
     ///
-    /// A call that never returns is right if, after the calls that have returned, it does not return
-    /// on an object that one thread uses either. The calls must be explained by one order, and so must
-    /// all calls that do not return. (Line-Up permits an order for each of these.) An operation that
-    /// takes effect and then waits for another call, such as the wait at a barrier, is not
-    /// linearizable.
+    /// A call that never returns is correct if it does not return either when one thread makes the
+    /// calls that have returned, and then this call. One order of the calls that have returned
+    /// must explain their results, and also all calls that do not return. (Line-Up permits a
+    /// separate order for each call that does not return.) An operation that takes effect and then
+    /// waits for another call, such as the wait at a barrier, is not linearizable.
     ///
-    /// Under cargo chess, a call does not return if it waits when no other thread can run and no timer
-    /// is pending. A call that polls the clock in a loop counts as one that does not return. Under
-    /// plain `cargo test`, a call does not return if no call begins or ends for 10 milliseconds;
-    /// before the check fails, it waits for two seconds. The threads of such calls stay.
+    /// Under cargo chess, a call counts as one that does not return if it waits when no other
+    /// thread can run and no timer is pending. So does a call that polls the clock in a loop.
+    /// Under plain `cargo test`, the calls in progress count as such if no call begins or ends for
+    /// 10 milliseconds. Before the check fails, it waits until no call begins or ends for two
+    /// seconds. The threads of calls that do not return are left waiting.
     ///
     /// # Examples
     /// ```
@@ -198,8 +200,9 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
 }
 
 impl<T: Send + Sync + 'static, M: 'static> Linearizability<T, Model<M>> {
-    /// Adds an operation, with each of these arguments, and the result that the model `expected`.
-    /// Two results are equal if they have the same `Debug` form. A panic is a result as well.
+    /// Adds an operation, which a scenario may call with any of `arguments`. `expected` makes the
+    /// same call on the model, and returns the expected result. Two results are equal if they have
+    /// the same `Debug` form. A panic is a result as well.
     pub fn operation<A, R>(
         mut self,
         name: &str,
@@ -221,8 +224,8 @@ impl<T: Send + Sync + 'static, M: 'static> Linearizability<T, Model<M>> {
         self
     }
 
-    /// Adds an operation that may wait for other calls: `expected` is `None` where it waits. See
-    /// [`blocking_operation`](Linearizability::blocking_operation) without a model.
+    /// Adds an operation that may wait for other calls: `expected` returns `None` if the call must
+    /// wait. See [`blocking_operation`](Linearizability::blocking_operation) without a model.
     ///
     /// # Examples
     /// ```
@@ -283,7 +286,7 @@ impl<T: Send + Sync + 'static, M: 'static> Linearizability<T, Model<M>> {
     }
 }
 
-/// A result that may be missing.
+/// A result that may be missing, with the `Debug` form of the result.
 struct Shown<R>(Option<R>);
 
 impl<R: Debug> Debug for Shown<R> {
@@ -309,8 +312,9 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
         self.calls.push(Call { may_wait, ..call });
     }
 
-    /// Declares that the results of the operation `name` are not compared: an estimate, or a length
-    /// that is documented as approximate. Its effect on the object is that of the specification.
+    /// Declares that the results of the operation `name` are not compared: for instance an
+    /// estimate, or a length that is documented as approximate. The effect of the operation on the
+    /// object must still be that of the specification.
     ///
     /// # Panics
     /// If there is no such operation so far.
@@ -319,8 +323,9 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
         self.compared(name, Compared::Never)
     }
 
-    /// Declares that a result of the operation `name` is compared only if no other call overlaps that
-    /// call: a counter, for instance, that lags behind while calls are in progress.
+    /// Declares that the result of a call of the operation `name` is compared only if no other
+    /// call overlaps it: for instance the sum of a counter that lags behind while calls are in
+    /// progress.
     ///
     /// # Panics
     /// If there is no such operation so far.
@@ -357,10 +362,10 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
         self
     }
 
-    /// Checks for quiescent consistency in place of linearizability: all results are compared, and a
-    /// call that has returned comes before the calls that begin after that only if there is a moment
-    /// without calls in progress in between (Aspnes, Herlihy and Shavit, JACM'94). A counting network
-    /// is quiescently consistent.
+    /// Checks for quiescent consistency in place of linearizability (Aspnes, Herlihy and Shavit,
+    /// JACM'94). The sequential order then keeps the order of two calls only if, between the end
+    /// of the first and the start of the second, there is a moment without calls in progress.
+    /// Results are compared as for linearizability. A counting network is quiescently consistent.
     pub fn quiescently_consistent(mut self) -> Self {
         self.kept = Kept::AcrossQuiescence;
         self

@@ -10,17 +10,18 @@ const MOST_SHOWN: usize = 3;
 /// The calls whose order in time is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kept {
-    /// A call that has returned comes before those that begin after that: linearizability (Herlihy
-    /// and Wing, TOPLAS'90).
+    /// A call that has returned comes before the calls that begin after its end: linearizability
+    /// (Herlihy and Wing, TOPLAS'90).
     All,
-    /// The same, if a moment without calls in progress lies in between: quiescent consistency
-    /// (Aspnes, Herlihy and Shavit, JACM'94).
+    /// The same, but only if a moment without calls in progress lies between the two calls:
+    /// quiescent consistency (Aspnes, Herlihy and Shavit, JACM'94).
     AcrossQuiescence,
 }
 
-/// Looks for a sequential order of the calls that have returned, in which the order in time is `kept`
-/// and each call has its result. After it, each call that has not returned does not return either. If
-/// there is no such order, the error says why.
+/// Looks for a sequential order of the calls that have returned. It must keep the order in time as
+/// `kept` says, and by the specification, each call must have its actual result. After all of
+/// them, no call that has not returned may return by the specification. If there is no such order,
+/// the error has the reasons.
 #[track_caller]
 pub(super) fn explain<T, S: Specification<T>>(
     history: &History,
@@ -40,11 +41,11 @@ pub(super) fn explain<T, S: Specification<T>>(
     Err(search.why())
 }
 
-/// The longest orders that fit end with such a call.
+/// An order that fits, and a call that does not fit after it.
 struct DeadEnd {
     order: Vec<usize>,
     next: usize,
-    /// The result that the call would have; `None` if it would not return.
+    /// The result of the call by the specification; `None` if it would not return.
     result: Option<String>,
 }
 
@@ -52,14 +53,16 @@ struct Search<'a, T, S> {
     history: &'a History,
     oracle: &'a mut Oracle<T, S>,
     kept: Kept,
-    /// The calls so far, each with its result.
+    /// The order so far: calls that fit, as indices into the history.
     order: Vec<usize>,
     dead_ends: Vec<DeadEnd>,
 }
 
-// Loops, not closures: the operations of the specification are those of the caller's line.
+    // Loops, not closures: `track_caller` gives the operations of the specification the caller's
+    // line only outside of closures.
 impl<T, S: Specification<T>> Search<'_, T, S> {
-    /// Whether the order so far can be continued to all calls.
+    /// Whether the order so far can be extended to all calls that have returned, and fits the
+    /// calls that have not.
     #[track_caller]
     fn continues(&mut self) -> bool {
         let mut is_complete = true;
@@ -85,7 +88,8 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
         is_complete && self.leaves_the_others()
     }
 
-    /// Whether no call that has returned, and is not in the order so far, comes before this one.
+    /// Whether `next` may be the next call of the order: no call that must come before it is
+    /// missing.
     fn is_next(&self, next: usize) -> bool {
         let all = &self.history.0;
         let mut open = (0..all.len()).filter(|at| !self.order.contains(at));
@@ -98,7 +102,8 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
             && (self.kept == Kept::All || self.history.has_quiescence_between(earlier, later))
     }
 
-    /// Whether this `result` by the specification explains that of the call.
+    /// Whether `result`, that of the specification for the call `next`, explains the actual
+    /// result.
     fn fits(&self, next: usize, result: Option<&String>) -> bool {
         let made = &self.history.0[next];
         let is_compared = match self.oracle.checked.calls[made.call].compared {
@@ -109,8 +114,8 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
         result.is_some() && (!is_compared || result == made.result.as_ref())
     }
 
-    /// Whether each call that has not returned does not return after the order so far. One order must
-    /// explain all of them: the object is in one state.
+    /// Whether, by the specification, no call that has not returned would return after the order
+    /// so far. One order must explain all these calls, because the object is in one state.
     #[track_caller]
     fn leaves_the_others(&mut self) -> bool {
         for next in 0..self.history.0.len() {
@@ -125,7 +130,7 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
         true
     }
 
-    /// The result of a call after those of the order.
+    /// The result of the call `next` by the specification, after the calls of the order so far.
     #[track_caller]
     fn result_of(&mut self, next: usize) -> Option<String> {
         let mut order = Vec::new();
@@ -195,7 +200,8 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    /// Calls on a counter: an increment, a look, and one that waits while the counter is 0.
+    /// Calls on a counter: an increment, a read, and a decrement that waits while the counter is
+    /// 0.
     fn oracle(compared: Compared) -> Oracle<(), Model<u32>> {
         let call = |name: &str| Call::new(name, &(), |()| String::new());
         let mut calls = vec![call("add"), call("get"), call("take")];

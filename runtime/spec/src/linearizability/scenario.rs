@@ -11,7 +11,7 @@ impl Choices {
     /// The choices of the search, or those of a plain run with this `seed`.
     pub(super) fn new(seed: u64) -> Self {
         let is_plain = !plain::is_explored();
-        // Not 0, at which the generator would stay.
+        // The state must not be 0: xorshift would never leave that.
         Self(is_plain.then(|| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1))
     }
 
@@ -32,7 +32,7 @@ impl Choices {
 }
 
 impl Choices {
-    /// Up to `most` of `count` calls.
+    /// Chooses up to `most` calls, each of them a number below `count`.
     #[track_caller]
     fn calls(&mut self, most: usize, count: usize) -> Vec<usize> {
         let length = self.below(most + 1);
@@ -52,14 +52,15 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
-    /// The number of its calls.
+    /// The number of calls of the scenario.
     pub(super) fn count(&self) -> usize {
         let threads = self.threads.iter().map(Vec::len).sum::<usize>();
         self.before.len() + threads + self.after.len()
     }
 
-    /// Chooses a scenario with some of `count` calls. Small ones come first. Threads are alike, so
-    /// that their programs are in order.
+    /// Chooses a scenario. Its calls are numbers below `count`. Small scenarios come first.
+    /// Threads are interchangeable, so that only scenarios with their programs in ascending order
+    /// are chosen.
     #[track_caller]
     pub(super) fn choose(limits: Limits, count: usize, choices: &mut Choices) -> Self {
         let programs = programs(limits.calls, count);
@@ -77,7 +78,7 @@ impl Scenario {
     }
 }
 
-/// All sequences of one to `most` of `count` calls, the short ones first.
+/// All sequences of one to `most` numbers below `count`, the short ones first.
 fn programs(most: usize, count: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = Vec::new();
     let mut last = vec![Vec::new()];

@@ -14,8 +14,8 @@ use crate::plain;
 pub struct Checked<T> {
     pub(super) new: Box<dyn Fn() -> T>,
     pub(super) calls: Arc<Vec<Call<T>>>,
-    /// The time after which a call that makes no progress counts as one that does not return, in a
-    /// plain run.
+    /// In a plain run, the time without progress after which a call counts as one that does not
+    /// return.
     pub(super) patience: Duration,
 }
 
@@ -28,8 +28,8 @@ impl<T> Checked<T> {
 
 /// The results of calls that are made one after another.
 pub trait Specification<T> {
-    /// The result of the call `next` after those of `order` on a new object; `None` if it does not
-    /// return. Those of `order` do.
+    /// The result of the call `next` on a new object, after the calls of `order`; `None` if it
+    /// does not return. The calls of `order` return.
     #[doc(hidden)]
     fn result(&self, checked: &Checked<T>, order: &[usize], next: usize) -> Option<String>;
 }
@@ -52,7 +52,8 @@ impl<T: Send + Sync + 'static> Specification<T> for Itself {
     }
 }
 
-/// The result of a call by a thread of its own; `None` if it does not return. The thread then stays.
+/// The result of a call by a new thread; `None` if it does not return. Then the thread is left
+/// waiting.
 #[track_caller]
 fn attempt<T: Send + Sync + 'static>(
     checked: &Checked<T>,
@@ -64,7 +65,7 @@ fn attempt<T: Send + Sync + 'static>(
     let thread = thread::spawn(move || {
         let result = (calls[next].run)(&own.0);
         plain::unseen(&own.1, |place| *place = Some(result));
-        // It is dropped by one thread: otherwise the order of drops would matter.
+        // The joining thread drops them: otherwise the order of drops would matter.
         (own, calls)
     });
     waiting::until_idle(checked.patience, &|| {
@@ -83,7 +84,7 @@ type Expected<M> = Box<dyn Fn(&mut M) -> Option<String>>;
 /// A specification by an object of another type.
 pub struct Model<M> {
     pub(super) new: Box<dyn Fn() -> M>,
-    /// By call.
+    /// An entry for each call, in the order of [`Checked::calls`].
     pub(super) expected: Vec<Expected<M>>,
 }
 
@@ -97,11 +98,11 @@ impl<T, M> Specification<T> for Model<M> {
     }
 }
 
-/// The answers of a specification. It gives one answer to a question.
+/// A specification with a cache: it is asked for each result only once.
 pub(super) struct Oracle<T, S> {
     pub(super) checked: Checked<T>,
     pub(super) specification: S,
-    /// The results by the calls up to theirs.
+    /// For each sequence of calls that was asked for, the result of its last call.
     known: BTreeMap<Vec<usize>, Option<String>>,
 }
 
@@ -126,7 +127,7 @@ impl<T, S: Specification<T>> Oracle<T, S> {
         result
     }
 
-    /// Takes `patience` for calls that may not return, and forgets the answers so far.
+    /// Sets the time to wait for calls that may not return, and forgets the results so far.
     pub(super) fn take_time(&mut self, patience: Duration) {
         self.checked.patience = patience;
         self.known.clear();

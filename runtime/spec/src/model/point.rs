@@ -8,8 +8,9 @@
 ///
 /// Under cargo chess the parts of a program that begin with a call of this function are tried in each
 /// order: every call conflicts with every other one. Such a part reaches to the next operation of its
-/// thread. Place a call before each action whose order matters, and no other. It orders no memory
-/// accesses, and is no yield: a loop that waits needs [`yield_now`](std::thread::yield_now).
+/// thread. Place a call before each action whose order matters, and nowhere else. A call orders no
+/// memory accesses, and is no yield: a loop that waits needs
+/// [`yield_now`](std::thread::yield_now).
 ///
 /// Under plain `cargo test` it is a yield.
 ///

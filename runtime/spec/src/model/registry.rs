@@ -1,7 +1,7 @@
 //! The waits for resources under plain `cargo test`.
 //!
-//! cargo chess inserts a statement at the start of each public function here, with which its search
-//! answers instead.
+//! cargo chess inserts a statement at the start of [`signals`], [`wait`] and [`signal`], which
+//! passes the call to the search. So the rest of this file runs only under plain `cargo test`.
 
 use std::panic::Location;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,9 +9,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// A resource that a thread waits for.
 struct Awaited {
     resource: usize,
-    /// The number of the wait.
+    /// The number of the wait: all resources of one wait have the same one.
     wait: u64,
-    /// The thread waits for any of its resources, not for all.
+    /// Whether the thread waits for any of its resources, not for all.
     is_any: bool,
     /// The position of the resource among those of the wait.
     place: usize,
@@ -21,7 +21,7 @@ struct Awaited {
 struct Registry {
     awaited: Vec<Awaited>,
     waits: u64,
-    /// The number of signals.
+    /// The number of signals of all resources.
     signals: u32,
 }
 
@@ -53,8 +53,9 @@ pub(super) fn signals(resource: usize) -> u32 {
     registry().signals
 }
 
-/// Waits until any, or all, of `resources` are signalled. If [`signals`] of the first one is not
-/// `unless` any more, it does not wait. Returns the position of a signalled resource.
+/// Waits until one of `resources` is signalled if `is_any`, otherwise until all are. Returns the
+/// position of a signalled resource. If `unless` is a number that [`signals`] of the first
+/// resource no longer returns, does not wait, and returns 0.
 pub(super) fn wait(
     resources: &[usize],
     is_any: bool,

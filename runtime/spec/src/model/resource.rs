@@ -12,9 +12,9 @@ use super::registry;
 /// happen before the end of the waits that it ends, and before each later wait for the resource.
 ///
 /// Under cargo chess a wait begins in one step with the operation before it: no other thread runs
-/// between `if !done.load(SeqCst)` and `finished.wait()`. A wait in vain is part of a deadlock, which
-/// is reported at its line. Under plain `cargo test` such a signal may be lost; [`wait_while`] loses
-/// none in either world.
+/// between `if !done.load(SeqCst)` and `finished.wait()`. A wait that no signal can end is
+/// reported as a deadlock, at the line of the wait. Under plain `cargo test` a signal between the
+/// load and the wait may come, and is lost. [`wait_while`] loses no signal, in either case.
 ///
 /// [`wait_while`]: Self::wait_while
 ///
@@ -42,7 +42,8 @@ use super::registry;
 /// [`choose`]: crate::choose
 ///
 /// # Examples
-/// A runtime whose tasks are no threads. In the test each task is one, and a resource parks it:
+/// A runtime whose tasks are no threads. In the test each task is a thread, and a resource parks
+/// it:
 /// ```
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -77,7 +78,7 @@ use super::registry;
 /// ```
 #[derive(Debug, Default)]
 pub struct Resource {
-    /// Its address stands for it.
+    /// The address of this box identifies the resource.
     place: Box<u8>,
 }
 
@@ -94,8 +95,8 @@ impl Resource {
         registry::wait(&[self.address()], false, None, Location::caller());
     }
 
-    /// Waits for signals until the condition is false. No signal after a look at the condition is
-    /// lost.
+    /// Waits for signals until the condition is false. No signal after the start of an evaluation
+    /// of the condition is lost.
     #[track_caller]
     pub fn wait_while(&self, mut condition: impl FnMut() -> bool) {
         let site = Location::caller();
@@ -108,7 +109,7 @@ impl Resource {
         }
     }
 
-    /// Waits for a signal of one of several resources. Returns its position.
+    /// Waits for a signal of one of several resources. Returns the position of this resource.
     ///
     /// # Panics
     /// If there are no resources.
@@ -146,14 +147,14 @@ impl Resource {
         }
     }
 
-    /// Signals it to one waiting thread, which the search chooses. Under plain `cargo test`, to the one
-    /// that has waited longest.
+    /// Signals the resource to one waiting thread, which the search chooses. Under plain `cargo
+    /// test`, this is the thread that has waited longest.
     #[track_caller]
     pub fn signal(&self) {
         registry::signal(self.address(), false, Location::caller());
     }
 
-    /// Signals it to all waiting threads.
+    /// Signals the resource to all waiting threads.
     #[track_caller]
     pub fn signal_all(&self) {
         registry::signal(self.address(), true, Location::caller());
