@@ -1,4 +1,5 @@
-//! In the place of `parking_lot`'s words for its deadlock detection: the engine hears them, too.
+//! Replaces the calls of `parking_lot` for its deadlock detection: also announces them to the
+//! engine.
 
 #[cfg(feature = "deadlock_detection")]
 pub use parking_lot_core::deadlock::check_deadlock;

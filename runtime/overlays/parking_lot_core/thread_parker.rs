@@ -1,4 +1,4 @@
-//! In the place of `parking_lot_core`'s thread parker: a parked thread is a blocked task.
+//! Replaces the thread parker of `parking_lot_core`: a parked thread is a blocked task.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! In the place of `parking_lot_core`'s lock of a queue: one that the engine knows.
+//! Replaces the lock that `parking_lot_core` has for each queue by a lock that the engine knows.
 
 pub struct WordLock(::std::__chess::parking::Lock);
 

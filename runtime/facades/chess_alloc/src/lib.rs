@@ -1,5 +1,7 @@
-//! The replacement for `alloc` under cargo chess: the real crate, with the
-//! shims of `Arc` and `Wake`.
+//! The facade of `alloc`: code under cargo chess is compiled against this crate in place of
+//! `alloc`.
+//!
+//! It has all items of `alloc`. `Arc`, its `Weak`, and `Wake` are shims of the runtime.
 
 extern crate alloc as real;
 

@@ -1,5 +1,7 @@
-//! The replacement for `core` under cargo chess: the real crate, with the shims
-//! of atomics, cells, pointer functions and spin hints. `asm!` is inspected.
+//! The facade of `core`: code under cargo chess is compiled against this crate in place of `core`.
+//!
+//! It has all items of `core`. Atomics, cells, pointer functions, type names, spin hints and some
+//! processor instructions are shims of the runtime, and so is `asm!`, which inspects its code.
 
 pub use ::core::*;
 

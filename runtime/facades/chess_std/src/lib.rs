@@ -1,6 +1,8 @@
-//! The replacement for `std` under cargo chess: the real crate, with the shims
-//! of its concurrency. Preludes and macros are the real ones, because they name
-//! no shims, except for `asm!`, which is inspected.
+//! The facade of `std`: code under cargo chess is compiled against this crate in place of `std`.
+//!
+//! It has all items of `std`. Those that concern concurrency are shims of the runtime. Preludes
+//! and macros are the real ones, because they name no shims. The exception is `asm!`, whose shim
+//! inspects the code.
 
 pub use ::std::*;
 

@@ -1,6 +1,6 @@
-//! The shims behave inside an execution as std documents, under every schedule
-//! with up to two preemptions, and the search makes each choice that std leaves
-//! open. The name of a test has its expected result.
+//! Behaviour inside an execution: under every schedule with up to two preemptions, the shims
+//! behave as std documents, and the search finds each behaviour that std permits. The name of each
+//! test in `programs/inside_*.rs` begins with the expected result.
 
 mod facades;
 
@@ -43,8 +43,8 @@ fn inline_assembly_outside_control_is_named() {
     assert!(call.starts_with(effect), "{call}");
 }
 
-/// Explores all tests of a program, of which there must be at least `tests`, on both backends. The
-/// name of each test has its expected result.
+/// Explores all tests of a program on both backends. The program must have at least `tests` tests,
+/// and the name of each begins with the expected result.
 fn assert_verdicts(program: &str, tests: usize) {
     let program = build(program, "");
     let list = finished(Command::new(&program).args(["--list", "--format", "terse"]));
@@ -132,7 +132,8 @@ fn explore(program: &Path, test: &str, preemptions: u32, backend: &str) -> Strin
     last.to_owned()
 }
 
-/// Returns the value of a string member in a line of JSON, with its escapes. A `null` has none.
+/// Returns the value of a string member in a line of JSON, still escaped. Returns an empty text if
+/// the member is missing or `null`.
 fn value<'a>(line: &'a str, key: &str) -> &'a str {
     let start = format!("\"{key}\":\"");
     let Some(at) = line.find(&start) else {

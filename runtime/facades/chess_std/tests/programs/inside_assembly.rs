@@ -6,7 +6,8 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::thread;
 
-/// Plain memory: only the operations between two accesses separate them.
+/// Plain memory. An access is no scheduling point: another task can run between two accesses only
+/// if an operation is between them.
 struct Plain(UnsafeCell<[usize; 2]>);
 
 unsafe impl Sync for Plain {}
@@ -20,7 +21,7 @@ impl Plain {
         unsafe { (*self.0.get())[at] = 1 }
     }
 
-    /// Whether either both halves were set or none.
+    /// Whether both halves are set, or neither.
     fn is_even(&self) -> bool {
         let [first, second] = unsafe { *self.0.get() };
         first == second
@@ -94,7 +95,7 @@ fn passed_the_processors_clock_moves_as_the_others_do() {
     assert!(unsafe { core::arch::x86_64::_rdtsc() } - third > 1_000_000_000);
 }
 
-/// Whether both tasks are in their critical sections at once.
+/// Runs two tasks that must not be in their critical sections at once.
 fn dekker(raises_first: bool) {
     let raised = [AtomicBool::new(false), AtomicBool::new(false)];
     let inside = AtomicUsize::new(0);

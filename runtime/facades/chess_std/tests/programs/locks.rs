@@ -55,7 +55,7 @@ fn mutex() {
     println!("{}", unsized_one.try_lock().is_ok());
     let slice: Box<Mutex<[u8]>> = Box::new(Mutex::new([1, 2, 3]));
     println!("{:?} {:?}", slice, Mutex::from("text"));
-    // A guard acquired before its thread unwinds poisons. One acquired during unwinding does not.
+    // The drop of a guard during unwinding poisons the lock only if the lock was acquired before.
     struct Locks<'a>(&'a Mutex<u8>);
     impl Drop for Locks<'_> {
         fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! A user of a crate without std, whose types it names by std's paths.
+//! A program that uses the crate `no_std`, and names the types of that crate by the paths of std.
 
 extern crate no_std;
 
