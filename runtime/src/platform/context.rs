@@ -60,9 +60,10 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
         "mov [rdi], rsp",
         "mov rsp, [rsi]",
         "mov rax, [rsi+8]",
-        // Loading control words is slow, and they hardly ever differ. Storing them is slow as well.
-        // So they are read after the other loads have begun, and `wrfsbase`, which waits for all
-        // instructions before it, comes last.
+        // Loading the control words is slow, and the words of two tasks hardly ever differ: so
+        // they are compared first. Storing them is slow as well: so the stored words are compared
+        // after the other loads have begun. `wrfsbase` comes last, because it waits for all
+        // instructions before it.
         "mov edx, [rcx]",
         "cmp edx, [rsp]",
         "jne 2f",
@@ -107,7 +108,8 @@ macro_rules! call_above_registers {
             "push r13",
             "push r14",
             "push r15",
-            // It aligns the stack, and is always the same word.
+            // Padding that aligns the stack. It is always the same word, so that it leaves no
+            // remains.
             "push 0",
             ".cfi_adjust_cfa_offset 56",
             concat!("mov ", $register, ", rsp"),

@@ -52,9 +52,10 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     pub(crate) kind: Kind,
-    /// The name of a pipe (for both ends) or a socket, until the machine restarts.
+    /// The inode number. Until the machine restarts, it identifies a socket, or a pipe with both
+    /// ends.
     pub(crate) inode: u64,
-    /// The number of the device, if it is one.
+    /// The number of the device, if the file is one.
     pub(crate) device: u64,
 }
 
@@ -131,8 +132,8 @@ pub(crate) fn close(descriptor: c_int) {
     unsafe { sys::syscall(number::CLOSE, [descriptor as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Calls `visit` with the open descriptors of this process, from `first` on, until it returns
-/// `true`. Returns whether it did.
+/// Calls `visit` with the open descriptors of this process, from `first` on, until `visit` returns
+/// `true`. Returns whether it returned `true`.
 pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> bool {
     const O_RDONLY_DIRECTORY_CLOEXEC: usize = 0o2_200_000;
     /// The offsets of the length and of the name in an entry.
@@ -150,7 +151,8 @@ pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> b
         if directory < 0 {
             return false;
         }
-        // The positions of the entries are their numbers, after two other entries.
+        // The position of the entry of a descriptor is its number plus two: `.` and `..` come
+        // first.
         let position = first as usize + 2;
         sys::syscall(number::LSEEK, [directory as usize, position, 0, 0, 0, 0]);
         loop {
@@ -176,7 +178,8 @@ pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> b
     found
 }
 
-/// Calls `visit` with each line of a file that the kernel generates.
+/// Calls `visit` with each line of a file that the kernel generates. `path` ends in a zero. Of a
+/// line that is longer than 256 bytes, the rest is left out.
 pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
     const O_RDONLY_CLOEXEC: usize = 0o2_000_000;
     let mut line = [0u8; 256];
@@ -221,7 +224,8 @@ pub(crate) fn parse_number(text: &[u8]) -> Option<c_int> {
     number
 }
 
-/// The path `/proc/self/FOLDER` of a descriptor, with its number appended and a final zero.
+/// The path `/proc/self/` with `folder` and the number of the descriptor appended, and a final
+/// zero.
 pub(crate) fn own_path(folder: &[u8], descriptor: c_int) -> [u8; 48] {
     let mut path = [0; 48];
     let mut length = 0;

@@ -1,7 +1,7 @@
 //! The place of the executable in memory.
 //!
-//! The symbols that the linker defines would be those of a dynamic library, if the runtime is in
-//! one, because the program links a crate dynamically.
+//! The symbols that the linker defines for it are of no use: if the program links a crate
+//! dynamically, the runtime may be in a dynamic library, and they would be those of the library.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};

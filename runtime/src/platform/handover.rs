@@ -78,7 +78,7 @@ impl Explorer {
 pub(crate) struct Flow {
     /// The context in which the flow is suspended.
     pub(crate) context: *mut Context,
-    /// The donor that it runs on; null for the exploring thread.
+    /// The donor that the flow runs on; null for the exploring thread.
     pub(crate) donor: *mut Donor,
 }
 
@@ -93,11 +93,12 @@ impl Flow {
     }
 }
 
-/// Suspends `from`, the caller, and resumes `to`. Returns when `from` is resumed; never, if it is
-/// abandoned.
+/// Suspends `from`, the flow of the caller, and resumes `to`. Returns when `from` is resumed.
+/// Never returns if `from` is abandoned.
 ///
 /// # Safety
-/// `from` is the running flow, and `to` a suspended or new one. During the call, no reference to anything that other tasks change may be held.
+/// `from` is the running flow, and `to` a suspended or new one. During the call, no reference to
+/// anything that other tasks change may be held.
 #[inline]
 pub(crate) unsafe fn transfer(backend: Backend, from: Flow, to: Flow) {
     // SAFETY: the caller passes these flows.

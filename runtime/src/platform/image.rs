@@ -2,12 +2,13 @@
 //! execution.
 //!
 //! The writable segments of the executable and of its libraries, and the initial heap, are copied
-//! once and write-protected. All of them belong to the image, since a pointer on one side of its
-//! border to memory on the other would dangle: libc has its environment and its exit handlers on
-//! the heap. The dynamic linker is left out; its allocations come from elsewhere. The first write
-//! to a page faults, unprotects the page, and marks it dirty permanently. Before each execution the
-//! dirty pages are copied back. In the steady state that is a few page copies and no system call.
-//! Thread-local blocks and stacks belong to the donors.
+//! once and write-protected. They must be restored together: they point to each other (libc, for
+//! instance, has its environment and its exit handlers on the heap), and a pointer between memory
+//! that is restored and memory that is not would dangle. The dynamic linker is left out, because
+//! its allocations are elsewhere. The first write to a page faults: the handler unprotects the
+//! page, and marks it dirty permanently. Before each execution the dirty pages are copied back. In
+//! the steady state this takes a few page copies and no system call. Thread-local blocks and
+//! stacks belong to the donors.
 
 use core::ffi::CStr;
 use core::ops::ControlFlow;
@@ -67,7 +68,7 @@ impl Image {
         }
         let (low, high) = heap::freeze();
         self.add(low, high);
-        // Nothing may be allocated in the image from here on, so that the protection comes last.
+        // From the protection on, nothing may be allocated in the image. So it comes last.
         self.dirty.reserve(4096);
         self.taken = true;
         for region in &self.regions {
@@ -100,8 +101,8 @@ impl Image {
         self.taken
     }
 
-    /// Restores the image. If it `cleans`, memory after the image is also restored, as far as
-    /// [`Self::fingerprint`] reads it.
+    /// Restores the image. If `cleans`, also clears the part of the heap after the image that
+    /// [`Self::fingerprint`] reads.
     #[inline]
     pub(crate) fn restore(&self, cleans: bool) {
         if !self.taken {
@@ -124,8 +125,9 @@ impl Image {
         }
     }
 
-    /// Calls `part` with the parts of the memory outside the stacks in which an execution may have
-    /// stored pointers: the memory that it wrote to, if that is known, otherwise all.
+    /// Calls `part` with the bounds of each part of the image in which an execution may have
+    /// stored pointers: the dirty pages if the image is taken, otherwise all writable segments,
+    /// without the heap.
     pub(crate) fn written(&self, mut part: impl FnMut(usize, usize)) {
         if self.taken {
             for dirty in &self.dirty {
@@ -148,8 +150,8 @@ impl Image {
         let mut all: u64 = 0;
         for dirty in &self.dirty {
             let page = bytes(dirty.page);
-            // The set and order of the pages that earlier executions wrote to must not make a
-            // difference.
+            // The hash must not depend on which pages earlier executions wrote to, nor on the
+            // order of the pages.
             if page != bytes(dirty.copy) {
                 left = left.checked_sub(sys::PAGE)?;
                 all = all.wrapping_add(fingerprint::of(dirty.page as u64, page));
@@ -160,8 +162,8 @@ impl Image {
         Some(fingerprint::of(all, new))
     }
 
-    /// Prepares `length` bytes at `address` for writes by the kernel, which would fail at the
-    /// protection with an error of the system call.
+    /// Unprotects the `length` bytes at `address`, to which the kernel is about to write in a
+    /// system call. A write of the kernel to a protected page has no fault: the system call fails.
     #[inline]
     pub(crate) fn admit(&self, address: usize, length: usize) {
         let end = address.saturating_add(length);
@@ -177,13 +179,14 @@ impl Image {
         }
     }
 
-    /// Whether a write to `address`, which the kernel refused, was the first one to a page of the
-    /// image. Then it may be repeated.
+    /// Handles a fault of a write to `address`. Returns whether the address is in the image. Then
+    /// its page is unprotected, and the write may be repeated.
     pub(crate) fn allows_write(&mut self, address: usize) -> bool {
         self.taken && self.mark(address)
     }
 
-    /// Marks the page at `address` dirty; whether it belongs to the image.
+    /// Unprotects the page at `address`, and marks it dirty. Returns `false` if the page does not
+    /// belong to the image.
     fn mark(&mut self, address: usize) -> bool {
         let page = address & !(sys::PAGE - 1);
         let Some(region) = self
@@ -220,8 +223,8 @@ impl Image {
     }
 }
 
-/// The writable pages of the executable and its libraries, without those that the linker made
-/// read-only after relocation.
+/// The writable pages of the executable and its libraries. The dynamic linker is left out, and so
+/// are the pages that it made read-only after relocation.
 fn writable_segments() -> EngineVec<(usize, usize)> {
     let mut segments: EngineVec<(usize, usize)> = engine_vec();
     loaded_objects::visit(|object, headers| {

@@ -8,7 +8,8 @@ use crate::base::sys::{self, number};
 
 const F_GETFD: usize = 1;
 const F_DUPFD: usize = 0;
-/// The number of first executions after each of which the descriptors are checked.
+/// The number of executions at the start of a search after each of which the descriptors are
+/// checked.
 const CAREFUL: u64 = 64;
 /// The interval of later checks, in executions, if no execution has left a descriptor
 /// open.
@@ -26,8 +27,8 @@ pub(crate) struct Leftovers {
 /// The place of this state.
 pub(crate) const PLACE: Place<Leftovers> = Place::after(&stack_pool::PLACE);
 
-/// The first descriptor that was not open before the program's own code ran. Only where the engine
-/// was created.
+/// The first number above the descriptors that were open before the program's own code ran. Call
+/// it only in a process in which the engine was created.
 #[inline]
 pub(crate) fn first_descriptor() -> c_int {
     // SAFETY: the field does not change while tasks run.
@@ -91,8 +92,8 @@ impl Leftovers {
         let first = self.first_free;
         // SAFETY: descriptors above `first_free` belong to executions that are over.
         unsafe {
-            // The kernel assigns the lowest free number. If that is `first`, most likely no
-            // descriptor was left open. Closing the range makes sure of it in either case.
+            // The kernel assigns the lowest free number from `first` on. If that is `first`, most
+            // likely no descriptor was left open. The range is closed in any case, to be sure.
             let copy = sys::syscall(number::FCNTL, [0, F_DUPFD, first, 0, 0, 0]);
             let clean = copy >= 0 && copy.cast_unsigned() == first;
             if !clean {

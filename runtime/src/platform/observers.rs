@@ -1,15 +1,15 @@
 //! Detection of code in the program that could observe effects that most programs never observe.
 //!
 //! Code that counts the owners of an `Arc` can observe the order of their drops; in a program
-//! without such code, these drops commute with everything. Observers leave a byte in a section of
-//! the executable wherever the compiler generates code for them. So their presence is known before
-//! anything runs, and is the same in every execution, replay and shard.
+//! without such code, these drops commute with everything. The compiler adds a byte to a section
+//! of the executable wherever it generates code for an observer. So the presence of observers is
+//! known before the program runs, and is the same in every execution, replay and shard.
 
 use core::arch::global_asm;
 
 use super::places;
 
-/// The kinds of observers in a program.
+/// The kinds of observers in a program. Each field names the observed fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -18,21 +18,22 @@ use super::places;
 pub(crate) struct Observers {
     /// The counters of an `Arc`: `strong_count`, `get_mut`, `Weak::upgrade` and so on.
     pub(crate) of_counters: bool,
-    /// Whether a thread has ended: any code with its pthread.
+    /// Whether a thread has ended: code that has the pthread of the thread can check it.
     pub(crate) of_ends: bool,
     /// Whether the main function of a thread has returned: `is_finished`.
     pub(crate) of_finishes: bool,
-    /// Plain memory, the accesses to which are announced: those of instrumented code.
+    /// Plain memory: the program is instrumented, so that its accesses are announced.
     pub(crate) of_accesses: bool,
     /// Whether a pointer is unchanged: `compare_exchange` of `AtomicPtr`.
     pub(crate) of_pointers: bool,
     /// Atomics: C code that Rust code calls may get their addresses.
     pub(crate) of_atomics: bool,
-    /// The objects that conditions read: the program may add an invariant.
+    /// The objects that the conditions of invariants read: the program may add an invariant.
     pub(crate) of_invariants: bool,
 }
 
-/// Leaves a byte in the named section, which the linker keeps even if it drops the code around it.
+/// Adds a byte to the named section. The linker keeps the byte even if it drops the code around
+/// this statement.
 macro_rules! leave_byte {
     ($section:literal) => {
         // SAFETY: it generates no instructions.
@@ -104,7 +105,7 @@ global_asm!(
     ".hidden __chess_pointers",
     "__chess_pointers: .byte 0",
     ".popsection",
-    // The linker adds to this one if it announces calls of C code.
+    // `cargo-chess/src/linker` adds a byte to this section if it announces calls of C code.
     ".pushsection chess_atomics,\"aR\",@progbits",
     ".globl __chess_atomics",
     ".hidden __chess_atomics",

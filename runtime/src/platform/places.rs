@@ -1,8 +1,8 @@
 //! The source places of calls in the program, from the table that the linker has appended to the
 //! executable ([`chess_vocabulary::places`]).
 //!
-//! The table is mapped near the executable, so that the race detector can identify its places by
-//! few bits, as those that the compiler has put into the executable.
+//! The table is mapped near the executable. So the race detector can identify a place of the table
+//! by few bits, in the same way as a place that the compiler has put into the executable.
 
 use core::panic::Location;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,9 +16,10 @@ use chess_vocabulary::places::{Entry, Places, RECORD, TRAILER, trailer};
 use super::executable;
 use crate::base::sys;
 
-/// The number of calls whose entries are found at once. A power of two.
+/// The number of slots in the cache of entries. A power of two.
 const CACHED: usize = 1 << 15;
-/// The number of calls in code of the program whose places are found at once. A power of two.
+/// The number of slots in the cache of the source lines of calls in code of the program. A power
+/// of two.
 const PROGRAM_CALLS: usize = 1 << 13;
 /// The maximum number of callers that are visited from code of the library.
 const MOST_CALLERS: usize = 256;
@@ -44,14 +45,15 @@ struct Table {
     cache: [Cached; CACHED],
 }
 
-/// A call in code of the program, and its place. New memory has none.
+/// A call in code of the program, and its source line. In new memory, which is zero, there is no
+/// line.
 #[derive(Clone, Copy)]
 struct ProgramCall {
     address: usize,
     site: Option<&'static Location<'static>>,
 }
 
-/// A call, relative to the executable's start, and its entry.
+/// A call, by the distance of its address from the start of the executable, and its entry.
 #[derive(Clone, Copy)]
 struct Cached {
     call: u32,
@@ -80,7 +82,7 @@ impl Place {
         self.entry.is_of_library()
     }
 
-    /// Whether the accesses in the call are not those of the program.
+    /// Whether the accesses that the call announces are not accesses of the program.
     #[inline]
     pub(crate) fn is_ignored(self) -> bool {
         self.entry.is_ignored()
@@ -96,7 +98,7 @@ impl Place {
 
 /// Loads the table. Call it once, before the first fork. A program without a table has no places.
 pub(crate) fn load() {
-    // A table that cannot be read is as none: no access has a place, and the report says so.
+    // Without a table that can be read, no access has a place, and the report says so.
     let _ = try_load();
 }
 
@@ -177,7 +179,7 @@ pub(crate) fn unload() {
     }
 }
 
-/// Whether there was a table, which is forgotten.
+/// Whether [`unload`] has forgotten a table.
 pub(crate) fn are_unloaded() -> bool {
     TABLE.load(Ordering::Relaxed) == UNLOADED
 }
@@ -192,8 +194,8 @@ pub(crate) fn bounds() -> Option<(usize, usize)> {
     table().map(|table| table.bounds)
 }
 
-/// The line of a call in code of the program, by the address to which it returns. `None` unless
-/// [`of_program_call`] has found it before.
+/// The source line of a call in code of the program, by the address to which the call returns.
+/// `None` if [`of_program_call`] has not recorded it, or another call took its slot in the cache.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -208,7 +210,8 @@ pub(crate) fn of_known_call(address: usize) -> Option<&'static Location<'static>
     }
 }
 
-/// The line of a call at a `place` in code of the program, by the address to which it returns.
+/// The source line of `place`, the place of a call in code of the program that returns to
+/// `address`. Records the line for [`of_known_call`].
 pub(crate) fn of_program_call(address: usize, place: Place) -> &'static Location<'static> {
     let site = place.site();
     if let Some(table) = table() {
@@ -226,7 +229,7 @@ fn slot_of_program_call(address: usize) -> usize {
     address.wrapping_mul(FACTOR) >> (usize::BITS - PROGRAM_CALLS.trailing_zeros())
 }
 
-/// The place of a call, by the address to which it returns; `None` if it is unknown.
+/// The place of a call, by the address to which the call returns; `None` if the place is unknown.
 #[inline]
 pub(crate) fn of_call(address: usize) -> Option<Place> {
     let table = table()?;
@@ -245,10 +248,10 @@ pub(crate) fn of_call(address: usize) -> Option<Place> {
     })
 }
 
-/// The line of the innermost caller of code of the library that is outside the library. `place` is
-/// that of the code, and `frame` the frame pointer of its function, on a stack that ends at `end`.
-/// If no such caller is found, the result is the line of the code itself. `None` if the caller is the
-/// runtime, which announces the accesses that it makes for the program.
+/// For a place in the library: the source line of the innermost caller that is outside the
+/// library. `frame` is the frame pointer of the function at `place`, on a stack that ends at
+/// `end`. If no such caller is found, the result is the line of `place`. `None` if the caller is
+/// the runtime: it announces the accesses that it makes for the program itself.
 pub(crate) fn outside_library(
     place: Place,
     frame: usize,

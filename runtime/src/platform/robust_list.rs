@@ -2,19 +2,19 @@
 
 use crate::base::sys::{self, number};
 
-/// The head of the list, as the kernel knows it.
+/// The head of the list, in the layout of the kernel.
 #[repr(C)]
 pub(crate) struct RobustList {
     /// The first entry, or the head itself.
     pub(crate) first: usize,
-    /// From an entry to its futex word.
+    /// The offset from an entry to its futex word.
     pub(crate) offset: isize,
-    /// An entry that is just being added or removed.
+    /// The entry that is being added or removed; 0 for none.
     pub(crate) pending: usize,
 }
 
 impl RobustList {
-    /// The calling thread's; null where the kernel keeps none.
+    /// The list of the calling thread; null if the kernel keeps none.
     pub(crate) fn of_this_thread() -> *mut Self {
         let (mut head, mut length) = (0usize, 0usize);
         let (at, length_at) = (&raw mut head as usize, &raw mut length as usize);
@@ -23,7 +23,7 @@ impl RobustList {
         head as *mut Self
     }
 
-    /// Whether it names nothing.
+    /// Whether the list has no entry, and none is being added or removed.
     pub(crate) fn is_empty(&self) -> bool {
         self.first == (&raw const *self).addr() && self.pending == 0
     }

@@ -21,7 +21,7 @@ const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
 
-/// An option of a socket, as words; zeros if it has none.
+/// An option of a socket, as words; zeros if the socket does not have the option.
 fn option<const WORDS: usize>(socket: c_int, level: usize, name: usize) -> [u32; WORDS] {
     let mut value = [0u32; WORDS];
     let mut length = (WORDS * 4) as u32;
@@ -56,7 +56,8 @@ pub(crate) fn is_tcp(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_PROTOCOL) == [IPPROTO_TCP as u32]
 }
 
-/// Whether the end of the peer's data has arrived, and this end has sent no end.
+/// Whether the peer has closed its direction of the connection, and this end has not closed its
+/// own.
 pub(crate) fn peer_has_closed(socket: c_int) -> bool {
     const CLOSE_WAIT: u32 = 8;
     option::<2>(socket, IPPROTO_TCP, TCP_INFO)[0] & 0xff == CLOSE_WAIT
@@ -77,14 +78,14 @@ fn set_option<const WORDS: usize>(socket: c_int, level: usize, name: usize, valu
     unsafe { sys::syscall(number::SETSOCKOPT, arguments) };
 }
 
-/// Takes the error of a connection; 0 for none.
+/// Returns the pending error of a connection, and clears it; 0 for none.
 pub(crate) fn take_error(socket: c_int) -> c_int {
     const SO_ERROR: usize = 4;
     let [error] = option(socket, SOL_SOCKET, SO_ERROR);
     error.cast_signed()
 }
 
-/// The port of an internet socket, or of its peer.
+/// The port of an internet socket or of its peer, by the system call that returns the address.
 fn port(socket: c_int, call: usize) -> Option<u16> {
     let mut address = [0u16; 64];
     let mut length = size_of_val(&address) as u32;
@@ -105,7 +106,7 @@ pub(crate) fn peer_port(socket: c_int) -> Option<u16> {
     port(socket, number::GETPEERNAME)
 }
 
-/// Whether the socket is connected to one of another process.
+/// Whether the socket is connected to a socket of another process.
 pub(crate) fn has_foreign_peer(socket: c_int) -> bool {
     let [domain] = option(socket, SOL_SOCKET, SO_DOMAIN);
     if domain == AF_UNIX {
@@ -124,7 +125,8 @@ pub(crate) fn has_foreign_peer(socket: c_int) -> bool {
     })
 }
 
-/// Searches the execution's descriptors.
+/// Calls `visit` with the open descriptors of the execution until it returns `true`. Returns
+/// whether it returned `true`.
 pub(crate) fn find_open(visit: impl FnMut(c_int) -> bool) -> bool {
     descriptor::find_open(first_descriptor(), visit)
 }
@@ -179,7 +181,7 @@ impl Progress {
         }
     }
 
-    /// Whether no data are in transit to the peer, or wait to be sent.
+    /// Whether no data are in transit to the peer, and no data wait to be sent.
     pub(crate) fn is_quiet(self) -> bool {
         self.unacknowledged == 0 && !self.is_held_back()
     }
@@ -200,8 +202,9 @@ impl Progress {
     }
 }
 
-/// Makes the socket acknowledge now all data that have arrived and were read. Otherwise it would do
-/// so some milliseconds later, and its peer would receive that at any time.
+/// Makes the socket acknowledge now all data that have arrived and were read. Otherwise it would
+/// acknowledge them some milliseconds later, and the moment at which the peer is notified would be
+/// arbitrary.
 pub(crate) fn acknowledge(socket: c_int) {
     const TCP_QUICKACK: usize = 12;
     set_option(socket, IPPROTO_TCP, TCP_QUICKACK, &[1]);

@@ -75,8 +75,8 @@ pub(crate) fn pool() -> *mut Pool {
     PLACE.get()
 }
 
-/// The error of a hash of a task's state that may include data of an earlier execution, in memory
-/// that the task did not initialize.
+/// The error if a task's state cannot be hashed: its stack may contain data of an earlier
+/// execution, in memory that the task did not initialize.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unclean;
 
@@ -184,9 +184,10 @@ impl Pool {
         }
     }
 
-    /// Hashes the stack of a donor's task from `stack_pointer` on, and its thread-locals; `None` if
-    /// they are too large, or if the task runs on another stack. If that part of the stack was not
-    /// cleared before the task began, it is cleared from now on.
+    /// Hashes the stack of a donor's task from `stack_pointer` on, and its thread-locals. The
+    /// result is `None` if that part of the stack is too large, or if the task runs on another
+    /// stack. If it was not cleared before the task began, the result is an error, and it is
+    /// cleared before all later tasks begin.
     pub(crate) fn fingerprint(
         &mut self,
         index: usize,
@@ -249,7 +250,7 @@ impl Pool {
         }
     }
 
-    /// The donor whose guard page contains `address`.
+    /// The donor whose guard page, or lowest page of the stack, contains `address`.
     pub(crate) fn overflowed(&self, address: usize) -> Option<usize> {
         self.donors.iter().position(|d| {
             let low = d.stack_low - d.guard_size.max(sys::PAGE);

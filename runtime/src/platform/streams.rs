@@ -2,9 +2,9 @@
 //!
 //! Any code acquires them: the test, its dependencies, opaque packages, and std's own `print!`. So
 //! they are not replaced by a shim. Instead they are made to call the kernel each time: std's mutex
-//! is a futex word, and calls the kernel only if the word holds [`CONTENDED`]. While a lock is free
-//! for the engine, its word holds that value. A thread that locks it then waits at the word, and a
-//! thread that unlocks it wakes a waiter there. Both calls are intercepted, and
+//! is a futex word, and calls the kernel only if the word holds [`CONTENDED`]. The word holds that
+//! value even while no task holds the lock. So a thread that locks it waits at the word, and a
+//! thread that unlocks it wakes a waiting thread there. Both calls are intercepted, and
 //! [`crate::execution::stream_lock`] decides which task holds the lock.
 
 use core::cell::Cell;
@@ -28,8 +28,8 @@ const NOWHERE: usize = 0;
 
 const KINDS: [ObjectKind; 3] = [ObjectKind::Stdout, ObjectKind::Stderr, ObjectKind::Stdin];
 
-/// Points to the variable for the address of the futex word on which the calling thread is about to
-/// wait.
+/// In the second thread of [`word_of`], points to the variable that receives the address of the
+/// futex word at which this thread waits. Otherwise null.
 #[thread_local]
 static FOUND: Cell<*const AtomicUsize> = Cell::new(ptr::null());
 
@@ -93,9 +93,10 @@ pub(crate) fn note_wait(word: usize) {
     }
 }
 
-/// The futex word of the lock that `lock` acquires: a second thread waits at it while the first one
-/// holds the lock. [`NOWHERE`] if it does not wait. When this returns, the second thread has ended
-/// for the kernel as well, so that it is not counted as a thread of the program.
+/// The futex word of the lock that `lock` acquires: the word at which a second thread waits while
+/// the calling thread holds the lock. [`NOWHERE`] if the second thread does not wait. When this
+/// returns, the second thread has ended for the kernel as well, so that it is not counted as a
+/// thread of the program.
 fn word_of<G>(lock: impl Fn() -> G + Sync) -> usize {
     let found = AtomicUsize::new(NOWHERE);
     let id = thread::scope(|scope| {

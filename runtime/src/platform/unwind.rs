@@ -22,8 +22,8 @@ struct Found<'a> {
 }
 
 /// Writes the return addresses of the functions that have not returned into `addresses`, the
-/// innermost first, and returns their number. Addresses for which there is no room are left out. It
-/// allocates nothing.
+/// innermost first, and returns their number. Addresses for which there is no room are left out.
+/// This function allocates nothing.
 #[inline(never)]
 pub(crate) fn return_addresses(addresses: &mut [usize]) -> usize {
     let mut found = Found {

@@ -7,7 +7,7 @@ pub(crate) struct Block {
     /// The number of usable bytes: at least the requested number.
     pub(crate) size: usize,
     /// The address of the first byte that the program requested, and the address after the last
-    /// one. Those of a free block are not known: the bounds are those of all usable bytes.
+    /// one. For a free block, the bounds of all usable bytes: the requested size is not kept.
     pub(crate) requested: (usize, usize),
     /// The number of its allocation.
     pub(crate) number: u32,

@@ -5,9 +5,11 @@ use super::place::{FIRST, SIZE, contains};
 
 /// The number of size classes; no block has class 0.
 pub(super) const CLASSES: usize = 176;
-/// The bytes before each block. The first word is its class and what lies above [`CLASS_BITS`], or
-/// the true start of an over-aligned block. The second word says whether it is live; its upper half
-/// is the number of its allocation.
+/// The size of the header before each block, in bytes. The first word has the class of the block,
+/// and other data above [`CLASS_BITS`]. Before the aligned address in an over-aligned block there
+/// is a second header, whose first word is the true start of the block, with the bit [`ALIGNED`].
+/// The second word of a header is [`LIVE`] or [`FREED`]; its upper half is the number of the
+/// allocation.
 pub(super) const HEADER: usize = 16;
 pub(super) const LIVE: usize = 0x4c49_5645;
 pub(super) const FREED: usize = 0x4652_4545;
@@ -37,14 +39,17 @@ pub(super) fn class_size(class: usize) -> usize {
     (quarter + 5) << (exponent - 2)
 }
 
-/// The low bits of the first word are the block's class. Those above are the next block of a list
-/// while it is free, so that its bytes stay poisoned, and its slack and alignment while it is live.
+/// The number of low bits of the first word that are the class. The bits above are, in a free
+/// block, the next block of its list, so that the bytes of the block itself stay poisoned. In a
+/// live block they are its slack and its alignment.
 pub(super) const CLASS_BITS: u32 = 12;
 pub(super) const CLASS: usize = (1 << CLASS_BITS) - 1;
 
-/// The slack of a live block is the number of its bytes after the last requested one.
+/// The number of bits of the slack of a live block: the number of its bytes after the last
+/// requested one.
 const SLACK_BITS: u32 = 36;
-/// The binary logarithm of the alignment of an over-aligned live block, otherwise 0, lies above.
+/// The position of the alignment: its binary logarithm if the live block is over-aligned,
+/// otherwise 0.
 const ALIGN_AT: u32 = CLASS_BITS + SLACK_BITS;
 const ALIGN_BITS: u32 = 6;
 
@@ -65,8 +70,9 @@ fn given(start: usize, word: usize) -> usize {
     start.next_multiple_of(1 << align)
 }
 
-/// Makes a block live, in which the program requested `size` bytes, the first of them at a multiple
-/// of `align`, a power of two. They must fit into it. Returns the address of the first one.
+/// Makes the block at `start` live. The program has requested `size` bytes at a multiple of
+/// `align`, a power of two; these bytes must fit into the block. Returns the address of the first
+/// of them.
 #[inline]
 pub(super) unsafe fn open(start: usize, class: usize, align: usize, size: usize) -> usize {
     let align = if align <= HEADER { 0 } else { align.ilog2() };
@@ -84,8 +90,8 @@ pub(super) unsafe fn open(start: usize, class: usize, align: usize, size: usize)
     block
 }
 
-/// Changes the number of the bytes that the program requested in the live block at `start`, from
-/// `block` on.
+/// Changes the requested size of the live block at `start` to `size`. `block` is the address of
+/// the first requested byte.
 pub(super) unsafe fn resize(start: usize, block: usize, size: usize) {
     const SLACK: usize = ((1 << SLACK_BITS) - 1) << CLASS_BITS;
     let word = (start - 16) as *mut usize;

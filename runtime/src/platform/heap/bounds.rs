@@ -8,15 +8,16 @@ use super::place::contains;
 /// The fault of an access to the heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// It begins in a free block.
+    /// The access begins in a free block.
     Freed(Block),
-    /// It is not within the requested bytes of one block. This is the block that contains its first
-    /// byte, or the nearest one, and whether that is live.
+    /// The access is not within the requested bytes of one block. The fields are the block that
+    /// contains its first byte, or otherwise the nearest block, and whether this block is live.
     Outside(Block, bool),
 }
 
-/// The fault of an access to `size` bytes at `address`, which is not 0; `None` if all of them were
-/// requested in one live block, or if the first one is further than a header from all blocks.
+/// The fault of an access to `size` bytes at `address`; `size` is not 0. `None` if all these bytes
+/// were requested in one live block, or if the first byte is further than a header from all
+/// blocks.
 #[inline]
 pub(crate) fn fault_of(address: usize, size: usize) -> Option<Fault> {
     if !contains(address) {

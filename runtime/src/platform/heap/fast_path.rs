@@ -1,7 +1,7 @@
 //! Fast path: small allocations and frees by tasks that no monitor watches.
 //!
-//! Freed blocks are in quarantine for longer than most executions last. So a new block comes from
-//! the arena's end, and a freed one is added to the head of a list.
+//! Most executions end before a freed block leaves the quarantine. So a new block comes from the
+//! arena's end, and a freed block is added to the head of a list.
 
 use core::ffi::c_void;
 
@@ -17,7 +17,7 @@ use super::tasks::Tasks;
 const _: () = assert!(POISONED <= CHUNK);
 
 /// Does the same as [`super::arena::allocate`] in the usual case. In all other cases returns null,
-/// and changes nothing. Only if the arena is in use.
+/// and changes nothing. Call it only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of malloc")]
 pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
@@ -49,7 +49,7 @@ pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
 }
 
 /// Does the same as [`super::arena::release`] in the usual case. In all other cases returns
-/// `false`, and changes nothing. Only if the arena is in use.
+/// `false`, and changes nothing. Call it only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of free")]
 pub(crate) fn release<T: Tasks>(block: usize) -> bool {
@@ -64,7 +64,8 @@ pub(crate) fn release<T: Tasks>(block: usize) -> bool {
         }
         let words = (block - HEADER) as *mut usize;
         let has_objects = *words & OBJECTS != 0;
-        // For an address within an over-aligned block, this is not a small number.
+        // If `block` is the aligned address in an over-aligned block, the bit `ALIGNED` is set,
+        // and the comparison below fails.
         let class = *words & (ALIGNED | CLASS);
         let state = *words.add(1);
         if class.wrapping_sub(1) >= POISONED / GRANULE || state & STATE != LIVE {

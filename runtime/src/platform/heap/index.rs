@@ -7,8 +7,8 @@
 use super::place::{BASE, GRANULE, SIZE};
 use crate::base::sys;
 
-/// The address of the index in every process. It has a word for each chunk: the granule at which
-/// the header of its block begins.
+/// The address of the index in every process. The index has a word for each chunk: the number of
+/// the granule at which the header of the chunk's block begins.
 const WORDS: usize = 0x6400_0000_0000;
 pub(super) const CHUNK: usize = 512;
 

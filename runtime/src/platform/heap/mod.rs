@@ -6,7 +6,8 @@
 //! Each live block knows the size that was requested, so that accesses outside of it are found.
 //! Outside an exploring process every call is forwarded to glibc.
 //!
-//! The entry points are in `interpose/allocator.rs`. They pass the heap a type that knows the tasks.
+//! The entry points are in `interpose/allocator.rs`. They pass an implementation of [`Tasks`], by
+//! which the heap calls the engine.
 
 mod allocation;
 mod arena;
@@ -36,8 +37,8 @@ unsafe extern "C" {
     static environ: *const *const u8;
 }
 
-/// Whether this process uses the arena. Decided once, from the environment, because allocations
-/// begin before any other code of the runtime.
+/// Whether this process uses the arena. The first call decides this from the environment, because
+/// allocations begin before any other code of the runtime.
 #[inline]
 pub(crate) fn serves() -> bool {
     match MODE.load(Ordering::Relaxed) {

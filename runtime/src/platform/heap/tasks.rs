@@ -1,4 +1,4 @@
-//! The hooks of the heap: the facts about tasks that it needs, and the calls that announce its work.
+//! The hooks of the heap: it gets facts about tasks through them, and announces its work.
 
 use super::allocation::{Allocation, Block, Free};
 
@@ -7,17 +7,19 @@ pub(crate) trait Tasks {
     /// Whether the caller is a task. Then no other thread allocates.
     fn is_task() -> bool;
 
-    /// A freed block of `class` that the search gives out again, if the caller is a task.
+    /// The freed block of `class` that the search chooses for reuse, if the caller is a task and
+    /// the search chooses one.
     fn reused(class: usize) -> Option<usize>;
 
     /// A block was allocated.
     fn allocated(allocation: Allocation);
 
-    /// A block is about to be freed, or the free is invalid. Returns whether the block is kept from
-    /// the quarantine. `has_objects` states that synchronization objects may lie in it.
+    /// A block is about to be freed, or the free is invalid. `has_objects` states that
+    /// synchronization objects may lie in the block. Returns whether the block must not enter the
+    /// quarantine, because [`Self::reused`] may return it.
     fn frees(free: Free, has_objects: bool, class: usize) -> bool;
 
-    /// A block with synchronization objects is about to be freed, and no monitor needs the frees.
+    /// A block with synchronization objects is about to be freed, and no monitor watches frees.
     fn frees_objects(start: usize, size: usize);
 
     /// A block became another allocation in the same place.

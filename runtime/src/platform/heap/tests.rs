@@ -106,7 +106,8 @@ fn a_block_has_exactly_the_requested_bytes() {
             if is_fast && size > 512 {
                 continue;
             }
-            // The end of an empty block before it might be nearer than its start.
+            // Otherwise an empty block might come before the tested one, and its end might be
+            // nearer to an address between them than the start of the tested one.
             take(16, false);
             ANNOUNCED.take();
             let block = take(size, is_fast);
@@ -234,7 +235,7 @@ fn expected(all: &[Known], address: usize, size: usize) -> Option<Fault> {
         let (low, high) = (known.block.start, known.block.start + known.block.size);
         (low - HEADER..high + HEADER).contains(&address)
     });
-    // Live ones come first, then the nearest ones, then the last one.
+    // Live blocks come first, then the nearest blocks, then the last block.
     let nearest = beside.min_by_key(|known| (!known.is_live, distance(&known.block)))?;
     Some(Fault::Outside(nearest.block, nearest.is_live))
 }
