@@ -41,7 +41,7 @@ struct Text {
 }
 
 impl Text {
-    /// Few types have longer names. Each type whose name is used takes this once.
+    /// The bytes for a new name. Few types have longer names. Each renamed type needs them once.
     const ROOM: usize = 1024;
 
     const fn get(&self) -> &str {
@@ -87,7 +87,8 @@ impl Text {
     }
 }
 
-/// The start and end of the next path of a shim in `name`, and the path of std for it.
+/// Finds the next path of a shim in `name`, at or after `from`. Returns its start and end, and the
+/// path of the type of std that the shim stands for.
 const fn find_ours(name: &[u8], from: usize) -> Option<(usize, usize, &'static [u8])> {
     let mut start = from;
     while start < name.len() {
@@ -131,7 +132,8 @@ const fn has_at(text: &[u8], at: usize, part: &[u8]) -> bool {
 /// The common prefix of the paths of all shims.
 const ROOT: &[u8] = b"chess_runtime::shim::";
 
-/// The paths of two types, without parameters if the shim has some.
+/// The paths of a shim and its type of std. If the shim has parameters, both paths are without
+/// them.
 const fn pair(ours: &'static str, real: &'static str) -> (&'static [u8], &'static [u8]) {
     let (ours, real) = (ours.as_bytes(), real.as_bytes());
     let path = before_parameters(ours);
@@ -206,7 +208,8 @@ mod tests {
             type_name::<Option<std::str::Chars<'_>>>(),
             std::any::type_name::<Option<std::str::Chars<'_>>>()
         );
-        // Its path has the prefix of the shims, but it stands for no type of std.
+        // The path of `Parker` has the prefix of the shims, but `Parker` stands for no type of
+        // std.
         let own = type_name::<crate::shim::parking::Parker>();
         assert_eq!(own, "chess_runtime::shim::parking::Parker");
     }

@@ -1,11 +1,11 @@
-//! The calls by which rewritten code announces its references to raw memory, immediately before
-//! each of them. A reference has no code, so that instrumentation does not find it.
+//! The calls by which rewritten code announces a reference to raw memory, immediately before it
+//! creates the reference. The creation of a reference has no code that instrumentation could find.
 //!
 //! The rewriter inserts a call of one of these functions before the borrow, or around the address
 //! of the place. The borrow itself stays in the user's code. A place is given by a pointer, which
-//! may be unaligned, but not dangling. The rewriter knows only the names of the methods of
-//! pointers. So the `_through` functions get the address of the receiver, whose type decides
-//! whether it is a pointer at all.
+//! may be unaligned, but not dangling. Of a method call such as `p.as_ref()`, the rewriter knows
+//! only the name of the method. So the `_through` functions get the address of the receiver, and
+//! the type of the receiver decides whether it is a pointer at all.
 
 use std::cell::{Ref, RefMut};
 use std::marker::Freeze;
@@ -18,8 +18,8 @@ use super::memory;
 use super::sync::{Arc, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use crate::execution::Site;
 
-/// Announces a shared reference to `*place`. As in Miri, this counts as a read, unless others may
-/// change a part of it meanwhile.
+/// Announces a shared reference to `*place`. As in Miri, this counts as a read of the whole value,
+/// unless the value contains an `UnsafeCell`.
 #[inline]
 #[track_caller]
 pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
@@ -29,8 +29,8 @@ pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
     place
 }
 
-/// Announces a unique reference to `*place`. As in Miri, this counts as a write, unless other code
-/// may refer to the value (it is not `Unpin`).
+/// Announces a unique reference to `*place`. As in Miri, this counts as a write of the whole
+/// value, unless other references to the value are permitted (it is not `Unpin`).
 #[inline]
 #[track_caller]
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
@@ -64,8 +64,8 @@ pub fn borrow_mut_through<R>(receiver: *const R) {
     }
 }
 
-/// Announces a call of `receiver.drop_in_place()`, or of a similar method. It borrows the value as
-/// [`borrow_mut`] does.
+/// Announces a call of `receiver.drop_in_place()`, or of a similar method. If the value has a
+/// destructor, the call counts as a unique reference to the value: see [`borrow_mut`].
 #[inline]
 #[track_caller]
 pub fn drop_through<R>(receiver: *const R) {
@@ -77,7 +77,7 @@ pub fn drop_through<R>(receiver: *const R) {
     }
 }
 
-/// The line of a borrow, and that its code is explored, because it was rewritten.
+/// The line of a borrow, and a flag: the code of this line is explored, since it was rewritten.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 #[track_caller]
@@ -108,7 +108,8 @@ struct Target {
     is_frozen: bool,
     is_unique: bool,
     needs_drop: bool,
-    /// The pointer to it is in a `Box` or a guard, which may have its own `as_ref`.
+    /// Whether the pointer to this memory is in a `Box`, a guard or another owner. A call of
+    /// `as_ref` may then be one of the owner's own method.
     is_owned: bool,
 }
 
@@ -181,8 +182,8 @@ impl<R: ?Sized> Receiver for &mut R {
     }
 }
 
-/// Owners and guards of a value, which forward method calls to it. One more call of their `deref`
-/// has no effect; of other types that dereference, this is unknown.
+/// Owners and guards of a value, which forward method calls to the value. An additional call of
+/// their `deref` has no effect. For other types that implement `Deref`, this is unknown.
 macro_rules! owners {
     ($($owner:ty)*) => {
         $(impl<R: ?Sized> Receiver for $owner {
@@ -202,9 +203,9 @@ owners! {
 
 /// Properties of references to a type.
 pub(super) trait Referred {
-    /// The target of a shared reference does not change.
+    /// Whether the target of a shared reference does not change: it contains no `UnsafeCell`.
     const IS_FROZEN: bool;
-    /// The target of a unique reference has no other user.
+    /// Whether the target of a unique reference has no other user: it is `Unpin`.
     const IS_UNIQUE: bool;
 }
 

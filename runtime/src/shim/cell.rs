@@ -1,4 +1,4 @@
-//! `std::cell`, with a separate `UnsafeCell`: the basis of all shared mutable memory.
+//! `std::cell`, with a shim of `UnsafeCell`, the basis of all shared mutable memory.
 
 use std::fmt;
 use std::mem::ManuallyDrop;

@@ -16,7 +16,7 @@ struct Run<F> {
 /// outside an execution.
 ///
 /// # Panics
-/// As the body, and if the caller is a part of a component.
+/// If `body` panics, or if the caller is a part of a component.
 pub(super) fn run<F: FnOnce() + Send>(body: F, site: Site) -> Option<F> {
     if !execution::active() {
         return Some(body);

@@ -7,8 +7,8 @@ use crate::execution::{self, Mode, Site};
 /// The number of bits of an address of the program.
 const ADDRESS_BITS: u32 = 48;
 
-/// The lowest number of an object that stands for the calls of an object of the program. It is below
-/// the numbers that stand for descriptors.
+/// The lowest number of an object of the engine that stands for the calls of an object of the
+/// program. The numbers of objects that stand for descriptors are higher.
 const FIRST: usize = 1 << 62;
 
 /// A call in progress. Its drop, also by unwinding, is the end of the call.
@@ -26,9 +26,10 @@ impl Drop for ObjectCall {
     }
 }
 
-/// Begins a call of a method that excludes all calls of other tasks on `object`. `names` are those of
-/// the object's type and of the method, and `entry` is the number of the type: an object and its first
-/// field may have one address.
+/// Begins a call of a method that excludes all calls of other tasks on `object`. `names` are the
+/// names of the object's type and of the method. `entry` is the number of the type: it
+/// distinguishes an object from its first field, which may have the same address. `None` if the
+/// call is not observed.
 #[inline]
 #[track_caller]
 #[must_use]
@@ -40,7 +41,7 @@ pub fn exclusive<T: ?Sized>(
     begin(object, entry, Mode::Exclusive, names, Location::caller())
 }
 
-/// As [`exclusive`], for a method that excludes only exclusive ones.
+/// As [`exclusive`], for a method that excludes only calls of exclusive methods.
 #[inline]
 #[track_caller]
 #[must_use]
@@ -67,7 +68,8 @@ fn begin<T: ?Sized>(
         return None;
     }
     let object = number_of(object.addr(), entry);
-    // Not `then_some`: the drop of a call would end it.
+    // Not `then_some`: it would create an `ObjectCall` even if no call began, and its drop would
+    // end one.
     execution::begin_call(object, mode, names, site).then(|| ObjectCall { object, mode, site })
 }
 

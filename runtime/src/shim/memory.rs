@@ -30,8 +30,8 @@ macro_rules! announcements {
             // Always inlined: in most cases it is a check without a call.
             #[inline(always)]
             pub(super) fn $name(address: *const u8, size: usize, line: (Site, bool)) {
-                // If the user's crate is compiled without optimisation, in which case it has UB
-                // checks, the check is a call: this crate is always optimised.
+                // `ub_checks` is true if the user's crate is compiled without optimisation. Then
+                // the check is a call, because this crate is always optimised.
                 if core::intrinsics::ub_checks() {
                     $check(address, size, line.0, line.1);
                 } else if !is_noted(address.addr(), size, $kind, line) {
@@ -59,6 +59,6 @@ announcements! {
     /// Announces a shared reference to `size` bytes at `address`. The flag of `line` says whether
     /// the code of the line is known to be explored.
     borrow, check_borrow, call_borrow = (false, true);
-    /// Announces a unique reference, as [`borrow`] a shared one.
+    /// As [`borrow`], for a unique reference.
     borrow_mut, check_borrow_mut, call_borrow_mut = (true, true);
 }

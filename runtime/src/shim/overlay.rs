@@ -12,8 +12,9 @@ pub use super::borrows::*;
 pub use super::exclusive::{ObjectCall, exclusive, shared};
 pub use super::parking;
 
-/// The most outcomes of a draw. A larger draw is left to the executor: each outcome would be tried
-/// at each draw, and large numbers more often select a shard, for instance, than a branch.
+/// The largest number of outcomes of a draw that the search makes. Draws with more outcomes are
+/// left to the executor: the search would try each outcome at each draw, and such a draw selects a
+/// shard, for instance, more often than a branch.
 const MOST: u32 = 7;
 
 /// Whether the caller is a task of an execution.
@@ -23,13 +24,15 @@ pub fn active() -> bool {
     execution::active()
 }
 
-/// Marks a statement of `preempt` code, which is under control again: the next operation of
-/// `atomic` code belongs to another call.
+/// Records that the thread is at the start of a statement of `preempt` code. So a call of `atomic`
+/// code that began before is over, and the next operation of `atomic` code belongs to another
+/// call.
 // Not `#[inline]`: in a program that is not optimised, one call of optimised code costs less than
 // its inlined body.
 #[track_caller]
 pub const fn mark() {
-    // A `const fn` has statements as well; its evaluation by the compiler has no tasks.
+    // A `const fn` has marked statements as well. If the compiler evaluates it, a mark has no
+    // effect.
     core::intrinsics::const_eval_select((Location::caller(),), nothing, execution::mark);
 }
 
@@ -67,7 +70,7 @@ pub fn reserve<N>(additional: N) -> N {
 
 /// A possible argument of a method that has the name `try_reserve`.
 trait Additional: Sized {
-    /// The largest number of elements; `None` unless this is a number of elements.
+    /// The largest number of elements; `None` if the type is not that of a number of elements.
     const LARGEST: Option<Self>;
 }
 
@@ -102,8 +105,9 @@ pub fn observe(state: u64) {
     execution::observe(state, Location::caller());
 }
 
-/// Notes the start or the end of an operation in the history at the address `history`, for the line
-/// `site` of the test. Returns a number that is larger for later notes. `None` outside an execution.
+/// Records the start of a call, or its end if `ends`, in the history with the address `history`,
+/// for the line `site` of the test. Returns a number that is larger than those of earlier records.
+/// `None` outside an execution.
 #[inline]
 #[must_use]
 pub fn note_in_history(history: usize, ends: bool, site: Site) -> Option<u64> {
@@ -129,8 +133,8 @@ pub fn unseen() -> Unseen {
 /// See [`unseen`].
 pub struct Unseen(#[expect(dead_code, reason = "its destructor")] Option<execution::Detached>);
 
-/// Leaves the execution without a verdict, because an assumption does not hold. Returns outside an
-/// execution only.
+/// Leaves the execution without a verdict, because an assumption does not hold. Returns only
+/// outside an execution.
 #[inline]
 #[track_caller]
 pub fn assumption_fails() {
@@ -141,7 +145,7 @@ pub fn assumption_fails() {
 /// Returns the body outside an execution.
 ///
 /// # Panics
-/// As the body, and if the caller is a part of a component.
+/// If `body` panics, or if the caller is a part of a component.
 pub fn run_component<F: FnOnce() + Send>(body: F, site: Site) -> Option<F> {
     component::run(body, site)
 }
@@ -166,8 +170,8 @@ pub fn runs_on_one_thread(library: &'static str) {
     execution::runs_on_one_thread(library);
 }
 
-/// Orders `slice` as the search chooses; an order other than its own may cost something. Returns
-/// whether it did, as in [`draw`].
+/// Permutes `slice` as the search chooses. Each draw other than the default costs as much as a
+/// preemption. Returns `false` if the executor must permute the slice itself.
 #[inline]
 #[track_caller]
 pub fn shuffle<T>(slice: &mut [T]) -> bool {
@@ -187,8 +191,8 @@ pub fn shuffle<T>(slice: &mut [T]) -> bool {
 /// Adds an invariant and checks it. Returns its number.
 ///
 /// # Errors
-/// The condition, outside an execution.
-// Inlined, so that only programs with invariants contain it: see `observes_invariants`.
+/// Outside an execution, returns the condition.
+// Inlined, so that only programs with invariants contain this code: see `observes_invariants`.
 #[inline]
 pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usize, Condition> {
     observes_invariants();

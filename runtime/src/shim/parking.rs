@@ -1,7 +1,7 @@
 //! Thread parking for the overlay of `parking_lot_core`, and announcements of the locks of
 //! `parking_lot`.
 //!
-//! Inside an execution a parked thread is a blocked task; outside it is parked by the real std.
+//! Inside an execution a parked thread is a blocked task. Outside, the real std parks the thread.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -17,7 +17,7 @@ use crate::monitor::race;
 /// The parking state of one thread.
 pub struct Parker {
     parked: AtomicBool,
-    /// The thread to wake, outside an execution.
+    /// Outside an execution, the thread to wake.
     thread: Mutex<Option<Thread>>,
 }
 
@@ -45,7 +45,7 @@ impl Parker {
         self.parked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the thread has not been unparked since it prepared.
+    /// Whether the thread has not been unparked since its call of [`Self::prepare`].
     pub fn is_parked(&self) -> bool {
         self.parked.load(Ordering::Relaxed)
     }
@@ -171,11 +171,13 @@ impl Default for Lock {
 }
 
 thread_local! {
-    /// The operation in which the thread would park, and its address.
+    /// The operation in which the thread would park, and the address that identifies the awaited
+    /// object.
     static WAITS: Cell<(Op, usize)> = const { Cell::new((Op::Parked, 0)) };
 }
 
-/// Sets the operation in which the calling thread would park, until this is dropped.
+/// Sets the operation in which the calling thread would park, or the address of the awaited
+/// object, until this value is dropped.
 #[must_use]
 pub struct Waits((Op, usize));
 
@@ -207,7 +209,7 @@ impl Waits {
         Self(WAITS.replace((op, key)))
     }
 
-    /// The address that stands for the awaited object.
+    /// Sets the address that identifies the awaited object.
     pub fn on(key: usize) -> Self {
         let (op, _) = WAITS.get();
         let key = match op {
@@ -234,7 +236,7 @@ pub fn acquired(key: usize) {
     }
 }
 
-/// Ends [`acquired`].
+/// Records that the calling thread no longer holds the lock at `key`.
 #[inline]
 pub fn released(key: usize) {
     if execution::active() {
@@ -242,7 +244,7 @@ pub fn released(key: usize) {
     }
 }
 
-/// The line in `preempt` code that led to `site`, if one is known.
+/// The line in `preempt` code that led to `site`; `site` itself if no such line is known.
 fn called_from(site: Site) -> Site {
     execution::marked_line().unwrap_or(site)
 }

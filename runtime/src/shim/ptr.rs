@@ -1,5 +1,5 @@
-//! `std::ptr`: the function that borrows memory announces it to `memory` first. The others load and
-//! store, which instrumentation announces.
+//! `std::ptr`, with a shim of `drop_in_place`, which announces its borrow. The other functions
+//! load and store: instrumentation announces their accesses.
 
 pub use std::ptr::*;
 

@@ -1,7 +1,8 @@
 //! `asm!`: an analysis of the text, followed by the real `asm!`. Fences are recognized, and other
 //! synchronization and calls of the kernel are reported.
 //!
-//! The text is analysed at compile time, so that inline assembly without either is unchanged.
+//! The text is analysed at compile time, so that inline assembly without such effects is
+//! unchanged.
 
 mod reader;
 
@@ -14,7 +15,7 @@ use crate::execution::{self, Op, Site};
 use crate::monitor::race;
 use reader::Reader;
 
-/// A longer text is not analysed: it would take the compiler too long.
+/// A longer text is not analysed: the analysis would take the compiler too long.
 const LONGEST: usize = 16 << 10;
 
 /// The distance above the current frame within which a function's own stack data are.
@@ -28,7 +29,7 @@ impl Asm {
     const NOTHING: Asm = Asm(0);
     /// It orders memory, and has no other effect.
     const FENCE: Asm = Asm(1);
-    /// It changes memory that others may use, in one step.
+    /// It changes memory that other tasks may use, in one step.
     const ATOMIC: Asm = Asm(2);
     /// It calls the kernel.
     const SYSCALL: Asm = Asm(4);
@@ -46,8 +47,8 @@ impl Asm {
         Reader::new(tokens.as_bytes()).read()
     }
 
-    /// Must be called immediately before the assembly runs. `memory` is the address that is its
-    /// only operand, and 0 if it has other operands.
+    /// Must be called immediately before the assembly runs. If the only operand of the assembly is
+    /// an address, `memory` is this address, otherwise 0.
     #[inline(always)]
     #[track_caller]
     #[expect(
@@ -70,7 +71,7 @@ impl Asm {
             execution::note_outside_at(OutsideEffect::AssemblyMemory, site);
         } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
             execution::access(Op::Fence, 0, site);
-            // The accesses that it orders may be assembly as well.
+            // The accesses that the fence orders may be inline assembly as well.
             execution::touch_unseen();
             race::fence(Ordering::SeqCst, site);
         }

@@ -59,7 +59,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Finds the strings. Each is a line, except within a `concat!`.
+    /// Reads the strings among the tokens. Each string is a line of assembly; the strings within a
+    /// `concat!` are one line.
     pub(super) const fn read(mut self) -> Asm {
         let (mut at, mut depth) = (0, 0_u32);
         while at < self.tokens.len() {
@@ -94,7 +95,8 @@ impl<'a> Reader<'a> {
                     at += 1;
                     match self.at(at) {
                         b'n' => self.next(b'\n'),
-                        // It has no meaning in assembly, not even at the end of a line.
+                        // Other escapes have no meaning in assembly, nor does an escaped line
+                        // break.
                         _ => self.next(b' '),
                     }
                 }

@@ -1,4 +1,4 @@
-//! `Barrier`: it has the same parts as the real one, whose state is not accessible.
+//! `Barrier`: a copy of the real one, because the state of that is not accessible.
 
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe};

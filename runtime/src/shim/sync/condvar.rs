@@ -1,5 +1,5 @@
-//! `Condvar`: inside an execution its waiters are tasks of the engine, outside those of the real
-//! one.
+//! `Condvar`: inside an execution the engine has its waiting tasks. Outside, the real condition
+//! variable has its waiting threads.
 
 use std::fmt;
 use std::panic::Location;

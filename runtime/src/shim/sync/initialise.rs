@@ -1,14 +1,14 @@
 //! The common part of `Once`, `OnceLock` and `LazyLock`: one task initialises, others wait.
 //!
-//! The real object is used only if it cannot block. The engine knows the running initialiser
-//! ([`execution::own`]), so that a task that arrives meanwhile waits in the engine, and a deadlock
-//! report names the initialiser.
+//! The real object is used only if it cannot block. The engine knows the task that initialises
+//! ([`execution::own`]). So a task that arrives during the initialisation waits in the engine, and
+//! the report of a deadlock names the initialising task.
 
 use crate::execution::{self, Effect, Op, Site};
 use crate::monitor::race;
 
-/// The engine's name for the initialisation in `place`. It is not an address, since the value, for
-/// instance a lock, may have the address of its `OnceLock`.
+/// The number of the engine for the initialisation in `place`. It is not the address, because the
+/// value, for instance a lock, may have the same address as its `OnceLock`.
 #[inline]
 pub(super) fn object<T>(place: &T) -> usize {
     const NO_ADDRESS: usize = 1 << (usize::BITS - 1);
@@ -16,7 +16,7 @@ pub(super) fn object<T>(place: &T) -> usize {
 }
 
 /// Reaches a scheduling point, and then waits while another task initialises `object`. Returns
-/// whether it is `done`; if not, the caller may initialise it now.
+/// whether the initialisation is `done`. If it is not, the caller may initialise `object` now.
 pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool) -> bool {
     execution::before(op, object, site);
     while !done() && execution::is_owned(object) {
@@ -28,7 +28,7 @@ pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool)
     done
 }
 
-/// Reaches a scheduling point, and then waits until any task has made `object` `done`.
+/// Reaches a scheduling point, and then waits until the initialisation of `object` is `done`.
 pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> bool) {
     execution::before(op, object, site);
     while !done() {
@@ -38,7 +38,8 @@ pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> b
 }
 
 /// The running task initialises `object` during the lifetime of this guard. The guard must outlive
-/// the call of the real object, which is complete or poisoned when others wake.
+/// the call of the real object: when the waiting tasks wake, the real object must be complete or
+/// poisoned.
 pub(super) struct Initialising {
     object: usize,
 }

@@ -12,13 +12,13 @@ use crate::execution::{self, Op, Site};
 #[repr(transparent)]
 pub struct LazyLock<T, F = fn() -> T>(std::sync::LazyLock<T, Initialiser<F>>);
 
-/// The user's initialiser, which inside an execution ends in a scheduling point.
+/// The user's initialiser. Inside an execution, it ends with a scheduling point.
 #[repr(transparent)]
 struct Initialiser<F>(F);
 
 thread_local! {
-    /// The lazy value that the task is about to initialise. The real `force` passes nothing to the
-    /// initialiser, and keeps it where no other code can access it.
+    /// The object and the line of the lazy value that the task is about to initialise. They are
+    /// here because the real `force` passes no arguments to the initialiser.
     static BEGUN: Cell<Option<(usize, Site)>> = const { Cell::new(None) };
 }
 
@@ -137,6 +137,6 @@ impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     }
 }
 
-// The bounds of the real one; inferred ones would show `Initialiser`.
+// The bounds of the real `LazyLock`. Inferred bounds would show `Initialiser`.
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}

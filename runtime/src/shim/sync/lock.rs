@@ -1,4 +1,4 @@
-//! The common part of `Mutex` and `RwLock`: the real lock is acquired after that of the engine.
+//! The common part of `Mutex` and `RwLock`: the real lock is acquired after the engine's lock.
 
 use std::mem::ManuallyDrop;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
@@ -66,23 +66,23 @@ pub(super) fn try_take<G>(
     }
     let result = race::unwatched(attempt);
     if let Err(TryLockError::WouldBlock) = result {
-        // As in `take`.
+        // A thread that is not a task holds it, or a guard was leaked: as in `take`.
         execution::release(op, object, mode, || {});
     }
     result
 }
 
-/// The address of the lock that has `value` after a `header` of that size.
+/// The address of the lock that contains `value`, after `header` bytes.
 ///
-/// A lock may end in a value of unknown size, so that its value comes last, at the first address
-/// after the header that has the value's alignment.
+/// The value of a lock may be unsized. So it comes last, at the first address after the header
+/// that has the value's alignment.
 #[inline]
 pub(super) fn around<T: ?Sized>(value: &T, header: usize) -> usize {
     let mask = align_of_val(value) - 1;
     (&raw const *value).addr() - ((header + mask) & !mask)
 }
 
-/// Releases the real lock by the drop of its guard, and that of the engine.
+/// Releases the real lock, by the drop of its guard, and the engine's lock.
 ///
 /// # Safety
 /// `guard` must not be used again.
@@ -110,7 +110,7 @@ macro_rules! header {
     }};
 }
 
-/// Implements the parts that locks have in common, for a lock that is only the real one.
+/// Implements the common parts of locks, for a shim whose only field is the real lock.
 macro_rules! lock {
     ($Lock:ident) => {
         impl<T: ?Sized> $Lock<T> {
@@ -164,8 +164,8 @@ macro_rules! lock {
     };
 }
 
-/// Implements a guard that is only the real one, and releases its lock of this mode with the
-/// operation `$unlock`.
+/// Implements a guard whose only field is the real guard. Its drop releases the lock, which it
+/// holds in the mode `$mode`, with the operation `$unlock`.
 macro_rules! guard {
     ($Guard:ident, $header:expr, $unlock:expr, $mode:expr) => {
         impl<'a, T: ?Sized> $Guard<'a, T> {

@@ -1,7 +1,7 @@
 //! `Mutex` and its guard.
 //!
-//! The guard is only the real one, so that it has the same size. Its mutex follows from the address
-//! of the value.
+//! The only field of the guard is the real guard, so that the sizes are equal. The address of the
+//! value determines the mutex.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -27,7 +27,7 @@ const HEADER: usize = lock::header!(Mutex);
 
 lock::lock!(Mutex);
 
-// Not by the macro, which the compiler's messages about wrong arguments would name.
+// Not in the macro: the compiler's messages about wrong arguments would name the macro.
 impl<T> Mutex<T> {
     #[inline]
     pub const fn new(t: T) -> Mutex<T> {

@@ -81,8 +81,9 @@ impl Once {
         }
         let (object, site) = (self.object(), Location::caller());
         if !arrive(Op::OnceWait, object, site, || self.0.is_completed()) {
-            // No task has begun, or the `Once` is poisoned and this must panic. Only the real one
-            // knows which. If it blocks, it does so in a futex, which is under control.
+            // Either no task has begun the initialisation, or the `Once` is poisoned and this call
+            // must panic. Only the real `Once` knows which. If it blocks, it waits at a futex,
+            // which is under control.
             self.0.wait();
             race::acquire(object);
         }

@@ -1,4 +1,4 @@
-//! `RwLock` and its guards, which are only the real ones: as in [`super::mutex`].
+//! `RwLock` and its guards. The only field of a guard is the real guard: see [`super::mutex`].
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -34,7 +34,7 @@ const HEADER: usize = lock::header!(RwLock);
 
 lock::lock!(RwLock);
 
-// Not by the macro, which the compiler's messages about wrong arguments would name.
+// Not in the macro: the compiler's messages about wrong arguments would name the macro.
 impl<T> RwLock<T> {
     #[inline]
     pub const fn new(t: T) -> RwLock<T> {

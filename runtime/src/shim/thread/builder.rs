@@ -11,10 +11,10 @@ use super::{JoinHandle, Scope, ScopedJoinHandle};
 use crate::base::sys::EAGAIN;
 use crate::execution;
 
-/// Whether the search lets a spawn fail.
+/// Fails if the search lets a spawn fail.
 ///
 /// # Errors
-/// The error of a system that has no room for another thread.
+/// Returns the error of a system that has no room for another thread.
 fn fails_to_spawn() -> io::Result<()> {
     if execution::active() && execution::fault_of(&[Fault::Spawn]).is_some() {
         return Err(io::Error::from_raw_os_error(EAGAIN));
@@ -80,7 +80,7 @@ impl Builder {
         unsafe { self.launch(f) }
     }
 
-    /// Spawns the thread. This fails only where the real spawn would.
+    /// Spawns the thread. The search does not let this fail: see [`fails_to_spawn`] for that.
     ///
     /// # Safety
     /// The thread must not outlive the borrows of `F` and `T`.

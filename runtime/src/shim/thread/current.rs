@@ -1,7 +1,8 @@
 //! `Thread`, and the current thread.
 //!
-//! A handle is a word that is not zero, as the real one is. For a real thread it is the pointer of
-//! the real handle, which is even; for a task it is odd, and contains the number of the task.
+//! A handle is a word that is not zero, as the real handle. For a real thread the word is the
+//! pointer of the real handle, which is even. For a task the word is odd, and contains the number
+//! of the task.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +19,7 @@ use crate::execution::{self, TaskId};
 #[repr(transparent)]
 pub struct Thread {
     word: NonNull<()>,
-    /// Its auto traits are those of the real one.
+    /// Gives this type the auto traits of the real one.
     real: PhantomData<std::thread::Thread>,
 }
 
@@ -27,7 +28,7 @@ enum Kind {
     Task(TaskId),
 }
 
-/// A copy of a real handle that another one owns, and that is not dropped.
+/// A copy of the real handle that a [`Thread`] owns. The copy is not dropped.
 struct Lent(ManuallyDrop<std::thread::Thread>);
 
 // SAFETY: a handle owns at most a `std::thread::Thread`, which is `Send`.

@@ -18,12 +18,13 @@ use crate::base::sys::EAGAIN;
 use crate::execution::{self, How, Op, Site, TaskId};
 use crate::monitor::race;
 
-/// A handle of a thread; `R` is the real handle of a thread that is not a task. It has the size of
-/// std's.
+/// A handle of a thread. `R` is the real handle of a thread that is not a task. The size is that
+/// of the handle of std.
 pub(super) struct Joining<R, T> {
     thread: Thread,
     shared: Owner<Shared<R, T>>,
-    /// The field in which std has the pthread; the engine knows that of a task.
+    /// The room for the pthread in the handle of std. It is unused: the engine knows the pthread
+    /// of a task.
     _pthread: MaybeUninit<usize>,
 }
 
@@ -34,8 +35,8 @@ enum Shared<R, T> {
     Real(R),
 }
 
-/// An owner of the data that a task and its handle share. Its drop orders tasks as that of an `Arc`
-/// does, which the race detector does not see inside std.
+/// An owner of the data that a task and its handle share. Its drop announces the ordering of the
+/// drop of an `Arc`, which the race detector does not see, because the `Arc` is that of std.
 struct Owner<S>(Arc<S>);
 
 impl<S> Owner<S> {
@@ -99,8 +100,8 @@ struct Panic {
     payload: Box<dyn Any + Send>,
 }
 
-/// The argument of a new task. The closure is moved out of it before it runs, so that its captures
-/// are dropped when the task ends.
+/// The argument of a new task. The closure is moved out of this structure before the closure runs,
+/// so that its captures are dropped when the task ends.
 struct Start<F, R, T> {
     closure: F,
     shared: Owner<Shared<R, T>>,
@@ -200,7 +201,7 @@ impl<R: RealHandle<T>, T> Joining<R, T> {
         &self.thread
     }
 
-    /// Waits for the thread, and takes its result.
+    /// Waits for the end of the thread, and returns its result.
     pub(super) fn join(mut self, site: Site) -> Result<T> {
         let Some(task) = self.thread.task() else {
             return self.into_real().expect("it is no task").join();
@@ -246,7 +247,7 @@ impl<R: RealHandle<T>, T> Joining<R, T> {
 impl<T> Drop for Packet<T> {
     fn drop(&mut self) {
         let mut panicked = None;
-        // In most cases a join has taken it.
+        // In most cases a join has taken the outcome.
         if let Some(outcome) = self.outcome.get_mut().take() {
             panicked = outcome.as_ref().err().map(|panic| panic.task);
             if catch_unwind(AssertUnwindSafe(|| drop(outcome))).is_err() {

@@ -48,7 +48,7 @@ fn real_scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    // In this frame, because the threads use them until the real scope has ended.
+    // Both values are in this frame, because the threads use them until the real scope has ended.
     let mut kind = MaybeUninit::<ScopeKind<'static, 'static>>::uninit();
     let mut scope = MaybeUninit::<Scope<'static, 'static>>::uninit();
     let (kind, scope) = (kind.as_mut_ptr(), scope.as_mut_ptr());
@@ -88,7 +88,7 @@ where
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(result) => {
-            // The panic below becomes one of this thread, in which the program receives it.
+            // The panic below takes the place of theirs: the program receives it in this thread.
             let panicked = std::mem::take(&mut *data.panicked());
             panicked.iter().copied().for_each(execution::panic_handled);
             assert!(panicked.is_empty(), "a scoped thread panicked");

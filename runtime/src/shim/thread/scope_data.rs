@@ -22,7 +22,7 @@ impl ScopeData {
     }
 
     /// Records that a task of the scope will not run more of the user's code. `panicked` is the
-    /// task, if its panic was not taken.
+    /// task if it panicked and no `join` has taken the panic.
     pub(super) fn end_task(&self, panicked: Option<TaskId>) {
         if let Some(task) = panicked {
             self.panicked().push(task);

@@ -1,4 +1,4 @@
-//! `Arc` and `Weak`: newtypes, so that the ordering by their counters is observed.
+//! `Arc` and `Weak`: newtypes that announce the operations on their counters.
 //!
 //! They lack the allocator parameter, which stable code cannot name.
 
@@ -11,8 +11,8 @@ mod weak;
 pub use strong::Arc;
 pub use weak::Weak;
 
-/// The engine's name for the counters of the value at `data`: their address. The address of the
-/// value itself may be that of a lock, for instance.
+/// The number of the engine for the counters of the value at `data`: an address in the counters.
+/// The address of the value may already identify another object, for instance a lock.
 fn counters<T: ?Sized>(data: *const T) -> usize {
     data.addr().wrapping_sub(size_of::<usize>())
 }

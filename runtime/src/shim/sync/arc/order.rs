@@ -1,10 +1,10 @@
-//! The ordering by the counters of an `Arc`: they are atomics that the real one hides.
+//! The ordering by the counters of an `Arc`: atomics that the real `Arc` hides.
 //!
-//! Each operation on them is announced with the ordering that the real one has. Mostly that is
-//! sufficient: a drop of an owner releases, and an operation that finds a single owner acquires.
-//! But an operation that only reads a counter, or that adds an owner, may be ordered by a fence
-//! after or before it, as any atomic operation. Tasks run one at a time, so that a count does not
-//! change until the next scheduling point.
+//! Each operation on a counter is announced to the race detector with the ordering of the real
+//! operation. Some operations synchronize by their own ordering: a drop of an owner releases, and
+//! an operation that finds a single owner acquires. An operation that only reads a counter, or
+//! that adds an owner, synchronizes only together with a fence, as any relaxed atomic operation.
+//! Tasks run one at a time, so that a count does not change until the next scheduling point.
 
 use std::mem::align_of_val_raw;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
@@ -14,7 +14,8 @@ use crate::execution::How;
 use crate::execution::Op;
 use crate::monitor::race;
 
-/// The addresses of the counters: of owners, and of `Weak`s, of which all owners together hold one.
+/// The addresses of the two counters: the number of owners, and the number of `Weak`s. All owners
+/// together count as one `Weak`.
 struct Counters {
     strong: usize,
     weak: usize,
@@ -51,7 +52,7 @@ pub(super) fn dropped<T: ?Sized>(arc: &Arc<T>) {
         race::count(counters.strong, (How::Exchange, Release), Op::ArcDrop);
         if Arc::strong_count(arc) == 1 {
             race::count(counters.strong, (How::Load, Acquire), Op::ArcDrop);
-            // The destructor of the value runs first.
+            // The destructor of the value runs before the counter of `Weak`s changes.
             race::release_on(counters.weak);
             counters.leave(Arc::weak_count(arc) == 0);
         }
@@ -64,15 +65,15 @@ pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
     let data = reference.as_ptr();
     if race::is_watched() && has_counters(data) {
         let counters = Counters::of(data);
-        // Without owners the real one does not return the number of `Weak`s.
+        // Without owners, the real `Weak` does not return the number of `Weak`s.
         // SAFETY: a `Weak` keeps the counters alive.
         let count = unsafe { (counters.weak as *const usize).read() };
         counters.leave(reference.strong_count() == 0 && count == 1);
     }
 }
 
-/// Announces `Arc::get_mut`. If there is no `Weak`, it locks the counter, so that no task creates
-/// one while it reads the number of owners.
+/// Announces `Arc::get_mut`. If there is no `Weak`, `get_mut` locks the counter of `Weak`s, so
+/// that no task creates a `Weak` while it reads the number of owners.
 #[inline]
 pub(super) fn is_asked_to_be_only<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
@@ -87,7 +88,8 @@ pub(super) fn is_asked_to_be_only<T: ?Sized>(arc: &Arc<T>) {
     }
 }
 
-/// Announces `Arc::make_mut` by the only owner, which leaves the memory to the existing `Weak`s.
+/// Announces `Arc::make_mut` by the only owner. If there are `Weak`s, they keep the memory, and
+/// the value moves out of it.
 #[inline]
 pub(super) fn made_mut<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
@@ -117,7 +119,8 @@ pub(super) fn weaks<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     }
 }
 
-/// Whether there are counters. The result of `Weak::new` has none, and this address.
+/// Whether the pointer of an `Arc` or `Weak` has counters. The result of `Weak::new` has none, and
+/// its address is `usize::MAX`.
 fn has_counters<T: ?Sized>(data: *const T) -> bool {
     data.addr() != usize::MAX
 }

@@ -215,7 +215,8 @@ impl<T: ?Sized> Arc<T> {
         std::sync::Arc::strong_count(&this.0) == 1
     }
 
-    /// Drops commute, unless it matters which task runs the value's destructor.
+    /// Drops of owners commute with each other. The drop of the last owner does not: it runs the
+    /// value's destructor.
     fn drop_effect(&self) -> Effect {
         if std::sync::Arc::strong_count(&self.0) == 1 {
             Effect::Write
@@ -224,7 +225,7 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
-    /// The real one, without a drop of the shim.
+    /// The real `Arc`. The shim is not dropped.
     #[inline]
     pub(super) fn into_real(self) -> std::sync::Arc<T> {
         let this = ManuallyDrop::new(self);
@@ -245,10 +246,11 @@ impl<T: ?Sized + CloneToUninit> Arc<T> {
             order::made_mut(&this.0);
         } else {
             order::owners(Arc::as_ptr(this), How::Load, Relaxed);
-            // As in the real one, but the original is dropped by the shim, with a scheduling point.
+            // As the real `make_mut`, but the shim drops the original, with a scheduling point.
             *this = Arc(std::sync::Arc::clone_from_ref(&**this));
         }
-        // It may move the value, after the order was announced.
+        // The real `make_mut` may move the value. It is not watched, because its ordering was
+        // announced above.
         race::unwatched(|| std::sync::Arc::make_mut(&mut this.0))
     }
 }

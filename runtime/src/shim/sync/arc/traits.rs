@@ -48,7 +48,7 @@ impl<T: ?Sized> Borrow<T> for Arc<T> {
     }
 }
 
-// With the real ones, which compare pointers first if the value is `Eq`.
+// By the real `Arc`s, which compare their pointers first if the value is `Eq`.
 impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
     #[inline]
     fn eq(&self, other: &Arc<T>) -> bool {

@@ -94,8 +94,9 @@ impl<T: ?Sized> Weak<T> {
         unsafe { &*(&raw const *real).cast() }
     }
 
-    /// The name of the counters inside an execution; `None` for the result of `Weak::new`, which
-    /// has no counters and the address `usize::MAX`.
+    /// The number of the engine for the counters. `None` if operations on counters are no events
+    /// ([`execution::counters_matter`]), and for the result of `Weak::new`, which has no counters
+    /// and the address `usize::MAX`.
     #[inline]
     fn seen(&self) -> Option<usize> {
         let data = self.0.as_ptr();

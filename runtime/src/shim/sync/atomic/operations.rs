@@ -1,6 +1,6 @@
 //! The common parts of all atomic types, as macros over their names.
 
-/// Declares an atomic type with the methods and traits that all of them have.
+/// Declares an atomic type with the methods and traits that all atomic types have.
 macro_rules! atomic {
     ($Atomic:ident $(<$T:ident>)?, $value:ty, $v:ident, $val:ident) => {
         #[doc = concat!("See [`std::sync::atomic::", stringify!($Atomic), "`].")]
@@ -198,8 +198,8 @@ macro_rules! atomic {
                 (&raw const *self).addr()
             }
 
-            /// Reports the value before an operation that reads it and is reported next: opaque code
-            /// may have stored it.
+            /// Reports the current value to the race detector. Must come before the report of an
+            /// operation that reads the value: opaque code may have stored it.
             #[inline]
             fn meets(&self) {
                 if race::has_unseen() {
@@ -207,7 +207,7 @@ macro_rules! atomic {
                 }
             }
 
-            /// Reports the value after an operation.
+            /// Reports the value that an operation has left to the race detector.
             #[inline]
             fn leaves(&self) {
                 if race::has_unseen() {
@@ -274,7 +274,7 @@ macro_rules! atomic {
                 result
             }
 
-            /// An exchange under a weak memory model. It may fail spuriously if it `may_fail`.
+            /// An exchange under a weak memory model. It may fail spuriously if `may_fail`.
             #[cold]
             fn exchange_weakly(
                 &self,
@@ -297,8 +297,9 @@ macro_rules! atomic {
                 })
             }
 
-            /// Performs an operation that always writes, or never, under a weak memory model. `act`
-            /// performs it, and returns its result and whether it writes.
+            /// Performs an operation that either always or never writes, under a weak memory
+            /// model. `act` performs the operation, and returns its result and whether it has
+            /// written.
             #[cold]
             fn weak<R>(
                 &self,
@@ -311,9 +312,9 @@ macro_rules! atomic {
                 self.under_model(op, kind, (order, order), site, |atomic, _| act(atomic))
             }
 
-            /// Performs `act` on the value in memory, or on a copy of an older store that the search
-            /// chooses. `act` returns its result and whether it writes. It is also tried, on copies,
-            /// and then called with `true`.
+            /// Performs `act` on the value in memory, or on a copy of an older store that the
+            /// search chooses. `act` returns its result and whether it has written. Its flag is
+            /// `true` for calls that only find out whether it would write: these act on copies.
             fn under_model<R>(
                 &self,
                 op: Op,
@@ -370,8 +371,8 @@ macro_rules! atomic {
                 }
                 execution::before(op, self.object(), site);
                 self.meets();
-                // The strong exchange: a spurious failure is only a choice of the search, and not
-                // one of the machine.
+                // The strong exchange: only the search may choose a spurious failure, not the
+                // machine.
                 let would_succeed = self.0.load(Ordering::Relaxed) == current;
                 let result = if would_succeed && execution::fails_spuriously() {
                     Err(current)
@@ -450,21 +451,22 @@ use crate::platform::observers::observes_pointers;
 
 /// The value of an atomic. The values of pointers need special treatment.
 pub(super) trait Value: Copy {
-    /// Records that the calling task has read it, and may compare it with a later value.
+    /// Records that the calling task has read this value, and may compare it with a later value.
     #[inline]
     fn was_read(self) {}
 
-    /// Whether it equals another one, and not only because the allocator reused an address.
+    /// Whether both values are certainly equal. Pointers to different allocations may have the
+    /// same address, because the allocator reuses memory.
     fn is(self, other: Self) -> bool;
 
-    /// It as a word.
+    /// The value as a word.
     fn word(self) -> Word;
 
-    /// The value that was this word.
+    /// The value whose word is `word`.
     fn of_word(word: Word) -> Self;
 
-    /// Records that it is compared with the value of an atomic. Must be inlined into the caller's
-    /// code.
+    /// Records that the program compares this value with the value of an atomic. Must be inlined
+    /// into the caller's code: see [`observes_pointers`].
     #[inline]
     fn is_compared(self) {}
 }
@@ -539,8 +541,10 @@ pub(super) fn exchange_effect<T: Value>(
     }
 }
 
-/// The effect of an operation that reads and writes a value, and leaves it unchanged if `is_kept`.
-/// Then it is only a read, unless others may synchronize with the task through it.
+/// The effect of an operation that reads and writes a value. `is_kept` states that it leaves the
+/// value unchanged. Then its effect is only a read if its ordering does not release (`Relaxed`,
+/// `Acquire`) and the task has not executed a fence: no other task can synchronize through its
+/// store.
 #[inline]
 pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     match order {

@@ -6,17 +6,19 @@ use crate::execution::{self, Effect, How, Op, Site};
 use crate::memory::{Access, Kind, Performed, Word, Would};
 use crate::monitor::race;
 
-/// An atomic operation of the running task, which has come to its scheduling point.
+/// An atomic operation of the running task, after its scheduling point.
 pub(super) struct Operation {
     op: Op,
     access: Access,
     site: Site,
-    /// The number of the store that it meets, among those that were offered.
+    /// The number of the store that the operation meets, among the offered stores; 0 for the
+    /// newest.
     choice: u32,
 }
 
 impl Operation {
-    /// A scheduling point before `op`, of this kind, on the value of `length` bytes at `address`.
+    /// Reaches a scheduling point before `op`, of this kind, on the value of `length` bytes at
+    /// `address`.
     pub(super) fn arrives(
         op: Op,
         kind: Kind,
@@ -40,9 +42,9 @@ impl Operation {
         }
     }
 
-    /// Lets the search choose the store that it meets. `current` is the value in memory, and
-    /// `would` returns the effect of an update that reads a value. Returns the value of the store if
-    /// it is not the newest.
+    /// Lets the search choose the store that the operation meets. `current` is the value in
+    /// memory. `would` returns the effect of the operation if it reads a given value. Returns the
+    /// value of the chosen store, or `None` if this is the newest store.
     pub(super) fn choose(&mut self, current: Word, would: &dyn Fn(Word) -> Would) -> Option<Word> {
         let access = &self.access;
         let offered = race::offer_stores(access, current, (self.op, self.site), would);
@@ -55,15 +57,17 @@ impl Operation {
         (self.choice != 0).then(|| race::offered_value(access, self.choice))
     }
 
-    /// Whether a value that it leaves unchanged is taken to be read only: others cannot synchronize
-    /// with the task through it.
+    /// Whether an update that leaves the value unchanged counts as a load. It does if its ordering
+    /// does not release (`Relaxed`, `Acquire`) and the task has not executed a fence: then no
+    /// other task can synchronize through its store.
     pub(super) fn reads_what_it_keeps(&self) -> bool {
         matches!(self.access.order, Ordering::Relaxed | Ordering::Acquire)
             && !execution::has_fenced()
     }
 
-    /// Records the operation, which was performed, and has written `written`. `is_kept` states that it
-    /// is an update that left the value unchanged, whether or not that is taken for a store.
+    /// Records the performed operation. `written` is the value that it stored; `None` if it counts
+    /// as a load. `is_kept` states that it is an update that left the value unchanged, even if it
+    /// counts as a load.
     pub(super) fn done(self, written: Option<Word>, is_kept: bool) {
         let Self {
             op,

@@ -10,8 +10,8 @@ use crate::execution::{self, Effect, Op, Site, Wake};
 use crate::monitor::race;
 
 pub(super) struct Channel<T> {
-    /// Tasks run one at a time, and have no scheduling point while they hold it, so that it is
-    /// always free.
+    /// Tasks run one at a time, and have no scheduling point while they hold this lock. So it is
+    /// always free for them.
     state: Mutex<State<T>>,
     is_rendezvous: bool,
 }
@@ -34,7 +34,7 @@ pub(super) struct SendingEnd<T>(Arc<Channel<T>>);
 pub(super) struct ReceivingEnd<T>(Arc<Channel<T>>);
 
 impl<T> Channel<T> {
-    /// Both ends of a new channel, which holds at most `bound` messages, or any number.
+    /// Both ends of a new channel. It holds at most `bound` messages; any number for `None`.
     pub(super) fn open(bound: Option<usize>) -> (SendingEnd<T>, ReceivingEnd<T>) {
         let messages = match bound {
             Some(0) => Messages::Rendezvous(Rendezvous::new()),
@@ -56,7 +56,8 @@ impl<T> Channel<T> {
         (&raw const *self).addr()
     }
 
-    /// The names of the disconnection of the senders, and of the receiver.
+    /// The objects of the race detector for the disconnection of the senders, and for the
+    /// disconnection of the receiver.
     fn ends(&self) -> (usize, usize) {
         (self.object() + 1, self.object() + 2)
     }
@@ -73,7 +74,8 @@ impl<T> Channel<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the operation: records its effect on the channel, and wakes the waiting tasks.
+    /// Ends an operation: records its effect on the channel, and wakes the waiting tasks if it has
+    /// changed the channel.
     fn done(&self, op: Op, effect: Effect, site: Site) {
         execution::effect(op, self.object(), effect, site);
         self.meet(op, site);
@@ -82,7 +84,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Records that the operation has become visible to the other side, and will now wait.
+    /// Records that an operation, which will now wait, has become visible to the other side.
     fn announced(&self, op: Op, site: Site) {
         execution::effect(op, self.object(), Effect::Write, site);
         self.meet(op, site);
@@ -234,7 +236,7 @@ impl<T> Drop for ReceivingEnd<T> {
             state.receiver = false;
             match &mut state.messages {
                 Messages::Queue(queue) => queue.take(),
-                // They still belong to their senders, which take them back.
+                // Offered messages still belong to their senders, which take them back.
                 Messages::Rendezvous(_) => VecDeque::new(),
             }
         };
@@ -253,7 +255,7 @@ enum Pending<T> {
 enum Progress<T> {
     Sent,
     Disconnected(T),
-    /// `offered`: a receiver may take the message now.
+    /// The sender must wait. `offered` states that the receiver may take the message from now on.
     Wait {
         pending: Pending<T>,
         offered: bool,
@@ -324,8 +326,9 @@ impl<T> State<T> {
         })
     }
 
-    /// As `receive`. Also returns whether a sender may hand its message to the receiver while that
-    /// waits, which it does unless it must `give_up`.
+    /// As [`Self::receive`], for a receiver that waits if there is no message, unless it must
+    /// `give_up`. Also returns whether a sender may hand a message to the waiting receiver, which
+    /// is so in a rendezvous channel.
     fn receive_or_wait(&mut self, give_up: bool) -> (Result<T, TryRecvError>, bool) {
         let result = self.receive();
         let waits = !give_up && matches!(result, Err(TryRecvError::Empty));

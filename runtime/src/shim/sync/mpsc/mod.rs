@@ -1,8 +1,8 @@
 //! `std::sync::mpsc`.
 //!
-//! A channel that is created inside an execution has a separate queue, in which each operation is
-//! one step: the blocks of slots of the real one would take many steps. A channel that is created
-//! outside is the real one, wherever it is used.
+//! A channel that is created inside an execution has a queue of its own, in which each operation
+//! is one step. The real channel, with its blocks of slots, would need many steps. A channel that
+//! is created outside an execution is the real one, even if it is used inside.
 
 mod channel;
 mod iter;

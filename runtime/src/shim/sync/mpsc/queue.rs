@@ -11,7 +11,7 @@ pub(super) struct Queue<T> {
     bound: Option<usize>,
     /// The number of slots of a bounded queue that have not been used yet.
     unused: usize,
-    /// The clocks of the receivers that made room, the first one first.
+    /// The clocks of the receiver at the operations that freed a slot, the oldest first.
     rooms: VecDeque<Message>,
 }
 

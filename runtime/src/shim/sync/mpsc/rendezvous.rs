@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::monitor::race;
 
-/// The name of an offer for the sender that made it.
+/// The number by which a sender identifies its offer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
 
@@ -13,7 +13,7 @@ pub(super) struct Rendezvous<T> {
     /// The messages that waiting senders offer, the longest waiting sender first.
     offers: VecDeque<(Ticket, T)>,
     issued: u64,
-    /// The receiver waits, and no sender has handed it a message yet.
+    /// Whether the receiver waits, and no sender has handed it a message yet.
     waiting: bool,
     /// The message for the receiver that waited.
     handed: Option<T>,
@@ -51,7 +51,7 @@ impl<T> Rendezvous<T> {
         race::unwatched(|| self.offers.iter().all(|(offered, _)| *offered != ticket))
     }
 
-    /// The value of an offer that was not accepted.
+    /// Withdraws an offer that was not accepted, and returns its value.
     pub(super) fn take_back(&mut self, ticket: Ticket) -> T {
         let offer = race::unwatched(|| {
             let mut offers = self.offers.iter();
