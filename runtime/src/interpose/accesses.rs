@@ -2,9 +2,10 @@
 //!
 //! The tests' crates and their dependencies are compiled with LLVM's `ThreadSanitizer` pass
 //! (`cargo-chess/src/wrapper/instrument.rs`), which calls a hook before each load and store, and a
-//! function in place of `memcpy`, `memmove` and `memset`. It announces no comparison and no search,
-//! so that functions such as `memcmp` and `strlen` are defined here, too. The hook's return address
-//! identifies the access. The frame pointer leads to the callers, if the access is in code of the library.
+//! function in place of `memcpy`, `memmove` and `memset`. The pass does not announce the reads of
+//! comparisons and searches, so that functions such as `memcmp` and `strlen` are defined here,
+//! too. The hook's return address identifies the access. If the access is in code of the standard
+//! library, the frame pointer leads to the callers of this code.
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
@@ -25,13 +26,14 @@ struct Caller {
     frame: usize,
 }
 
-/// Reports an access that the caller is about to make, and for which the quick checks have no
-/// answer. `access` is its length, times two, plus one if it writes. The other arguments are those
-/// of a hook, which therefore ends with a jump to this function and saves no registers.
+/// Reports an access that the caller is about to make, and that the quick checks have not settled.
+/// `access` is the length of the access, times two, plus one if it writes. The other arguments are
+/// those of a hook, so that a hook can end with a jump to this function, and saves no registers.
 #[inline(never)]
 extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usize) {
     let (length, is_write) = (access >> 1, access & 1 == 1);
-    // Generics of the runtime use generics of std, which are compiled with the user's crates.
+    // Accesses to the engine's memory: the generics of the runtime use generics of std, and some
+    // of these are compiled with the user's crates.
     if !race::is_watched() || race::is_private(address, length) || memory::contains(address) {
         return;
     }
@@ -49,7 +51,7 @@ extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usiz
     }
 }
 
-/// Records that an access is in no table.
+/// Records that the program has made an access whose place is unknown.
 #[cold]
 #[inline(never)]
 fn note_unknown() {
@@ -60,9 +62,9 @@ fn note_unknown() {
     });
 }
 
-/// The entry of a hook, which passes the caller to `$inner` in two more registers. The entry is a
-/// function of Rust, so that rustc exports it from a dynamic library of the program that contains
-/// the runtime.
+/// The entry of a hook. It passes its return address and the frame pointer to `$inner`, in two
+/// more registers. The entry is a function of Rust: so rustc exports it if the runtime is in a
+/// dynamic library of the program.
 macro_rules! entry {
     ($name:ident, $inner:ident, $address:literal, $frame:literal) => {
         #[unsafe(no_mangle)]
@@ -133,7 +135,7 @@ functions! {
 
 entry!(strlen, length_of_text, "rsi", "rdx");
 
-// Each object calls it from a constructor.
+// Each instrumented object file calls this from a constructor.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {}
 
@@ -207,8 +209,8 @@ unsafe extern "C" fn find_last(
     unsafe { search(real::memrchr, (bytes, byte, size), read, (address, frame)) }
 }
 
-/// Calls `function`. `read` returns the address and the number of the bytes that it reads if it
-/// finds the byte at an index.
+/// Calls `function`. `read` returns the address and the number of the bytes that `function` reads
+/// if it finds the byte at the given index.
 unsafe fn search(
     function: Search,
     (bytes, byte, size): (*const c_void, c_int, usize),

@@ -1,12 +1,12 @@
 //! `alarm` and `setitimer`, on virtual time: a separate task sleeps until the alarm is
 //! due, and then handles the signal.
 //!
-//! Under `cargo test` it is similar: the kernel delivers the signal to the first thread
-//! of the process, which belongs to the harness, while the threads of the test
-//! continue. The search chooses the moment at which a timer expires, as for any other
-//! sleep. The default action is an exception, because it ends the process: a test that
-//! sets an alarm as a safeguard against a hang must not fail. So without a handler the
-//! signal is sent only when no other task can continue, except by a timeout.
+//! A separate task is similar to `cargo test`: there, the kernel delivers the signal to the first
+//! thread of the process, which belongs to the harness, while the threads of the test continue.
+//! The search chooses the moment at which a timer expires, as for any other sleep. The default
+//! action is an exception, because it ends the process: a test that sets an alarm as a safeguard
+//! against a hang must not fail. So without a handler the signal is sent only when no other task
+//! can continue, except by a timeout.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -25,7 +25,7 @@ pub(super) const PLACE: Place<Alarm> = Place::after(&disposition::PLACE);
 
 /// The alarm of the process.
 pub(crate) struct Alarm {
-    /// When it is due, in virtual nanoseconds; `None` if it is not set.
+    /// The time at which the alarm is due, in virtual nanoseconds; `None` if it is not set.
     due: Option<u64>,
     /// The time between two signals; 0 if there is only one.
     interval: u64,
@@ -48,7 +48,7 @@ impl Alarm {
         *self = Self::new();
     }
 
-    /// Returns the time until the alarm is due, and its interval.
+    /// Returns the time until the alarm is due (0 if it is not set), and its interval.
     fn left(&self, now: u64) -> (u64, u64) {
         let left = self.due.map_or(0, |due| due.saturating_sub(now).max(1));
         (left, self.interval)

@@ -14,7 +14,7 @@ unsafe extern "C" {
     fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
 }
 
-/// The tasks of the running execution.
+/// The hooks of the heap: they call the engine.
 struct Known;
 
 impl Tasks for Known {
@@ -89,7 +89,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe { release_any(block) }
 }
 
-/// As [`allocate_any`].
+/// Not inlined: the usual case of [`free`] needs no frame.
 #[inline(never)]
 unsafe fn release_any(block: *mut c_void) {
     if block.is_null() {
@@ -109,7 +109,7 @@ unsafe fn release_any(block: *mut c_void) {
     }
 }
 
-/// A block of the arena, which is in use.
+/// Allocates a block of the arena. Call it only if the arena is in use.
 fn take(size: usize) -> *mut c_void {
     let block = fast_path::allocate::<Known>(size);
     if block.is_null() {

@@ -1,5 +1,5 @@
-//! A task's call on one descriptor: the runtime tries the call without blocking, and
-//! waits with the task parked.
+//! A task's call on one descriptor: the runtime tries the call without blocking, and parks the
+//! task while the descriptor is not ready.
 
 use core::ffi::c_int;
 
@@ -29,8 +29,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Reaches the scheduling point. A call that the outside answers has none: the
-    /// number of such calls depends on the outside.
+    /// Reaches the scheduling point. A call whose descriptor only the outside makes ready has no
+    /// scheduling point: the number of such calls depends on the outside.
     pub(super) fn begin(op: Op, descriptor: c_int, identity: Identity, wanted: i16) -> Self {
         let call = Self {
             op,
@@ -66,13 +66,13 @@ impl Call {
             .get_or_insert_with(|| !descriptor::is_nonblocking(descriptor))
     }
 
-    /// Tries and waits until `attempt`, which must not block, has a result other than
-    /// `EAGAIN`, or the deadline has passed.
+    /// Calls `attempt`, which must not block, and waits, until the result is not `EAGAIN` or the
+    /// deadline has passed. Does not wait if the call must not block.
     pub(super) fn carry_out(&mut self, mut attempt: impl FnMut() -> isize) -> isize {
         let reads = self.wanted & descriptor::POLLOUT == 0;
         if self.outside && reads && self.blocks() {
-            // The outside answers when no task is enabled. A write to the outside
-            // nearly always finds room, so it is tried first.
+            // The wait ends when no other task is enabled and the outside has answered. A write to
+            // the outside nearly always finds room, so it is tried without a wait.
             self.wait();
         }
         loop {
@@ -120,7 +120,7 @@ impl Call {
         )
     }
 
-    /// Publishes the progress of the call: it can enable other tasks.
+    /// Publishes the progress of the call, which can enable other tasks.
     pub(super) fn progressed(&self) {
         if self.kind == Kind::Socket {
             loopback::deliver(self.descriptor);

@@ -27,8 +27,9 @@ struct Which {
 /// The highest number of children that one call waits for.
 const MOST: usize = 64;
 
-/// Parks the task until `attempt`, which does not block, finds a child (a result other
-/// than 0). Returns the child or an error.
+/// Parks the task until `attempt`, which does not block, finds a child (a result other than 0).
+/// Returns the child or an error. With `WNOHANG` in `options`, calls `attempt` once, and does not
+/// wait.
 fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isize {
     execution::note_wait_for_child();
     if options & WNOHANG != 0 {
@@ -69,7 +70,7 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
             break child;
         }
         for entry in entries.iter_mut().filter(|entry| entry.got != 0) {
-            // This child has ended, and is not one of the awaited children.
+            // This child has ended, but the call does not wait for it.
             if which.kind != P_PIDFD {
                 descriptor::close(entry.descriptor);
             }

@@ -21,7 +21,7 @@ const SAME: usize = u32::MAX as usize;
 /// The place of this state in the engine's memory.
 pub(super) const PLACE: Place<Credentials> = Place::after(&super::files::KNOWN_PLACE);
 
-/// The changes by tasks of the running execution, for the other kernel threads.
+/// The changes by tasks of the running execution. Each kernel thread must make all of them.
 pub(crate) struct Credentials(EngineVec<Change>);
 
 struct Change {

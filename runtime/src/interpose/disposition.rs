@@ -21,15 +21,15 @@ pub(super) const PLACE: Place<Signals> = Place::after(&timer::PLACE);
 pub(crate) struct Signals {
     /// The dispositions that tasks changed, with their former values.
     changed: EngineVec<(c_int, Disposition)>,
-    /// The program's own action for SIGSEGV: the kernel has that of the image.
+    /// The program's own action for SIGSEGV. The kernel has the handler of the image for it.
     fault: Disposition,
-    /// The signals that tasks have blocked, in one mask for all tasks: those that run
-    /// on one kernel thread share its mask.
+    /// The signals that tasks have blocked. All tasks have one mask, because tasks that run on one
+    /// kernel thread share the mask of this thread.
     pub(super) blocked: u64,
     /// The exploring thread's mask before a task changed it.
     mask: Option<u64>,
-    /// Blocked signals that were sent to tasks on threads of their own. The kernel
-    /// would keep each signal for one thread alone.
+    /// The blocked signals that were sent and not received, if tasks have kernel threads of their
+    /// own. The kernel would keep each signal for one thread alone.
     pub(super) pending: EngineVec<(c_int, Info)>,
     /// The running handlers.
     pub(super) handling: EngineVec<Handling>,

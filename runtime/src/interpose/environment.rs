@@ -33,7 +33,7 @@ pub(crate) enum Use<'a> {
     WriteAll,
 }
 
-/// The value in place of the hash of a name that stands for all variables.
+/// Stands for all variables, in place of the hash of a name.
 const ALL: u64 = 16;
 
 fn variable(name: &[u8]) -> usize {
@@ -80,8 +80,8 @@ pub(crate) fn announced<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Marks the calling thread as within a call that is recorded as one operation, until
-/// it is dropped.
+/// Marks the calling thread as within a call that is recorded as one operation, until this value
+/// is dropped.
 struct Announced;
 
 impl Announced {

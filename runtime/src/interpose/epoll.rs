@@ -1,4 +1,5 @@
-//! `epoll`: the kernel's own, with the task parked during a wait.
+//! `epoll`: the kernel keeps the lists of events, and a task that must wait is parked in the
+//! engine.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,4 +1,4 @@
-//! Calls that fail by the search's choice: their results.
+//! The results of calls that the search lets fail.
 
 use core::ffi::c_int;
 
@@ -18,7 +18,8 @@ const ECONNREFUSED: isize = 111;
 /// `shutdown` of both directions.
 const BOTH: c_int = 2;
 
-/// The standard streams: no program expects an error there.
+/// The number of standard streams, which have the lowest descriptors. No program expects an error
+/// there.
 const STREAMS: c_int = 3;
 
 /// The error number of a fault, negative, as a system call returns it.
@@ -55,11 +56,11 @@ pub(super) enum Direction {
     Write,
 }
 
-/// The number of bytes that a call on a descriptor of this kind transfers, at most `length`, if the
-/// search lets it do its work.
+/// The largest number of bytes that a call on a descriptor of this kind may transfer: `length`, or
+/// less if the search chooses a short transfer.
 ///
 /// # Errors
-/// The result of the call that fails.
+/// If the search lets the call fail, returns the result of the call.
 pub(super) fn transfer(
     descriptor: c_int,
     kind: Kind,
@@ -90,7 +91,7 @@ pub(super) fn transfer(
         Some(Fault::Short) => Ok(length / 2),
         Some(fault) => {
             if fault == Fault::Reset {
-                // The peer, and later calls here, find a connection that has ended.
+                // The peer, and later calls on this descriptor, find a connection that has ended.
                 // SAFETY: no memory is passed.
                 unsafe { connection::shutdown(descriptor, BOTH) };
             }

@@ -5,8 +5,8 @@
 //! crash in the next execution. So a program that loads a library while it is explored gets a
 //! process for each execution.
 //!
-//! Whether `getaddrinfo` loads a library depends on the name and on the machine (`nsswitch.conf`). A
-//! child process tries it for each new name.
+//! Whether `getaddrinfo` loads a library depends on the name and on the machine (`nsswitch.conf`).
+//! A child process tries the call for each new name.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::ControlFlow;
@@ -69,7 +69,7 @@ fn resets() -> bool {
     active() && unsafe { (*image()).is_taken() }
 }
 
-/// The flags, family, type and protocol of a lookup, with which its hints begin.
+/// The beginning of the hints of a lookup: its flags, family, type and protocol.
 type Hints = [u8; 4 * size_of::<c_int>()];
 
 /// A hash of the arguments of `getaddrinfo`.

@@ -1,10 +1,10 @@
-//! Common parts of the locks of C code: the real lock is tried, and the engine waits
-//! while it is held.
+//! Common parts of the locks of C code: a task tries the real lock, and waits in the engine while
+//! the lock is held.
 //!
 //! glibc's own functions block through system calls inside libc, which cannot be
-//! interposed. So the runtime only tries a lock: libc keeps the state of the lock, and
-//! so the semantics of its kind (recursive, checked, robust), and the engine does the
-//! waiting. For libc, the kernel thread of a task is that of its donor.
+//! interposed. So the runtime only tries a lock. libc keeps the state of the lock, so that each
+//! kind of lock (recursive, checked, robust) has its semantics. The engine parks the waiting
+//! tasks. For libc, the kernel thread of a task is that of its donor.
 
 use core::ffi::c_int;
 

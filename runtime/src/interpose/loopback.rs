@@ -1,9 +1,9 @@
 //! Deterministic TCP between two sockets of this process.
 //!
-//! Data that is sent over the loopback device arrives before the sender continues,
-//! except under load. Then a kernel thread delivers it later, and that thread would
-//! decide whether the peer finds it. So after each call with an effect on the peer, the
-//! runtime waits until nothing is in transit.
+//! Data that is sent over the loopback device arrives before the sender continues, except under
+//! load. Then a kernel thread delivers the data later, and whether the peer finds them would
+//! depend on the timing of that thread. So after each call with an effect on the peer, the runtime
+//! waits until nothing is in transit.
 
 use core::ffi::c_int;
 
@@ -35,7 +35,7 @@ pub(crate) struct Links {
 #[derive(Clone, Copy)]
 struct Link {
     socket: u64,
-    /// The peer's descriptor and inode; `None` for sockets of other kinds.
+    /// The peer's descriptor and inode; `None` if the socket is not a TCP socket.
     peer: Option<(c_int, u64)>,
 }
 
@@ -125,7 +125,7 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
     if !is_last(socket) {
         return Peer(None);
     }
-    // The peer knows its own peer after this one is closed, for `free_port`.
+    // After this socket is closed, `free_port` of the peer must find out that it had a peer.
     let own = (socket, descriptor::look(socket).inode);
     let inode = descriptor::look(descriptor).inode;
     // SAFETY: see `peer`.
@@ -160,7 +160,7 @@ pub(super) fn free_port(socket: c_int) {
     }
 }
 
-/// Whether no other descriptor is one of this socket.
+/// Whether no other descriptor of this process refers to the same socket.
 fn is_last(socket: c_int) -> bool {
     let own = descriptor::look(socket).inode;
     !socket::find_open(|other| {

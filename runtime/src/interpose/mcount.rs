@@ -3,9 +3,8 @@
 //! Packages that are compiled unchanged are compiled with rustc's `-Zinstrument-mcount`
 //! (`cc -pg` does the same for C code), so each of their functions first calls a hook,
 //! and a call into them can be a scheduling point. For the functions in C code that
-//! Rust code calls, the linker inserts the call of a hook (cargo-chess/src/linker). The
-//! calling convention is that of profilers: registers that hold arguments must not
-//! change either.
+//! Rust code calls, the linker inserts the call of a hook (cargo-chess/src/linker). The calling
+//! convention is that of profilers: the registers that hold arguments must not change, either.
 
 use core::arch::naked_asm;
 

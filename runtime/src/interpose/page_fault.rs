@@ -38,7 +38,7 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context:
             execution::detached(|| handler(signal, info, context));
             return;
         }
-        // Going back faults again, and ends the process as it would have ended.
+        // After the return, the access faults again, and ends the process as without this handler.
         sys::reset_signal(signal);
     }
 }

@@ -35,12 +35,11 @@ pub(crate) struct Process {
     pub(super) credentials: Credentials,
     /// The paths outside its own directory that the test writes.
     pub(crate) elsewhere: Elsewhere,
-    /// The lookups that load no library.
+    /// The lookups that were tried before.
     pub(super) libraries: Libraries,
 }
 
-/// The place of this state. Each part has a place of its own in the same memory, which its module
-/// knows.
+/// The place of this state. Each module has a constant for the place of its part in this memory.
 pub(crate) const PLACE: Place<Process> = Place::after(&monitor::PLACE);
 
 const _: () = {

@@ -19,8 +19,8 @@ pub(super) fn lock_of(mutex: *const pthread_mutex_t) -> Lock {
     }
 }
 
-/// Tries to lock the real mutex for code that would wait. An error-checking mutex
-/// returns an error if its holder would wait for itself.
+/// Tries to lock the real mutex for a call that waits if the mutex is held. If the caller holds an
+/// error-checking mutex itself, returns an error, because it would wait for itself.
 pub(super) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller gives a live mutex.
     unsafe {

@@ -52,8 +52,8 @@ pub(super) unsafe extern "C-unwind" fn pthread_once(
     0
 }
 
-/// The routine of a `pthread_once` while it runs. If it unwinds, the next caller runs
-/// it again.
+/// The routine of a `pthread_once` while it runs. If the routine unwinds, the next caller of
+/// `pthread_once` runs it again.
 struct Running<'a> {
     state: &'a AtomicI32,
     ends_as: c_int,

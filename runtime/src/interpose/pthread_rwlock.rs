@@ -31,8 +31,8 @@ unsafe fn writes(lock: *const pthread_rwlock_t) -> bool {
     unsafe { (*lock).writer == task_thread_id() }
 }
 
-/// Tries to acquire the real lock for a reader that would wait. The real lock does not
-/// know the waiting writers, because they wait in the engine.
+/// Tries to acquire the real lock for a reader that waits if the lock is held. The real lock does
+/// not know the waiting writers, because they wait in the engine.
 unsafe fn attempt_read(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {
@@ -53,8 +53,8 @@ unsafe fn try_read(lock: *mut pthread_rwlock_t) -> c_int {
     }
 }
 
-/// Tries to acquire the real lock for a writer that would wait, and queues it if the
-/// lock is held.
+/// Tries to acquire the real lock for a writer that waits if the lock is held. Then queues the
+/// writer.
 unsafe fn attempt_write(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {

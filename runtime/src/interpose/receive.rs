@@ -20,8 +20,8 @@ unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6])
         // SAFETY: the caller names writable memory.
         return unsafe { fill_at_random(number, arguments) };
     }
-    // The third argument is a number of bytes, or that of the buffers in a list, which the kernel
-    // fills as far as it wants.
+    // The third argument is a number of bytes, or the number of buffers in a list. A short
+    // transfer may leave out buffers: the kernel is free to fill only some of them.
     let length = arguments[2];
     match failing::transfer(descriptor, identity.kind, Direction::Read, length) {
         Ok(most) => arguments[2] = most,

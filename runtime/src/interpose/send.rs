@@ -10,10 +10,10 @@ use crate::base::sys::{self, number};
 use crate::execution::{Op, active};
 use crate::platform::descriptor::{self, Kind, POLLOUT};
 
-/// The number of bytes that can be written to a ready pipe.
+/// The number of bytes that can be written to a ready pipe without blocking.
 const PIPE_BUF: usize = 4096;
-/// The highest number of buffers that one call writes. The kernel may write only a part
-/// of a list, too.
+/// The highest number of buffers that one call writes. Callers expect that a call may write only a
+/// part of a list, as the kernel does.
 const MOST_BUFFERS: usize = 64;
 
 /// Writes `buffers` for a task, all of them if the call blocks.
@@ -108,7 +108,8 @@ impl<'a> Remaining<'a> {
         })
     }
 
-    /// Records the bytes that a call wrote. Returns whether no call is to follow.
+    /// Records the bytes that a call wrote. Returns whether no further call is needed: the call
+    /// failed, or all bytes are written.
     fn is_done_after(&mut self, result: isize) -> bool {
         let Ok(mut written) = usize::try_from(result) else {
             return true;

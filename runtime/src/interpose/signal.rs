@@ -40,7 +40,8 @@ fn has_own_threads() -> bool {
     unsafe { (*pool()).backend() == Backend::Threads }
 }
 
-/// Whether a task sends `signal` to its own process, or to one of its threads.
+/// Whether the caller is a task, and sends `signal` to its own process or one of the threads of
+/// it.
 fn is_own(process: c_int, signal: c_int) -> bool {
     active() && (1..=LAST).contains(&signal) && process == own_process()
 }

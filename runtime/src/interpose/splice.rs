@@ -8,8 +8,8 @@ use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
 
-/// The number of bytes that can be written at once to a ready descriptor. Callers
-/// continue with the rest: these calls may always move fewer bytes than requested.
+/// The number of bytes that can be written at once to a ready descriptor. Callers continue with
+/// the rest, because these calls may always move fewer bytes than requested.
 const MOST: usize = 4096;
 const SPLICE_F_NONBLOCK: usize = 2;
 

@@ -31,7 +31,7 @@ unsafe extern "C" fn syscall(
                     let result = futex::call([a, b, c, d, e, f]);
                     return returned(result.map(usize::cast_signed));
                 }
-                // The answer of kernels before 5.16: callers have a fallback.
+                // The result of kernels before 5.16: callers have a fallback.
                 number::FUTEX_WAITV => return returned(Err(sys::ENOSYS)),
                 number::GETRANDOM => return random::fill(a as *mut u8, b).cast_signed() as c_long,
                 number::SCHED_YIELD => {
@@ -63,8 +63,8 @@ unsafe extern "C" fn syscall(
     sys::libc_result(unsafe { sys::syscall(number, [a, b, c, d, e, f]) }) as c_long
 }
 
-/// Whether this command of `membarrier` makes a fence of every thread of the process. The others ask
-/// and register.
+/// Whether this command of `membarrier` is a fence on every thread of the process. The other
+/// commands are queries and registrations.
 fn makes_fences(command: usize) -> bool {
     const GLOBAL: usize = 1;
     const GLOBAL_EXPEDITED: usize = 2;

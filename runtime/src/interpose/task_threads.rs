@@ -3,7 +3,7 @@
 use super::{credentials, keys, robust};
 use crate::execution::ThreadWork;
 
-/// The threads that tasks stand for.
+/// Does for each task the work that libc does for a thread.
 pub(crate) struct TaskThreads;
 
 impl ThreadWork for TaskThreads {

@@ -1,4 +1,4 @@
-//! `pthread_exit`: the end of a task below other frames.
+//! `pthread_exit`: the end of a task before its functions have returned.
 //!
 //! glibc's own function would unwind to the frame in which the donor began, and end the
 //! donor's kernel thread. Here the same forced unwinding (it runs the clean-ups of C++

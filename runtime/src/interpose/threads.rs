@@ -1,4 +1,4 @@
-//! Threads that code without our shims starts: they become tasks.
+//! Threads of code that uses pthreads, not the shims: they become tasks.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -53,7 +53,7 @@ pub(super) unsafe extern "C" fn pthread_create(
     0
 }
 
-/// Returns the task that a call may join.
+/// Returns the task of `thread`. Returns an error number if the caller may not join it.
 fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
     let task = task_of(thread).ok_or(sys::ESRCH)?;
     if task == execution::current() {

@@ -1,9 +1,8 @@
 //! `timerfd`, on virtual time: an `eventfd` to which the engine writes when the virtual
 //! clock has passed the expiry of a timer.
 //!
-//! It has the reads, polls and flags of a timer descriptor. A task that waits for a
-//! descriptor while a timer is set can continue by the passage of time, as with a
-//! timeout.
+//! For reads, polls and flags, an `eventfd` behaves as a timer descriptor. A task that waits for a
+//! descriptor while a timer is set can continue by the passage of time, as with a timeout.
 
 use core::ffi::c_int;
 

@@ -83,7 +83,7 @@ pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> i
     call.end(result)
 }
 
-/// libc's `pread64`. A file with positions never blocks.
+/// libc's `pread64`. It never blocks, because it works only on files with positions.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn pread64(
     descriptor: c_int,

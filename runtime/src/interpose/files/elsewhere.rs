@@ -1,8 +1,8 @@
 //! The paths that a test uses outside its own directory for temporary files.
 //!
-//! Other test processes may use them at the same time. The supervisor does not run two tests at
-//! the same time if one writes a path that the other uses. Failed calls count too: the creation of
-//! a file may fail because another process has created it.
+//! Other test processes may use these paths. The supervisor does not run two tests at the same
+//! time if one writes a path that the other uses. Failed calls count too: the creation of a file
+//! may fail because another process has created it.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -16,22 +16,22 @@ use crate::platform::descriptor::own_path;
 /// The highest number of paths of each kind that are recorded one by one.
 const MOST: usize = 256;
 
-/// Stands for all paths, where there are too many to record them.
+/// Stands for all paths, if there are too many to record each of them.
 const ALL: &[u8] = b"/";
 
 /// The place of this state in the engine's memory.
 pub(crate) const PLACE: Place<Elsewhere> = Place::after(&credentials::PLACE);
 
-/// How a call uses the path that it is given.
+/// The use of a path by a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
-    /// It depends on the entry there, or on the file.
+    /// The call depends on the entry at the path, or on the file there.
     Reads,
-    /// It depends on the entries of the directory there.
+    /// The call depends on the entries of the directory at the path.
     Lists,
-    /// It changes the entry, or the file.
+    /// The call changes the entry at the path, or the file there.
     Writes,
-    /// It changes the entry, and those below it.
+    /// The call changes the entry at the path, and the entries below it.
     WritesBelow,
 }
 
@@ -113,7 +113,7 @@ impl Elsewhere {
     }
 
     fn add(&mut self, path: &[u8], used: Use) {
-        // A test without a directory of its own is not kept apart from others.
+        // A test without a directory of its own is not kept apart from other tests.
         if path.is_empty() || self.own.is_empty() || self.is_own(path) {
             return;
         }

@@ -17,8 +17,8 @@ const AT_EMPTY_PATH: c_int = 0x1000;
 const STAT_SIZE: usize = 144;
 const STATX_SIZE: usize = 256;
 
-/// Inspects, for a task and by `act`, the file to which a path leads; with an empty
-/// path and `AT_EMPTY_PATH`, the open file.
+/// Inspects a file for a task, by `act`: the file to which the path leads, or the file that is
+/// open as `directory` if the path is empty and `flags` has `AT_EMPTY_PATH`.
 unsafe fn look(
     directory: c_int,
     path: *const c_char,

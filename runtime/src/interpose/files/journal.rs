@@ -1,9 +1,9 @@
-//! The writes of components to files since the files were synced: a crash may lose them.
+//! The writes of components to files since the files were synced: a crash may lose these writes.
 //!
-//! The journal has a copy of each file that a component has written, and the difference that each call
-//! made to it. So all calls that change the bytes of a file are treated alike. A change without a call
-//! that the runtime sees, as through a memory map, shows when the next call begins. It counts as synced,
-//! and so do all changes of the file before it.
+//! The journal has a copy of each file that a component has written, and the difference that each
+//! call made to the file. So all calls that change the bytes of a file are treated alike. A change
+//! that the runtime does not see, for instance through a memory map, is found when the next call
+//! begins. Such a change counts as synced, and so do all changes of the file before it.
 //!
 //! Only bytes are lost. Entries of directories are safe: a file that was created stays, perhaps empty.
 
@@ -79,8 +79,9 @@ unsafe fn open(directory: c_int, path: *const u8) -> c_int {
     }
 }
 
-/// Before a call of a task changes the bytes of the file `inode`, which the journal opens by `open`.
-/// Returns whether a component makes the call and the file is followed.
+/// Must be called before a task's call changes the bytes of the file `inode`. If a component makes
+/// the call, brings the journal's copy of the file up to date; opens a new file by `open`. Returns
+/// whether the journal follows the file.
 fn begin(inode: Inode, open: impl FnOnce() -> c_int) -> bool {
     if own_component().is_none() || !inode.is_file() {
         return false;
@@ -176,7 +177,7 @@ pub(super) fn synced(inode: Inode) {
     }
 }
 
-/// The files of the running execution.
+/// The files of the running execution, for the engine's crashes of components.
 pub(crate) struct Files;
 
 impl Disk for Files {

@@ -36,7 +36,7 @@ pub(crate) const PLACE: Place<Known> = Place::after(&alarm::PLACE);
 
 /// The state of files in one execution.
 pub(crate) struct Known {
-    /// The files that were created in it, and their names.
+    /// The files that this execution has created, and their names.
     made: EngineVec<(Inode, u64)>,
     opened: EngineVec<Opened>,
     /// Descriptors, with the indices of their open files.
@@ -92,14 +92,15 @@ impl Known {
         !self.descriptors.is_empty() || self.journal.leaves_open()
     }
 
-    /// Returns the name of a file: that of its path if this execution has created it.
+    /// Returns the name of a file. If this execution has created the file, this is the name that
+    /// [`Self::made`] has recorded.
     pub(super) fn name(&self, inode: Inode) -> u64 {
         let made = self.made.iter().rev().find(|(made, _)| made.is(inode));
         made.map_or_else(|| mix(inode.device, inode.number) << 4, |&(_, name)| name)
     }
 
-    /// Records a created file under `name`. Another file may have had its number
-    /// before.
+    /// Records a created file under `name`. A file that was removed before may have had the same
+    /// inode number.
     pub(super) fn made(&mut self, inode: Inode, name: u64) {
         match self.made.iter_mut().find(|(made, _)| made.is(inode)) {
             Some(known) => *known = (inode, name),
@@ -152,7 +153,7 @@ impl Known {
             .map(|&(_, place)| place)
     }
 
-    /// Returns a descriptor that such a task has opened.
+    /// Returns a descriptor that a task with `is_user` has opened.
     pub(super) fn opened_by(&self, is_user: impl Fn(TaskId) -> bool) -> Option<c_int> {
         let mut known = self.descriptors.iter();
         let found = known.find(|&&(_, place)| is_user(self.opened[place].user));
@@ -222,8 +223,8 @@ fn use_opened(descriptor: c_int, touches: &mut Touches) {
             let position = named(Named::Opened, opened.name);
             touches.is_about(position, Effect::Read);
         }
-        // It was opened by a call that the runtime does not see, so its name may differ
-        // from one execution to the next.
+        // A call that the runtime does not see has opened the file. So its name would differ from
+        // one execution to the next.
         None => touches.use_everything(),
     }
 }

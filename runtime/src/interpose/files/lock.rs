@@ -70,7 +70,7 @@ fn take(
     let result = loop {
         let result = attempt();
         if result == taken && hold(descriptor, inode, false) {
-            // A held lock is released before it is requested in another mode.
+            // The kernel has released the held lock before it requested the lock in another mode.
             call.writes(lock);
             files::wake_for_lock(lock);
         }

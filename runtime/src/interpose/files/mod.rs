@@ -51,13 +51,13 @@ const AT_FDCWD: c_int = -100;
 struct Call {
     op: Op,
     touches: Touches,
-    /// Whether the call uses no object that counts.
+    /// Whether the call uses no recorded object, and so has no event: see [`known::file_of`].
     is_free: bool,
 }
 
 impl Call {
-    /// Reaches the scheduling point of a call that uses the objects that `find` finds.
-    /// Returns the last result of `find`: `None` if the call uses no object that counts.
+    /// Reaches the scheduling point of a call that uses the objects that `find` finds. Returns the
+    /// call, and the last result of `find`: `None` if the call uses no recorded object.
     fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         let mut touches = Touches::new();
         if !files::are_points() {
@@ -96,7 +96,7 @@ impl Call {
         (call, found)
     }
 
-    /// Records a write of `object`, which follows from the result of the call.
+    /// Records that the call has written `object`. This is known only from the result of the call.
     fn writes(&mut self, object: usize) {
         self.touches.add(object, Effect::Write);
     }

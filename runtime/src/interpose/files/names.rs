@@ -128,7 +128,7 @@ pub(in super::super) unsafe extern "C" fn mkdirat(
     mode: c_uint,
 ) -> c_int {
     let arguments = [directory as usize, path as usize, mode as usize, 0, 0, 0];
-    // Also where the directory exists: see `openat64`.
+    // Also if the directory exists: see `openat64`.
     if active()
         && let Some(error) = failing::fails(Fault::NoSpace)
     {

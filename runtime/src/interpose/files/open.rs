@@ -37,7 +37,7 @@ pub(in super::super) unsafe extern "C" fn openat64(
         return sys::libc_result(open()) as c_int;
     }
     let makes = flags & O_CREAT != 0;
-    // Also where the file exists: an earlier execution may have left it, and all executions of one
+    // Also if the file exists: an earlier execution may have left it, and all executions of one
     // schedule must have the same choices.
     if makes && let Some(error) = failing::fails(Fault::NoSpace) {
         return sys::libc_result(error) as c_int;

@@ -1,7 +1,7 @@
 //! Path resolution: the directory entries that a call by a path reads on its way.
 //!
-//! An entry is named by its path without links, which is the same in all executions.
-//! The rename of a directory is a change of everything.
+//! An entry is named by its path without links, which is the same in all executions. The rename of
+//! a directory counts as a change of everything.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -63,7 +63,7 @@ fn is_made_up(path: &[u8]) -> bool {
     is_below(b"/proc") || is_below(b"/sys")
 }
 
-/// Whether a path in a pseudo file system can lead to any other file.
+/// Whether a path in a pseudo file system can lead to a file outside of pseudo file systems.
 fn leads_on(path: &[u8]) -> bool {
     let holds = |part: &[u8]| path.windows(part.len()).any(|window| window == part);
     holds(b"/fd/") || holds(b"/cwd") || holds(b"/root") || holds(b"/exe") || holds(b"/map_files")
@@ -105,8 +105,8 @@ pub(super) fn read_link(at: &mut EngineVec<u8>, into: &mut EngineVec<u8>) -> boo
     length > 0 && length.cast_unsigned() < PATH_MAX
 }
 
-/// Stores the path of the directory in which a path begins in `at`. Returns whether it
-/// is known.
+/// Stores in `at` the path of the directory from which a relative path starts. Returns whether
+/// this directory is known.
 fn begin(directory: c_int, at: &mut EngineVec<u8>, touches: &mut Touches) -> bool {
     at.clear();
     let is_found = if directory == AT_FDCWD {

@@ -8,7 +8,7 @@ const MOST: usize = 64;
 /// The name of the object that stands for everything: each call reads it.
 const EVERYTHING: u64 = 0;
 
-/// The objects that a call uses, one of which the call is about.
+/// The objects that a call uses. The call is about one of them: the object of its event.
 pub(super) struct Touches {
     all: [(usize, Effect); MOST],
     count: usize,
@@ -52,8 +52,8 @@ impl Touches {
         self.add(named(kind, name), Effect::Read);
     }
 
-    /// Records that the objects of the call cannot be determined: it conflicts with all
-    /// others.
+    /// Records that the objects of the call cannot be determined: the call conflicts with all
+    /// other calls.
     pub(super) fn use_everything(&mut self) {
         self.all[0].1 = Effect::Write;
     }

@@ -12,9 +12,9 @@ pub(super) struct Change {
     pub(super) component: ComponentId,
     /// The line of the call.
     pub(super) site: Option<Site>,
-    /// The place of the first byte that it changed.
+    /// The place of the first byte that the call changed.
     pub(super) at: usize,
-    /// The bytes that it replaced, and the number of bytes that replaced them.
+    /// The bytes that the call replaced, and the number of bytes that replaced them.
     pub(super) old: EngineVec<u8>,
     pub(super) new: usize,
 }
@@ -22,30 +22,31 @@ pub(super) struct Change {
 /// A file that a component has written.
 pub(super) struct Written {
     pub(super) inode: Inode,
-    /// A descriptor of its own.
+    /// The journal's own descriptor of the file.
     pub(super) descriptor: c_int,
-    /// Its bytes after the last change.
+    /// A copy of the bytes of the file after the last change.
     pub(super) bytes: EngineVec<u8>,
-    /// The changes since it was synced.
+    /// The changes since the file was synced.
     pub(super) changes: EngineVec<Change>,
 }
 
 impl Written {
-    /// The number of its last changes that are those of `component`. Earlier ones cannot be lost without
-    /// those of another component after them.
+    /// The number of changes at the end of the list that `component` has made. A crash of
+    /// `component` cannot lose earlier changes, because a change of another component comes after
+    /// them.
     pub(super) fn unsynced(&self, component: ComponentId) -> usize {
         let last = self.changes.iter().rev();
         last.take_while(|it| it.component == component).count()
     }
 
-    /// Undoes the last change of the copy.
+    /// Undoes the last change in the copy.
     pub(super) fn undo(&mut self) {
         if let Some(Change { at, old, new, .. }) = self.changes.pop() {
             replace(&mut self.bytes, at, new, &old);
         }
     }
 
-    /// Makes the file hold the bytes of the copy.
+    /// Writes the bytes of the copy to the file.
     pub(super) fn restore(&self) {
         let descriptor = self.descriptor as usize;
         let (mut at, length) = (0, self.bytes.len());
@@ -76,12 +77,13 @@ impl Journal {
         }
     }
 
-    /// Begins an execution. The descriptors have been closed with those that the last one left open.
+    /// Begins an execution. The descriptors of the journal have been closed with all descriptors
+    /// that the last execution left open.
     pub(super) fn clear(&mut self) {
         self.files.clear();
     }
 
-    /// Whether it has descriptors.
+    /// Whether the journal has open descriptors.
     pub(super) fn leaves_open(&self) -> bool {
         !self.files.is_empty()
     }
@@ -91,7 +93,7 @@ impl Journal {
     }
 }
 
-/// Replaces `count` bytes at the place `at` of a copy by others.
+/// Replaces `count` bytes at the place `at` of a copy by `others`.
 fn replace(bytes: &mut EngineVec<u8>, at: usize, count: usize, others: &[u8]) {
     let mut rest = engine_vec();
     rest.extend_from_slice(&bytes[at + count..]);
@@ -100,8 +102,8 @@ fn replace(bytes: &mut EngineVec<u8>, at: usize, count: usize, others: &[u8]) {
     bytes.extend_from_slice(&rest);
 }
 
-/// The difference between two states of a file: the place of the first byte, and the numbers of bytes
-/// there in both. `None` if there is none.
+/// The difference between two states of a file: the place of the first differing byte, and the
+/// number of differing bytes there in `old` and in `new`. `None` if the states are equal.
 pub(super) fn difference(old: &[u8], new: &[u8]) -> Option<(usize, usize, usize)> {
     let same = |(one, other): &(&u8, &u8)| one == other;
     let before = old.iter().zip(new).take_while(same).count();
