@@ -4,10 +4,10 @@ use crate::plain;
 
 /// Restricts the rest of the test to executions in which `condition` holds.
 ///
-/// Under cargo chess, an execution in which it does not hold has no verdict: the calling thread
-/// does not continue, and what the other threads do after that is not judged, except for undefined
-/// behaviour. The summary counts these executions. A test in which all of them end in this way
-/// fails, because it tests nothing.
+/// Under cargo chess, an execution in which the condition does not hold has no verdict: the
+/// calling thread does not continue, and later failures of other threads do not count, except for
+/// undefined behaviour. The summary counts these executions. A test in which all executions end in
+/// this way fails, because it tests nothing.
 ///
 /// Under plain `cargo test` no execution can be left out: there, an assumption that does not hold is
 /// a panic. Choose the data so that the condition holds with the first outcomes: there,

@@ -19,7 +19,7 @@ use crate::plain;
 /// returned, or data that it holds a lock for. The search runs one execution for each order of
 /// dependent operations, and other executions with the same order return the same results. A value
 /// that depends on the order of *independent* operations, such as the time or the address of a
-/// block of memory, is counted as the executed schedules show it.
+/// block of memory, may have values that are not counted, because no executed schedule has them.
 ///
 /// Under plain `cargo test` a call has no effect, and the value is not hashed.
 ///

@@ -116,7 +116,7 @@ hooks! {
     __tsan_unaligned_write16, unaligned_write16, 16, true;
 }
 
-/// Functions that are called in place of those of C, with three arguments.
+/// Defines functions with three arguments, which are called in place of functions of C.
 macro_rules! functions {
     ($($name:ident, $inner:ident;)*) => {
         $(entry!($name, $inner, "rcx", "r8");)*

@@ -10,9 +10,9 @@ use core::arch::naked_asm;
 
 use crate::execution::opaque;
 
-/// Saves the registers that may hold arguments and the other general registers that
-/// `$enter` may change, calls it, and restores them. The frame pointer serves to align the
-/// stack, because not every caller has aligned it.
+/// Defines a hook that calls `$enter`. The hook saves and restores the registers that may hold
+/// arguments, and the other general registers that `$enter` may change. It aligns the stack,
+/// because not every caller has aligned it, and restores it from the frame pointer.
 macro_rules! announcement {
     ($(#[$attribute:meta])* $name:ident, $enter:path) => {
         $(#[$attribute])*

@@ -6,10 +6,10 @@ use std::panic::resume_unwind;
 /// The payload with which an explorer unwinds after a refusal.
 struct Abort(String);
 
-/// Ends the exploration. This sentence is its only result.
+/// Ends the exploration. `sentence` is its only result.
 #[cold]
 pub(crate) fn abort_with(sentence: String) -> ! {
-    // It is a panic neither of the program nor of the engine, so that no hook must report it.
+    // This is no panic of the program or of the engine. No hook must report it.
     resume_unwind(Box::new(Abort(sentence)))
 }
 

@@ -39,7 +39,7 @@ struct Table {
     places: Places<'static>,
     /// The records of the places, which are [`Location`]s.
     records: *const Location<'static>,
-    /// The bounds of its memory.
+    /// The bounds of the memory of the table.
     bounds: (usize, usize),
     program_calls: [ProgramCall; PROGRAM_CALLS],
     cache: [Cached; CACHED],

@@ -12,8 +12,8 @@ struct Run<F> {
     site: Site,
 }
 
-/// Runs `body` in a component of its own, until it returns or the component crashes. Returns the body
-/// outside an execution.
+/// Runs `body` in a component of its own, until it returns or the component crashes. Outside an
+/// execution, does not run `body`, and returns it.
 ///
 /// # Panics
 /// If `body` panics, or if the caller is a part of a component.

@@ -1,5 +1,5 @@
-//! `std::env`: uses of the environment are announced around the call of std, which acquires its own
-//! lock.
+//! `std::env`: each use of the environment is announced as one operation, around the call of std.
+//! The lock that std acquires in this call is not announced.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
 //! Shims for `std`'s concurrency, in a tree that mirrors the modules of `std`.
 //!
-//! Each module has all items of its namesake, with shims in place of the types whose operations
-//! tasks can observe. A shim contains the real type, and has its layout, traits and constness. Code
-//! that is not redirected, and threads that are not tasks, use it as the real type. A method checks
-//! [`execution::active`](crate::execution::active) once. Outside an execution it is the real
-//! method. Inside, it reaches a scheduling point, and then performs the real operation if that
-//! cannot block; only the engine blocks tasks.
+//! Each module has all items of the module of `std` with the same name, with shims in place of the
+//! types whose operations tasks can observe. A shim contains the real type, and has its layout,
+//! traits and constness. Code that is not redirected, and threads that are not tasks, use a shim
+//! as the real type. A method of a shim checks [`execution::active`](crate::execution::active)
+//! once. Outside an execution it calls the real method. Inside, it reaches a scheduling point, and
+//! then performs the real operation when that cannot block: only the engine blocks tasks.
 //!
 //! To add a shim, write the newtype here under its path in `std`, and declare its operations in
 //! `execution/op.rs`; `runtime/facades/chess_std/tests` reports missing items.

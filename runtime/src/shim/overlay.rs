@@ -142,7 +142,7 @@ pub fn assumption_fails() {
 }
 
 /// Runs `body` in a component of its own, until it returns or the search lets the component crash.
-/// Returns the body outside an execution.
+/// Outside an execution, does not run `body`, and returns it.
 ///
 /// # Panics
 /// If `body` panics, or if the caller is a part of a component.

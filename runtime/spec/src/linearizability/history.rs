@@ -20,7 +20,8 @@ pub(super) struct Made {
     pub(super) call: usize,
     /// The thread; `None` for calls before the threads begin, or after they have ended.
     pub(super) thread: Option<usize>,
-    /// The times of its start and its end; [`NEVER`] if it has not returned.
+    /// The times of the start and of the end of the call. The end is [`NEVER`] if the call has not
+    /// returned.
     pub(super) start: u64,
     pub(super) end: u64,
     /// The `Debug` form of the result; `None` if the call has not returned.

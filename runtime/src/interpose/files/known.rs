@@ -196,9 +196,9 @@ pub(super) fn attributes(inode: Inode) -> usize {
     named(Named::Attributes, known().name(inode))
 }
 
-/// Returns the file that a call on `descriptor` uses. Returns `None` for a file that
-/// does not count: a pipe, a device, a file of a pseudo file system, or one that was
-/// open before the program's own code ran.
+/// Returns the file that a call on `descriptor` uses. Returns `None` if uses of the file are not
+/// recorded: for a pipe, a device, a file of a pseudo file system, or a file that was open before
+/// the program's own code ran.
 pub(super) fn file_of(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
     if descriptor < first_descriptor() {
         return None;

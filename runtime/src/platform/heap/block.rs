@@ -135,7 +135,7 @@ pub(super) unsafe fn class_at(start: usize) -> usize {
     word & CLASS
 }
 
-/// The block after the free one at `start` in its list; 0 at the end.
+/// The next block in the list of the free block at `start`; 0 at the end of the list.
 pub(super) unsafe fn next_of(start: usize) -> usize {
     // SAFETY: as `class_at`.
     let word = unsafe { *((start - 16) as *const usize) };

@@ -8,7 +8,7 @@ use crate::execution::{self, Effect, Op};
 
 /// See [`std::sync::Barrier`].
 pub struct Barrier {
-    /// Tasks run one at a time, so that this is always free for them.
+    /// Tasks run one at a time, so that this lock is always free for them.
     lock: Mutex<State>,
     /// The condition variable of threads that are not tasks.
     condvar: Condvar,

@@ -1,4 +1,4 @@
-//! The common part of `Once`, `OnceLock` and `LazyLock`: one task initialises, others wait.
+//! The common part of `Once`, `OnceLock` and `LazyLock`: one task initialises, other tasks wait.
 //!
 //! The real object is used only if it cannot block. The engine knows the task that initialises
 //! ([`execution::own`]). So a task that arrives during the initialisation waits in the engine, and

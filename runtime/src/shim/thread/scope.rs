@@ -16,7 +16,7 @@ use crate::platform::observers::observes_finishes;
 
 /// See [`std::thread::Scope`].
 ///
-/// A pointer, as the real one; its target outlives the scope's threads.
+/// A pointer, as the real type. Its target outlives the scope's threads.
 pub struct Scope<'scope, 'env: 'scope> {
     kind: &'scope ScopeKind<'scope, 'env>,
     /// Invariant in both lifetimes, as the real one.
