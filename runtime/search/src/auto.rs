@@ -1,20 +1,22 @@
 //! `auto`: the default strategy, a sequence of `icb`, samplers, `delay` and `dpor`.
 //!
-//! 1. The first schedules of `icb`. A small test has no others.
-//! 2. Some schedules of each sampling strategy: a bug that one preemption among many can show takes
-//!    `icb` thousands of schedules, and a sampler a few.
-//! 3. The rest of `icb`, so that a finished bound is a guarantee.
+//! 1. The first schedules of `icb`. A small test has no more schedules than these.
+//! 2. Some schedules of each sampling strategy. Often many different preemptions show a bug, and
+//!    one of them is enough. `icb` may need thousands of schedules until it tries one of them, and
+//!    a sampler a few.
+//! 3. The rest of `icb`: a finished bound is a guarantee.
 //! 4. `delay`, if `icb` finished no bound. Many tasks that wait for each other have too many
-//!    schedules without preemptions, because `icb` switches freely where a task blocks or yields.
-//!    With `delay` each switch out of turn has a cost, so that small bounds can be finished.
+//!    schedules without preemptions, because `icb` switches freely if the task blocks or yields.
+//!    In `delay` each deviation from the cyclic order of the tasks costs a delay, so that small
+//!    bounds can be finished.
 //! 5. `dpor`, which covers the whole space if it finishes.
-//! 6. The sampling strategies again, as long as they find new graphs.
+//! 6. The sampling strategies again, as long as they find new happens-before graphs.
 //!
-//! In a test that observes its states, samples and `icb` take turns instead of 2 and 3: see
+//! If the test observes its states, samples and `icb` alternate in place of stages 2 and 3: see
 //! `auto_turns.rs`.
 //!
-//! `icb`, `delay` and `dpor` are left early if an estimate of their remaining schedules shows that
-//! they will not finish. Sampling is the better use of that budget.
+//! `icb`, `delay` and `dpor` end early if an estimate of their remaining schedules shows that they
+//! will not finish. Sampling is the better use of the rest of the budget.
 
 use super::auto_turns::Turns;
 use super::{
@@ -29,32 +31,32 @@ use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// The number of schedules of `icb` that come first.
 const FIRST: u64 = 32;
-/// The number of schedules of the opening, which follows. Each sampling strategy has an equal
-/// share.
+/// The number of schedules of the opening: the samples after the first schedules of `icb`. Each
+/// sampling strategy has an equal share of them.
 const OPENING: u64 = 128;
-/// The opening may spend one part in this number of the budget of all stages.
+/// The opening may spend `1 / OPENING_SHARE` of the budget of all stages.
 const OPENING_SHARE: u64 = 8;
-/// The opening ends after this number of schedules in a row without a new graph, plus half the
-/// number of its schedules that had one.
+/// The opening ends if its last `OPENING_PATIENCE + n / 2` schedules had no new graph, where `n` is
+/// the number of its schedules that had one.
 const OPENING_PATIENCE: u64 = 8;
 
 /// Sampling continues for at least this number of schedules after the last new graph, and for at
 /// least half the number of schedules that it has run.
 const PATIENCE: u64 = 1_000;
 
-/// The estimates are read each time after this number of schedules.
+/// The estimates of `icb` and `dpor` are read once in this number of schedules.
 const LOOK: u64 = 64;
-/// An estimate is trusted after one part in this number of the schedules that are left.
+/// An estimate is trusted if the number of schedules that were run is at least `1 / TRUSTED` of the
+/// number that the budget still allows.
 const TRUSTED: f64 = 8.0;
-/// A bound is abandoned only if its estimated rest is this many times the schedules that are left,
-/// because a finished bound is a guarantee.
+/// A bound is abandoned only if its estimated remaining schedules are more than `DOUBT` times those
+/// that the budget still allows, because a finished bound is a guarantee.
 const DOUBT: f64 = 8.0;
 
-/// `delay` may spend one part in this number of the budget that is left.
+/// `delay` may spend `1 / DELAY_SHARE` of the budget that is left.
 const DELAY_SHARE: u64 = 4;
 
-/// The initial weights of the sampling strategies, before the rate at which each finds new graphs
-/// counts.
+/// The initial weights of the sampling strategies. Later, their rates of new graphs count as well.
 const WEIGHTS: [f64; 4] = [1.0, 6.0, 2.0, 1.0];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +64,7 @@ enum Stage {
     Bounded,
     Reduced,
     Sampled,
-    /// Sampling after the first schedules of `Bounded`, which continues after it.
+    /// Sampling after the first schedules of `Bounded`. `Bounded` continues after the opening.
     Opening,
     Delayed,
     /// Sampling between two slices of `Bounded`.
@@ -72,12 +74,13 @@ enum Stage {
 /// The samples after the first schedules of `icb`.
 #[derive(Clone, Copy)]
 struct Opening {
-    /// The opening has not begun, or has not ended.
+    /// The opening has not ended; it may not have begun.
     is_ahead: bool,
-    /// The number of schedules left, and the cost that they may still have.
+    /// The number of its schedules that are left, and the rest of its budget.
     schedules: u64,
     cost: u64,
-    /// The number of its schedules with a new graph, and the number since the last of these.
+    /// The number of its schedules with a new graph, and the number of its schedules since the last
+    /// one with a new graph.
     fresh: u64,
     stale: u64,
 }
@@ -119,12 +122,13 @@ pub struct Auto {
     taken: u64,
     /// The remaining budget of all stages.
     budget: u64,
-    /// The number of schedules of the last stage since one of them had a new graph.
+    /// The number of schedules of the last stage (`Sampled`) since the last one with a new graph.
     stale: u64,
     bounded: Icb,
-    /// The part of the space that is explored; `delayed` and `reduced` cannot be divided.
+    /// The part of the space that this search explores. The spaces of `delayed` and `reduced`
+    /// cannot be divided: only the first part explores them.
     part: Part,
-    /// The largest number of delays that is explored: that of preemptions.
+    /// The largest number of delays that is explored. It equals the largest preemption bound.
     most_delays: u32,
     delayed: Delay,
     reduced: Dpor,
@@ -180,7 +184,8 @@ impl Auto {
         }
     }
 
-    /// About how many more schedules the stage can run, if they cost as much as those before.
+    /// The approximate number of schedules that the rest of the budget allows, if each one costs as
+    /// much as the earlier ones of this stage.
     fn schedules_left(&self) -> f64 {
         let (left, taken, spent) = (self.left as f64, self.taken as f64, self.spent as f64);
         if self.spent == 0 {
@@ -190,9 +195,9 @@ impl Auto {
         }
     }
 
-    /// Enters or leaves the opening when it is time.
+    /// Enters the opening after the first schedules of `icb`, and leaves it when it is over.
     fn open(&mut self) {
-        // The turns have samples as well.
+        // If the test observes its states, `icb` alternates with samples anyway.
         self.opening.is_ahead &= !self.turns.observes;
         if self.opening.is_ahead && self.stage == Stage::Bounded && self.taken == FIRST {
             self.stage = Stage::Opening;
@@ -204,7 +209,8 @@ impl Auto {
         }
     }
 
-    /// Lets the other side of the turns continue when its slice begins.
+    /// Switches between `icb` and samples, if the test observes its states and the current slice
+    /// has ended.
     fn take_turns(&mut self) {
         let is_sample = match self.stage {
             Stage::Bounded if self.taken < FIRST || self.opening.is_ahead => return,
@@ -334,7 +340,8 @@ impl Strategy for Auto {
 
     fn spent(&mut self, cost: u64) {
         self.budget = self.budget.saturating_sub(cost);
-        // The cost of these stages reduces the budget of `Bounded`, but is not a cost of its schedules.
+        // The cost of `Opening` and `Between` reduces the budget of `Bounded`, but is not a cost of
+        // its schedules.
         if self.stage == Stage::Opening {
             self.opening.cost = self.opening.cost.saturating_sub(cost);
         } else if self.stage != Stage::Between {
@@ -523,7 +530,7 @@ mod tests {
             samples += u32::from(is_sample);
         }
         assert!(samples > 120, "{samples}");
-        // Where samples find nothing new either, the bound is finished.
+        // If samples find no new graph either, `icb` finishes the bound.
         let program = vec![vec![Act::Add(0); 3]; 2];
         let mut search = Auto::new(4, 1_000, 1_000, 0, Part::WHOLE);
         while search.begin() {
@@ -567,7 +574,7 @@ mod tests {
             assert!(cheap.stage == dear.stage && cheap.name() == dear.name());
             testing::execute(&program, &mut cheap);
             testing::execute(&program, &mut dear);
-            // In addition to the 1 that each execution of a model costs.
+            // Each execution of a model costs 1 already.
             dear.spent(999);
         }
         assert!(cheap.stage == Stage::Sampled);

@@ -2,17 +2,18 @@
 //!
 //! A deterministic scheduler continues the current task. If that task cannot run, or yields, the
 //! next enabled task in the cyclic order of creation runs. A schedule may skip tasks that the
-//! scheduler would run: each skipped task costs one delay, and so does an outcome that is not the
-//! ordinary one. The schedule without delays comes first, then all schedules with one delay, and so
-//! on, each once. Their number grows with the steps of the program, and hardly with its tasks.
+//! scheduler would run. Each skipped task costs one delay. An outcome that is not the ordinary one
+//! costs one delay, too. The schedule without delays comes first, then all schedules with one
+//! delay, and so on, each once. Their number grows with the steps of the program, and hardly with
+//! its tasks.
 
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::base::codec::{codec, kept_between_executions};
 use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::TaskId;
 
-/// A schedule, named by its last decision that differs from the scheduler's, after those of its
-/// parent.
+/// A schedule: the deviations of its parent, and one more. At decision `index`, it takes `choice`
+/// instead of the scheduler's choice.
 #[derive(Clone, Copy)]
 struct Node {
     parent: u32,
@@ -39,7 +40,7 @@ const DEFAULT: u32 = u32::MAX;
 struct Point {
     index: u32,
     count: u32,
-    /// The delays before it.
+    /// The number of delays before the decision.
     cost: u32,
     prefix: u64,
     is_outcome: bool,
@@ -60,17 +61,18 @@ impl Point {
 pub struct Delay {
     bound: u32,
     nodes: EngineVec<Node>,
-    /// The schedules to run with the delays of the bound, with one more, and so on. The next
-    /// schedule to run is the last of its queue.
+    /// The queues of the schedules to run: with `bound` delays, with `bound + 1`, and so on. The
+    /// last element of the first queue runs next.
     queues: EngineVec<EngineVec<u32>>,
-    /// The most schedules to keep of each number of delays: the budget.
+    /// The largest length of each queue. It equals the budget.
     keep: usize,
-    /// The smallest number of delays of which schedules were dropped.
+    /// The smallest number of delays that cannot be finished, because some of its schedules were
+    /// dropped.
     dropped: Option<u32>,
     started: bool,
-    /// No schedule with the delays of the bound was started yet.
+    /// No schedule with `bound` delays was started yet.
     is_new_bound: bool,
-    /// The decisions of the running schedule that differ from the scheduler's.
+    /// The nodes of the running schedule, from its first deviation to its last.
     current: EngineVec<u32>,
     node: u32,
     followed: usize,
@@ -103,7 +105,7 @@ impl Delay {
         }
     }
 
-    /// Continues with more delays if all schedules with the delays of the bound were run.
+    /// Raises the bound while no schedule with `bound` delays is left to run.
     pub(super) fn advance(&mut self) {
         while self.started && self.queues.first().is_some_and(EngineVec::is_empty) {
             self.queues.remove(0);
@@ -112,8 +114,7 @@ impl Delay {
         }
     }
 
-    /// The number of delays that is explored, and the number of its schedules, if none of them was
-    /// started yet.
+    /// The bound and the number of its schedules, if none of these schedules was started yet.
     pub(super) fn new_bound(&self) -> Option<(u32, usize)> {
         let count = self.queues.first().map_or(0, EngineVec::len);
         (self.started && self.is_new_bound).then_some((self.bound, count))
@@ -169,7 +170,7 @@ impl Delay {
         }
     }
 
-    /// The option that follows `delays` others in the order of the scheduler.
+    /// The option after the first `delays` options in the order of the scheduler.
     fn option(&self, point: &SchedulingPoint<'_>, delays: usize) -> usize {
         let options = point.options;
         // Options that only time out come last, in their own order. If the current task can
@@ -334,9 +335,9 @@ mod tests {
 
     #[test]
     fn two_tasks_take_each_interleaving_once_in_the_order_of_delays() {
-        // Two steps each, the end of the task included. A switch is a delay, unless it is at the
-        // end of a task, and starting with B is a delay: AABB costs none, ABBA and BBAA one, ABAB
-        // and BAAB two, BABA three.
+        // Each task has two steps, and its end is one of them. A switch costs a delay, unless it
+        // is at the end of a task. A start with B costs a delay. So AABB costs none, ABBA and BBAA
+        // cost one, ABAB and BAAB two, and BABA three.
         assert_eq!(counts(&vec![vec![Act::Add(0)]; 2]), [1, 2, 2, 1]);
     }
 
@@ -381,7 +382,7 @@ mod tests {
         }
     }
 
-    /// All schedules, each with its number of delays, counted from the paper's definition.
+    /// All schedules. Counts the delays of each one by the paper's definition.
     struct Counting {
         all: Exhaustive,
         delays: u32,
@@ -400,8 +401,8 @@ mod tests {
 
         fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
             let chosen = self.all.choose_task(point);
-            // The order of the scheduler: the current task if it continues, then the others in a
-            // round that begins after it.
+            // The order of the scheduler: the current task if it continues, then the tasks with
+            // larger numbers, then those with smaller numbers.
             let current = if point.free == 1 {
                 point.options[0]
             } else {

@@ -83,9 +83,8 @@ pub struct SchedulingPoint<'a> {
     /// The enabled tasks that fairness allows, at least two. The first one is the task that an
     /// execution without preemptions runs next.
     pub options: &'a [TaskId],
-    /// The number of options, the first ones, that cost nothing. Each of the others costs a
-    /// preemption: the current task is enabled and did not yield, or a timeout fires although a
-    /// task could run.
+    /// The first `free` options cost nothing. Each other option costs a preemption: the current
+    /// task is enabled and did not yield, or a timeout fires although a task could run.
     pub free: u32,
     /// The hash of the execution so far, to detect that a prefix repeats.
     pub prefix: u64,
@@ -104,7 +103,7 @@ pub struct SchedulingPoint<'a> {
 pub struct Past<'a> {
     /// The steps and their accesses.
     pub trace: &'a Trace,
-    /// Returns the name of an object of the trace, its address, which is the same in all
+    /// Returns the name of an object of the trace: its address. The address is the same in all
     /// executions.
     pub name: &'a dyn Fn(ObjectId) -> usize,
 }
@@ -114,7 +113,8 @@ pub struct Past<'a> {
 pub struct Pending {
     /// The operation.
     pub op: Op,
-    /// The name of the object, its address, which is the same in all executions; 0 for none.
+    /// The name of the object: its address, which is the same in all executions. 0 if the
+    /// operation has no object.
     pub object: usize,
 }
 
@@ -122,7 +122,7 @@ pub struct Pending {
 pub struct ChoicePoint<'a> {
     /// The number of decisions before it in this execution.
     pub index: u32,
-    /// The number of outcomes, at least two; 0 is the ordinary one.
+    /// The number of outcomes, at least two. Outcome 0 is the ordinary one.
     pub outcomes: u32,
     /// The kind of the outcomes.
     pub kind: Outcomes<'a>,
@@ -137,18 +137,20 @@ pub struct ChoicePoint<'a> {
 /// The kind of the outcomes of an operation.
 #[derive(Clone, Copy)]
 pub enum Outcomes<'a> {
-    /// The program depends on one of them.
+    /// The program leaves the outcome open, for example the task that a notification wakes. No
+    /// outcome costs anything.
     Free,
-    /// As [`Outcomes::Free`]; the outcome is a number of the test, and smaller ones are preferred.
+    /// As [`Outcomes::Free`], but the outcome is a number that the test uses. Smaller numbers are
+    /// preferred.
     Data,
     /// Every outcome but 0 happens without a cause in the program, and costs as much as a
     /// preemption.
     Spurious,
     /// Every outcome but 0 is a rare event of the test, and costs as much as a preemption.
     Rare,
-    /// The stores that an atomic operation may meet; every outcome but 0 is a late effect, and costs
-    /// as much as a preemption. The function returns the name of the store of an outcome, which is
-    /// the same in all executions that share the events that lead to the operation.
+    /// The stores that an atomic operation may meet. Every outcome but 0 is a late effect, and
+    /// costs as much as a preemption. The function returns the name of the store of an outcome.
+    /// This name is the same in all executions that have the same events before the operation.
     Late(&'a dyn Fn(u32) -> u64),
 }
 
@@ -171,11 +173,11 @@ impl ChoicePoint<'_> {
 pub struct Ended<'a> {
     /// The whole execution.
     pub past: Past<'a>,
-    /// No execution before it had its happens-before graph.
+    /// No earlier execution had the happens-before graph of this one.
     pub is_new: bool,
     /// It ran past the step limit, so that its trace is incomplete.
     pub is_cut: bool,
-    /// A decision could not be repeated, so that the execution shows nothing.
+    /// A prescribed decision was not possible. A strategy must not learn from this execution.
     pub diverged: bool,
 }
 
@@ -238,17 +240,18 @@ pub trait Strategy {
     /// Chooses the outcome of an operation.
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32;
 
-    /// Restarts the current execution, because it left its prescribed prefix.
+    /// Restarts the current execution, because this execution left its prescribed prefix.
     fn retry(&mut self) {}
 
     /// Learns from an execution that has ended.
     fn end(&mut self, execution: &Ended<'_>);
 
-    /// Learns whether one of the states that an execution observed is new. It is not called for an
-    /// execution without such states.
+    /// Learns whether one of the states that the execution observed is new. Not called if the
+    /// execution observed no state.
     fn observe(&mut self, _is_new: bool) {}
 
-    /// Charges the budget of the search with the cost of a schedule, which a helper may have run.
+    /// Charges the budget of the search with the cost of one schedule. A helper process may have
+    /// run this schedule.
     fn spent(&mut self, _cost: u64) {}
 
     /// Whether the search reads traces, which take time to record.
@@ -281,12 +284,13 @@ pub trait Strategy {
         self.estimate().map(Estimate::sampled)
     }
 
-    /// The results of this part, if the search explores only a part of the space.
+    /// The results of this part of the space, if the search explores only a part.
     fn share(&self) -> Option<Share> {
         None
     }
 
-    /// The search itself, if it is the one whose rounds several processes can share.
+    /// The search as `icb`, whose rounds several processes can share. `None` for all other
+    /// strategies.
     fn as_icb(&mut self) -> Option<&mut Icb> {
         None
     }
@@ -300,8 +304,8 @@ pub trait Strategy {
         false
     }
 
-    /// Makes a new search continue from a state that was saved, which it takes from `input`. If it
-    /// returns `false`, the input is invalid, and the search must not be used.
+    /// Makes a new search continue from a saved state, and removes this state from `input`. Returns
+    /// `false` if the input is invalid; then the search must not be used.
     fn load(&mut self, _input: &mut &[u8]) -> bool {
         false
     }
@@ -328,7 +332,7 @@ pub fn format_schedule(schedule: &[Decision]) -> String {
     let mut rest = schedule;
     while let Some(&first) = rest.first() {
         let separator = if text.is_empty() { "" } else { " " };
-        // Each outcome is of an operation of its own, and has a token of its own.
+        // Equal outcomes in a row belong to different operations, so each one has its own token.
         let times = match first {
             Decision::Outcome(_) => 1,
             Decision::Task(_) => rest.iter().take_while(|&&it| it == first).count(),

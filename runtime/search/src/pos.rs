@@ -6,10 +6,11 @@
 //! operations are sampled more evenly than by a random walk, in which a task with few steps before
 //! such an operation nearly always wins. The strategy has no parameters and needs no profile.
 //!
-//! One execution in four, chosen at random, is exactly like that. In the others a write to an
-//! object that its task has read waits longer (that is not in the paper), because the task has not
-//! seen what others write in between. Consider a write that finds the value that was read, although
-//! much has happened in between: without this rule it loses too many draws to be sampled at all.
+//! One execution in four, chosen at random, is exactly like that. The other executions have a rule
+//! that is not in the paper: if a task has read an object, its next write to this object has a
+//! lower priority, so that other tasks may write to the object in between. Without this rule, the
+//! write would almost never come after many operations of other tasks. Some bugs need that: for
+//! example, a compare-exchange that succeeds because other tasks changed the value and restored it.
 
 use super::sampler::{Rule, Sampler};
 use super::{Pending, SchedulingPoint};
@@ -21,7 +22,7 @@ use chess_vocabulary::{Dependence, Effect, Op, TaskId};
 #[derive(Clone, Copy)]
 struct Event {
     priority: u64,
-    /// The last decision that it was an option of; 0 for none.
+    /// The last decision that had the operation as an option; 0 for none.
     point: u32,
     pending: Pending,
     reads: Reads,
@@ -37,13 +38,13 @@ const UNSEEN: Event = Event {
     reads: Reads::NONE,
 };
 
-/// The divisor of the priority of a write to an object that its task has read, in executions in
-/// which such writes wait.
+/// If writes wait longer in an execution, the priority of a write to an object that its task has
+/// read is divided by this number.
 const WAITS: u64 = 4;
-/// The number of objects of which a task remembers that it has read them.
+/// The number of objects that are remembered as read by a task.
 const READ: usize = 8;
 
-/// The objects that a task has read and not written to since; 0 for none.
+/// The objects that a task has read, and has not written to since. An unused place is 0.
 #[derive(Clone, Copy)]
 struct Reads {
     objects: [usize; READ],
@@ -71,7 +72,7 @@ impl Reads {
         }
     }
 
-    /// Whether it is a write to an object that the task has read.
+    /// Whether the operation is a write to an object that the task has read.
     #[inline]
     fn precede(&self, pending: Pending) -> bool {
         pending.object != 0
@@ -87,7 +88,7 @@ pub type Pos = Sampler<Priorities>;
 pub struct Priorities {
     /// The next operation of each task.
     events: EngineVec<Event>,
-    /// Whether writes to objects that were read wait longer.
+    /// Whether a write has a lower priority if its task has read the object.
     waits: bool,
     /// The number of decisions between tasks in this execution.
     points: u32,
@@ -107,7 +108,7 @@ impl Default for Priorities {
 }
 
 impl Priorities {
-    /// Draws the priority of the next operation of `task`, unless it keeps its priority.
+    /// Draws the priority of the next operation of `task`, unless the operation keeps its priority.
     #[inline]
     fn draw(&mut self, rng: &mut Rng, task: TaskId, pending: Pending) {
         let at = task.0 as usize;
@@ -115,7 +116,8 @@ impl Priorities {
             self.events.resize(at + 1, UNSEEN);
         }
         let event = &mut self.events[at];
-        // If the task was no option at the last decision, it has waited, or run without a choice.
+        // If the task was not an option at the last decision, it has waited, or has run at a point
+        // with no other option.
         let is_known = event.point + 1 == self.points
             && event.pending == pending
             && self
@@ -193,7 +195,7 @@ mod tests {
 
     const RUNS: u32 = 5000;
 
-    /// The share of each order of the racing operations.
+    /// The share of the executions that have each order of the racing operations.
     fn shares(program: &Program, search: &mut dyn Strategy) -> BTreeMap<testing::Graph, f64> {
         let mut shares = BTreeMap::new();
         for _ in 0..RUNS {
@@ -210,9 +212,9 @@ mod tests {
         long.push(Act::Add(0));
         let program = vec![long, vec![Act::Add(0)]];
         // The long task comes first if all its eleven priorities, each drawn after the previous
-        // step, are higher than that of the waiting operation. If the latter is x, the probability
-        // is (1 - x)^11, so that this happens once in twelve executions. In a random walk it
-        // happens once in 2048.
+        // step, are higher than the priority of the waiting operation. If the waiting operation
+        // has priority x, the probability is (1 - x)^11, so that this happens once in twelve
+        // executions. In a random walk it happens once in 2048.
         let waits = shares(&program, &mut Pos::new(3));
         let walks = shares(&program, &mut Random::new(3));
         let least = |shares: &BTreeMap<_, f64>| shares.values().copied().fold(1.0, f64::min);
@@ -221,8 +223,7 @@ mod tests {
         assert!(least(&walks) < expected / 10.0, "{walks:?}");
     }
 
-    /// The share of executions in which the exchange of `reader` comes after six additions, so that
-    /// it sees them.
+    /// The share of executions in which the exchange of `reader` comes after all six additions.
     fn stale(reader: Vec<Act>) -> f64 {
         let program = vec![reader, vec![Act::Add(0); 6]];
         let mut search = Pos::new(5);
@@ -237,8 +238,8 @@ mod tests {
 
     #[test]
     fn a_write_to_what_was_read_waits_in_most_executions() {
-        // If the load does not race, the exchange comes last once in seven times. If it does, the
-        // exchange must lose most of its draws.
+        // If the load does not race, the exchange comes last in one of seven executions. If the
+        // load does race, the exchange must get a lower priority in most of its draws.
         let own = stale(vec![Act::Load(0), Act::Exchange(0, 6, 100)]);
         let other = stale(vec![Act::Load(1), Act::Exchange(0, 6, 100)]);
         assert!(own > 0.35 && other < 0.19, "{own} {other}");

@@ -1,29 +1,29 @@
 //! The checkpoint of a search: its own bytes, and memory that the search lends to it.
 //!
-//! Most of the state of a large search does not change once it is computed. The
-//! checkpoint does not copy that part, because a copy would delay the search. Instead,
-//! the part is read in place while the search continues.
+//! Most of the state of a large search does not change after it was computed. The
+//! checkpoint does not copy this part, because the copy would delay the search. The part
+//! is read in place while the search continues.
 
 use super::memory::{EngineVec, engine_vec};
 
 /// The smallest length of lent memory: shorter pieces are copied.
 const WORTH_LENDING: usize = 1 << 16;
 
-/// The state of a search, in pieces.
+/// The state of a search, in pieces. The explorer withdraws it at the end of the search.
 pub struct Checkpoint {
     bytes: EngineVec<u8>,
     lent: EngineVec<Lent>,
 }
 
-/// Lent memory, with its position in the state: after the first `after` of its own
-/// bytes.
+/// Lent memory. Its position in the state is after the first `after` bytes of
+/// [`Checkpoint::bytes`].
 struct Lent {
     after: usize,
     piece: Piece,
 }
 
-/// Consecutive bytes of the state. They belong to the state only until it is withdrawn,
-/// but can be read after that, too.
+/// Consecutive bytes of the state. After the state is withdrawn, the memory can still be read,
+/// but the bytes may have changed.
 #[derive(Clone, Copy)]
 pub struct Piece {
     /// The address of the first byte.
@@ -70,8 +70,9 @@ impl Checkpoint {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends `bytes` without a copy. They must not change, in a way that makes a
-    /// difference, before the state is withdrawn or another state is requested.
+    /// Appends `bytes` without a copy, unless they are few. Until the state is withdrawn or
+    /// another state is requested, they may change only in ways that make no difference to a
+    /// search that loads this state.
     pub fn lend(&mut self, bytes: &[u8]) {
         if bytes.len() < WORTH_LENDING {
             self.bytes.extend_from_slice(bytes);

@@ -1,7 +1,7 @@
 //! Serialization of the state of a search, for a run that continues it.
 //!
-//! The same binary writes and reads the state, and the supervisor keeps a digest of it,
-//! so the format has neither a version nor a check. Input that is too short is
+//! The same binary writes and reads the state, and the supervisor keeps a digest of the
+//! state. So the format has neither a version nor a check. Input that is too short is
 //! rejected.
 
 use chess_vocabulary::{Op, OutsideEffect, Token as _};
@@ -15,8 +15,8 @@ pub trait Codec: Sized {
     /// Appends the value to `out`.
     fn write(&self, out: &mut Checkpoint);
 
-    /// Removes the value from the beginning of `input`; `None` if `input` does not
-    /// begin with one.
+    /// Removes a value from the beginning of `input`. Returns `None` if `input` does not
+    /// begin with a value of this type.
     fn read(input: &mut &[u8]) -> Option<Self>;
 }
 
@@ -76,9 +76,9 @@ macro_rules! codec {
     };
 }
 
-/// Implements saving and loading for a strategy: the fields from which it continues
-/// after an execution. All other fields are those of a new strategy, except those that
-/// functions of its own write and read after these fields.
+/// Implements `save` and `load` of a strategy for the named fields. After the `;`, a strategy
+/// may name two methods that write and read more of its state. All other fields keep the
+/// values of a new strategy.
 macro_rules! kept_between_executions {
     ($($field:ident),* $(,)? $(; $write_rest:ident, $read_rest:ident)?) => {
         fn save(&self, out: &mut $crate::base::checkpoint::Checkpoint) -> bool {

@@ -11,7 +11,7 @@ pub fn mix(a: u64, b: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// Combines `start` with the hash of `bytes`. Other bytes have the same hash only by
+/// Combines `start` with the hash of `bytes`. Different bytes have the same hash only by
 /// chance.
 pub fn of(start: u64, bytes: &[u8]) -> u64 {
     let mut lanes: [u64; LANES] = [start, 1, 2, 3];

@@ -7,8 +7,8 @@
 use core::alloc::{AllocError, Allocator, Layout};
 use core::ptr::NonNull;
 
-/// The address of the region in every process, so that pointers into it hold across
-/// forks.
+/// The address of the region in every process, so that a pointer into the region is valid in
+/// all of them.
 pub const BASE: usize = 0x5a00_0000_0000;
 const PAGE: usize = 4096;
 const CLASSES: usize = 48;
@@ -78,7 +78,7 @@ fn class_of(layout: Layout) -> usize {
 unsafe impl Allocator for EngineMemory {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        // Unit tests run on many threads, and without a zygote.
+        // Unit tests run on many threads, and have no region.
         #[cfg(any(test, feature = "testing"))]
         return std::alloc::Global.allocate(layout);
         #[cfg(not(any(test, feature = "testing")))]

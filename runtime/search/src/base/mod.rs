@@ -1,5 +1,5 @@
-//! The ground that the search shares with the runtime: the engine's memory, random numbers, hashes,
-//! and saved bytes.
+//! The modules that the search shares with the runtime: the engine's memory, random numbers,
+//! hashes, and the serialization of saved state.
 
 pub mod checkpoint;
 pub mod codec;

@@ -5,13 +5,13 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator whose numbers follow from `seed`.
+    /// A generator whose numbers depend only on `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The seed with which [`Self::new`] makes a generator in the current state of this
-    /// one.
+    /// The state of this generator. [`Self::new`] with it as the seed makes a generator in the
+    /// same state.
     pub fn state(&self) -> u64 {
         self.0
     }

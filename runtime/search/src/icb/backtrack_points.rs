@@ -9,8 +9,8 @@ use crate::{Ended, Trace};
 impl Icb {
     /// Finds the choices that the last execution shows to be needed.
     pub(super) fn expand(&mut self, execution: &Ended<'_>) {
-        // The decisions and steps before the last deviation are those of the parent schedule, which
-        // has shown their backtrack points.
+        // The decisions and steps before the last deviation are those of the parent schedule. The
+        // execution of the parent has shown their backtrack points.
         let last = self
             .current
             .last()
@@ -58,10 +58,11 @@ impl Icb {
             .count()
     }
 
-    /// Queues the choices that reverse a race, if the reversal matters.
+    /// Adds the backtrack points that reverse a race, if the reversal matters.
     pub(super) fn open_for_race(&mut self, trace: &Trace, race: Race) {
-        // If a preemption there costs, it may be free at the start of the task's turn (Coons,
-        // Musuvathi and McKinley, OOPSLA'13).
+        // A switch before the first step of the race may be a preemption, while a switch at the
+        // start of the turn of this step may be free. So both are added (Coons, Musuvathi and
+        // McKinley, OOPSLA'13).
         let (first, turn) = (race.first, self.happens_before.turn_of(race.first));
         let matters = !race.waits
             || (self.may_backtrack_before(trace, first) || self.may_backtrack_before(trace, turn))
@@ -76,8 +77,8 @@ impl Icb {
         }
     }
 
-    /// Queues all outcomes of the operations that are decided at `places`, in the steps before
-    /// `end`.
+    /// Adds a backtrack point for each other outcome of the operations that are decided at
+    /// `places`, in the steps before `end`.
     pub(super) fn open_outcomes(&mut self, places: Range<usize>, end: u32) {
         for place in places {
             let Point { options, step, .. } = self.points[place];
@@ -87,9 +88,9 @@ impl Icb {
         }
     }
 
-    /// Whether a turn touches nothing before the step `first`, and the same tasks could run at
-    /// both. Then a switch before the turn has the same results as one before that step, for a
-    /// lower cost.
+    /// Whether the steps of a turn before the step `first` touch nothing, and equally many tasks
+    /// could run at the start of the turn and before `first`. Then a switch at the start of the
+    /// turn has the same results as a switch before `first`, and costs no more.
     fn begins_in_silence(&self, trace: &Trace, turn: u32, first: u32) -> bool {
         let is_silent = |step: u32| trace.touches_of(step as usize).is_empty();
         let options = |step: u32| {
@@ -102,16 +103,16 @@ impl Icb {
             && options(turn) == options(first)
     }
 
-    /// Whether a backtrack point at the decision before a step may be of use. Of choices beyond the
-    /// largest bound it is enough to know that one exists.
+    /// Whether a backtrack point at the decision before a step may be of use. If one choice beyond
+    /// the largest bound is known, further choices beyond it are of no use.
     fn may_backtrack_before(&self, trace: &Trace, step: u32) -> bool {
         let place = trace.steps[step as usize].decision;
         let point = self.points.get(place as usize);
         point.is_some_and(|point| !self.shows_beyond || point.others(self.largest_bound) > 0)
     }
 
-    /// Queues the choice of the task of the step `second` at the decision before `step`, if there
-    /// was a decision that matters.
+    /// Adds the choice of the task of the step `second` at the decision before `step`, if that step
+    /// has a decision and a backtrack point there may be of use.
     pub(super) fn open_before(&mut self, trace: &Trace, step: u32, second: u32) {
         if self.may_backtrack_before(trace, step) {
             let place = trace.steps[step as usize].decision;
@@ -119,8 +120,8 @@ impl Icb {
         }
     }
 
-    /// The number of steps that the running schedule shares with the one whose trace was read last.
-    /// Afterwards the running schedule counts as the last one.
+    /// Returns the number of steps that the running schedule shares with the schedule whose trace
+    /// was read last. Then makes the running schedule the last one.
     fn shared_steps(&mut self) -> usize {
         let (last, current) = (&self.last_read, &self.current);
         let same = |(one, other): &(&Deviation, &Deviation)| one == other;
@@ -137,10 +138,10 @@ impl Icb {
         steps
     }
 
-    /// Queues the choice of the task of the step `second` at a decision, or all choices if that
-    /// task could not run. With timers it also queues all choices if the task's choice is a
-    /// preemption: a timeout in place of another task costs no more than that, and after that task
-    /// has finished, all tasks can continue for free.
+    /// Adds the choice of the task of the step `second` at a decision, or all choices if that task
+    /// could not run. If the trace has timers, it also adds all choices if the task's choice is a
+    /// preemption: a timeout at this decision costs no more than the preemption, and after the task
+    /// that timed out has finished, a switch to any task is free.
     fn open_for(&mut self, trace: &Trace, place: usize, second: u32) {
         let task = trace.steps[second as usize].task;
         let Point {

@@ -3,18 +3,19 @@
 //! Every schedule with `c` preemptions is explored before any with `c + 1`, so the
 //! first failure has the fewest preemptions, and a finished bound is a guarantee.
 //!
-//! A schedule is named by its deviations from the default one, which continues the current task,
-//! and takes the first option where the task cannot run. Each schedule is run once. Free deviations
-//! (the current task blocked or yielded) are explored depth first within the bound. Deviations that
-//! preempt are queued, in order, for the next bound.
+//! A schedule is represented by its deviations from the default schedule. The default schedule
+//! continues the current task, or takes the first option if this task cannot run. Each schedule is
+//! run once. Free deviations (the current task blocked or yielded) are explored depth first within
+//! the bound. Deviations that preempt are queued, in order, for the next bound.
 //!
-//! Not every decision needs its other choices. Only two decisions of a race do: the one before its
-//! first step, and the one at the start of that step's turn, where a switch may cost less (bounded
-//! partial-order reduction by Coons, Musuvathi and others, OOPSLA'13). Turns that only
-//! [repeat](sleep_sets) those of another schedule do not. A timeout is a step of the task that
-//! waited. If another task could run, a timeout costs as much as a preemption, so that an
-//! alternative to a preemption never costs more. If fairness limited the enabled tasks of an
-//! execution, every decision is taken to need all its choices.
+//! A turn is a run of consecutive steps of one task. Most decisions need no other choices. For each
+//! race, only two decisions do: the decision before the first step of the race, and the decision at
+//! the start of this step's turn, where a switch may cost less (bounded partial-order reduction by
+//! Coons, Musuvathi and others, OOPSLA'13). A turn that only [repeats](sleep_sets) a turn of
+//! another schedule needs no other choices. A timeout is a step of the task that waited. If another
+//! task could run, a timeout costs as much as a preemption, so that an alternative to a preemption
+//! never costs more. If fairness limited the enabled tasks of an execution, all choices at all
+//! decisions are explored.
 
 mod backtrack_points;
 mod partition;
@@ -33,13 +34,13 @@ use crate::base::codec::kept_between_executions;
 use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::TaskId;
 
-/// A schedule that was or will be run: its last deviation, after those of its parent. All schedules
-/// form one tree, so that each costs a few bytes.
+/// A schedule that was or will be run: the deviations of its parent, and one more. All schedules
+/// form one tree, so that each one takes only a few bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Node {
     parent: u32,
-    /// The estimated part of the bound that this schedule and its descendants are.
+    /// The estimated share of this schedule and its descendants in the schedules of the bound.
     part: f32,
     deviation: Deviation,
 }
@@ -54,20 +55,21 @@ const DEFAULT: u32 = u32::MAX;
 /// A decision of the current execution.
 #[derive(Clone, Copy)]
 struct Point {
-    /// The step that begins with the decision, or contains it.
+    /// The step that begins with the decision, or the step of the operation whose outcome is
+    /// decided.
     step: u32,
     count: u32,
-    /// The number of choices, the first ones, that cost nothing.
+    /// The first `free` choices cost nothing.
     free: u32,
-    /// The number of preemptions before it.
+    /// The number of preemptions before the decision.
     cost: u32,
-    /// The index of its options in the list of all points.
+    /// The index of its first option in [`Icb::options`], or [`OUTCOMES`].
     options: u32,
     prefix: u64,
 }
 
 impl Point {
-    /// The number of other choices within a bound.
+    /// The number of choices within a bound, without the default choice.
     fn others(&self, bound: u32) -> u32 {
         let within = if self.cost < bound {
             self.count
@@ -78,7 +80,8 @@ impl Point {
     }
 }
 
-/// Stands for the options of an operation's outcomes, which are not listed.
+/// The value of [`Point::options`] if the outcome of an operation is decided: outcomes are not
+/// listed.
 const OUTCOMES: u32 = u32::MAX;
 
 /// The search, up to a largest preemption bound.
@@ -88,26 +91,30 @@ pub struct Icb {
     bound: u32,
     completed: Option<u32>,
     nodes: ChunkedVec<Node>,
-    /// The schedules of this round, the next one last. New schedules of the bound run after them.
+    /// The schedules that are left in this round. The last element runs next. Schedules that are
+    /// found during the round run in a later round.
     round: EngineVec<u32>,
-    /// The schedules of the round after it.
+    /// The schedules of the round after `round`.
     ahead: EngineVec<u32>,
     rounds: u64,
-    /// The other schedules of this bound, the next one last.
+    /// The schedules of this bound that are in no round yet. The last element runs next.
     now: EngineVec<u32>,
     /// The schedules of the next bound, in order.
     next: EngineVec<u32>,
-    /// The number of schedules of this bound that were run, and their estimated part of the bound.
+    /// The number of schedules of this bound that were run, and their estimated share in all
+    /// schedules of the bound.
     taken: u64,
     explored: f64,
-    /// The most schedules of a bound to keep: the budget.
+    /// The largest length of the queue of a bound. It equals the budget.
     keep: usize,
-    /// The lowest bound of which schedules were dropped, so that it cannot be finished.
+    /// The lowest bound that cannot be finished, because some of its schedules were dropped.
     dropped: Option<u32>,
-    /// A schedule beyond the largest bound exists; the last execution shows one.
+    /// A schedule beyond the largest bound exists. The second field: the last execution shows one,
+    /// or one was known before it.
     beyond: bool,
     shows_beyond: bool,
-    /// The choices that were queued, by hashes of the choice and the execution before it.
+    /// The choices that were queued. Each one is a hash of the choice and of the execution before
+    /// it.
     opened: HashSet,
     happens_before: HappensBefore,
     /// The deviations of the schedule whose trace was read last.
@@ -115,11 +122,11 @@ pub struct Icb {
     has_read: bool,
     /// The findings of the last execution.
     findings: Findings,
-    /// The number of schedules within the largest bound that were needed, and that of all possible
-    /// ones.
+    /// The number of choices within the largest bound that were needed, and the number of all
+    /// possible choices within that bound.
     needed: u64,
     possible: u64,
-    /// The deviations of the running schedule, and their nodes.
+    /// The deviations of the running schedule, and the node of each one.
     current: EngineVec<Deviation>,
     path: EngineVec<u32>,
     followed: usize,
@@ -136,10 +143,9 @@ pub struct Icb {
     /// The highest sum of the test's choices of data in an execution, and the current sum.
     most_data: u64,
     data: u64,
-    /// The search is that of a helper, which queues nothing.
+    /// This is the search of a helper process: it finds backtrack points, and queues no schedules.
     only_finds: bool,
-    /// For a helper: the round of its schedule, and the backtrack points that it has reported
-    /// recently.
+    /// For a helper: the round of its schedule, and the backtrack points of its recent reports.
     serves: u16,
     reported: RecentHashes,
 }
@@ -192,13 +198,14 @@ impl Icb {
         }
     }
 
-    /// The search, of the sequentially consistent executions alone.
+    /// Restricts the search to sequentially consistent executions: operations meet only the newest
+    /// stores.
     pub fn without_late_effects(mut self) -> Self {
         self.without_late_effects = true;
         self
     }
 
-    /// The search, of the executions whose choices of data have a lower sum than `data`.
+    /// Restricts the search to executions whose choices of data have a lower sum than `data`.
     pub fn with_less_data(mut self, data: u64) -> Self {
         self.most_data = data.saturating_sub(1);
         self
@@ -228,7 +235,7 @@ impl Icb {
         let Node {
             parent, deviation, ..
         } = self.nodes[node as usize];
-        // In most cases its parent is the last schedule, or an ancestor of that one.
+        // In most cases the parent is the last schedule, or an ancestor of the last schedule.
         if let Some(place) = self.path.iter().rposition(|&it| it == parent) {
             self.path.truncate(place + 1);
             self.current.truncate(place + 1);
@@ -366,7 +373,7 @@ impl Strategy for Icb {
         Some(self)
     }
 
-    /// The explored part of the current bound.
+    /// The explored part of the current bound, not of the whole space.
     fn explored(&self) -> Option<f64> {
         Some(self.explored.min(1.0))
     }

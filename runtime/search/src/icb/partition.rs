@@ -1,11 +1,12 @@
 //! Partition of the search space into parts, which several searches explore without communication.
 //!
-//! All parts begin in the same way. Once enough schedules are queued, each part keeps its own share
-//! of them: these schedules, and those that deviate from them, are the units of the part. The
-//! contents of a unit depend only on the schedule that it begins with. A unit may not have been
-//! queued by then, because only a schedule of another part shows that it is needed. Such a late
-//! unit is explored by every part that comes to need it, and it has a name, so that it can be
-//! counted once. So the parts together explore the same schedules as one search.
+//! All parts first explore the same schedules. Once enough schedules are queued, each part keeps
+//! its own share of them. A unit is a schedule with all schedules that deviate from it. The
+//! contents of a unit depend only on its first schedule. The queued schedules that a part has kept
+//! are its own unit. After the division, an execution may show that one more child of the common
+//! schedules is needed: this child begins a late unit. Every part that needs a late unit explores
+//! it. Its name makes it possible to count it only once. So the parts together explore the same
+//! schedules as one search.
 
 use core::cmp::Reverse;
 
@@ -36,16 +37,16 @@ impl Part {
 /// The partition of the space, and the units of this part.
 pub(crate) struct Partition {
     part: Part,
-    /// The number of queued schedules from which the space is divided.
+    /// The space is divided when at least this number of schedules is queued.
     enough: usize,
-    /// The unit of each node, once the space is divided.
+    /// The unit of each node. Empty before the space is divided.
     units: EngineVec<u32>,
     /// The number of schedules of each unit that were run.
     schedules: EngineVec<u64>,
     /// The names of the late units.
     late: EngineVec<u64>,
-    /// The bound that was completed, and the number of schedules that were pruned, before the
-    /// partition.
+    /// The state before the division: the largest completed bound, and the number of schedules that
+    /// were pruned.
     completed: Option<u32>,
     pruned: u64,
     is_divided: bool,
@@ -55,25 +56,26 @@ pub(crate) struct Partition {
 pub struct Share {
     /// The number of schedules that all parts have in common.
     pub shared: u64,
-    /// The number of schedules that were pruned before the partition.
+    /// The number of schedules that were pruned before the division.
     pub shared_pruned: u64,
-    /// The names of the late units, which other parts may have explored as well, and the numbers of
-    /// their schedules.
+    /// The name of each late unit, and the number of its schedules. Other parts may have explored
+    /// the same unit.
     pub late: EngineVec<(u64, u64)>,
-    /// The bound that all parts have completed.
+    /// The largest bound that was completed before the division, and so by all parts. Without a
+    /// division: the largest completed bound.
     pub bound_completed: Option<u32>,
-    /// This part is finished, and it is not the whole space.
+    /// The space is divided, and this part is finished.
     pub is_exhausted: bool,
 }
 
-/// The unit of the schedules that all parts explore.
+/// The unit of the common schedules: all parts explored them before the division.
 const SHARED: u32 = 0;
 /// The unit of the queued schedules that this part has kept.
 const OWN: u32 = 1;
 /// The first late unit.
 const LATE: u32 = 2;
 
-/// The number of queued schedules for each part that is enough to divide the space.
+/// The space is divided when at least this number of schedules for each part is queued.
 const SEEDS: usize = 64;
 
 codec!(Part { index, count });
@@ -126,9 +128,9 @@ impl Partition {
     }
 }
 
-/// Appends the schedules of `queue` that belong to the part. Schedules with the same first two
-/// deviations go to one part, because they mostly need the same other schedules. All parts get
-/// about the same number.
+/// Appends the schedules of `queue` that belong to `part` to `own`. Schedules with the same first
+/// two deviations go to one part, because they mostly need the same other schedules. All parts get
+/// about the same number of schedules.
 fn deal(queue: &[u32], nodes: &ChunkedVec<Node>, part: Part, own: &mut EngineVec<u32>) {
     let mut seeds: EngineVec<(u32, u32)> = engine_vec();
     seeds.extend(queue.iter().map(|&seed| (group(seed, nodes), seed)));
@@ -149,7 +151,7 @@ fn deal(queue: &[u32], nodes: &ChunkedVec<Node>, part: Part, own: &mut EngineVec
     }
 }
 
-/// The schedule with only the first two deviations of `node`.
+/// The ancestor of `node` that has only its first two deviations. Returns `node` if it has fewer.
 fn group(mut node: u32, nodes: &ChunkedVec<Node>) -> u32 {
     let mut last = [node; 2];
     while node != DEFAULT {
@@ -161,7 +163,7 @@ fn group(mut node: u32, nodes: &ChunkedVec<Node>) -> u32 {
 
 #[cfg(test)]
 impl Icb {
-    /// The search of a part, with the earliest possible partition.
+    /// Restricts the search to a part. The space is divided as early as possible.
     pub(crate) fn of_early_part(self, part: Part) -> Self {
         let mut search = self.of_part(part);
         if let Some(partition) = &mut search.partition {
@@ -172,7 +174,7 @@ impl Icb {
 }
 
 impl Icb {
-    /// The search of a part.
+    /// Restricts the search to a part.
     pub fn of_part(mut self, part: Part) -> Self {
         if part.count > 1 {
             self.partition = Some(Partition::new(part));
@@ -202,7 +204,7 @@ impl Icb {
         self.now.retain(|&node| units[node as usize] == OWN);
     }
 
-    /// The results of this part, if the space is divided into parts.
+    /// The results of this part. `None` if the search explores the whole space.
     pub(super) fn share_of_part(&self) -> Option<Share> {
         let partition = self.partition.as_ref()?;
         let Progress {

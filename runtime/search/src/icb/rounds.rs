@@ -1,5 +1,5 @@
-//! Rounds of schedules, which several processes can share: no schedule of a round depends on the
-//! findings of another one.
+//! Rounds of schedules. Several processes can share a round, because its schedules do not depend on
+//! the findings of each other.
 
 use super::super::chunked_vec::ChunkedVec;
 use super::super::hash_set::{HashSet, prefetch};
@@ -13,7 +13,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 #[repr(C)]
 pub struct Deviation {
     pub(super) index: u32,
-    /// The index of the option, or the outcome of the operation.
+    /// The index of the chosen option, or the chosen outcome of the operation.
     pub(super) choice: u32,
     /// The hash of the execution before this decision, when the deviation was found.
     pub(super) prefix: u64,
@@ -26,7 +26,8 @@ impl Deviation {
     }
 }
 
-/// A choice that an execution shows to be needed, and the number of preemptions up to it.
+/// A choice that an execution shows to be needed, and its cost: the number of preemptions of the
+/// schedule up to and including the choice.
 #[derive(Clone, Copy)]
 pub struct BacktrackPoint {
     pub(super) deviation: Deviation,
@@ -37,22 +38,23 @@ pub struct BacktrackPoint {
 pub struct Findings {
     /// The backtrack points in order, possibly with duplicates.
     pub backtrack_points: EngineVec<BacktrackPoint>,
-    /// The number of other choices within the largest bound.
+    /// The number of choices within the largest bound, without the default choices, at the
+    /// decisions after the last deviation.
     pub possible: u64,
 }
 
-/// The deviations of several schedules, one schedule after another.
+/// The deviations of several schedules, concatenated.
 pub struct Listed {
     /// The deviations of all schedules.
     pub deviations: EngineVec<Deviation>,
-    /// The start of the deviations of the last schedule, and its nodes: the next schedule mostly
-    /// shares its first ones.
+    /// The start of the deviations of the last schedule, and the nodes of this schedule. The next
+    /// schedule mostly has the same first nodes.
     last: usize,
     path: EngineVec<u32>,
 }
 
 impl Listed {
-    /// No schedules.
+    /// An empty list.
     pub const fn new() -> Self {
         Self {
             deviations: engine_vec(),
@@ -79,7 +81,8 @@ impl Listed {
         &self.deviations[self.last..]
     }
 
-    /// Makes `path` lead to a node. Returns the number of its nodes that are unchanged.
+    /// Makes `path` the nodes from the root to `node`. Returns the number of nodes at its start
+    /// that are unchanged.
     fn go_to(&mut self, mut node: u32, nodes: &ChunkedVec<Node>) -> usize {
         let before = self.path.len();
         let mut common = before;
@@ -103,23 +106,24 @@ impl Listed {
     }
 }
 
-/// The most choices to remember, at 16 bytes or more each. Further choices are dropped.
+/// The largest number of choices to remember. Each one needs 16 bytes or more. Further choices are
+/// dropped.
 const MOST: u64 = 1 << 25;
 
-/// The number of known schedules from which rounds are long. Small searches gain nothing from long
-/// rounds.
+/// Rounds are long if at least this number of schedules is known. Small searches gain nothing from
+/// long rounds.
 const FIRST_LONG_ROUND: usize = 1 << 11;
 /// The number of schedules in a long round.
 const ROUND: usize = 1 << 9;
 
-/// The distances, in schedules, at which the parent of a schedule and the schedule itself are
-/// prefetched: most of them are old and in no cache.
+/// A node is prefetched this number of schedules before it runs: its parent (`AHEAD`), and the node
+/// itself (`FAR_AHEAD`). Most nodes are old and in no cache.
 const AHEAD: usize = 4;
 const FAR_AHEAD: usize = 8;
 
 impl Icb {
-    /// Takes the schedules of the next round. The round after it is known while they run, so that
-    /// no process waits until all their findings are taken over.
+    /// Begins the next round. If rounds are long, also takes the schedules of the round after it:
+    /// helpers can run these while the findings of this round are still taken over.
     pub(super) fn fill_round(&mut self) {
         let is_long = self.nodes.len() >= FIRST_LONG_ROUND;
         let length = if is_long { ROUND } else { 1 };
@@ -133,7 +137,8 @@ impl Icb {
         self.rounds += 1;
     }
 
-    /// Queues a choice, unless it was queued before.
+    /// Queues the schedule that ends with this backtrack point, unless it was queued before. Drops
+    /// it if it is beyond the largest bound or if its queue is full.
     pub(super) fn open(&mut self, BacktrackPoint { deviation, cost }: BacktrackPoint) {
         if cost > self.largest_bound {
             self.beyond = true;
@@ -174,8 +179,8 @@ impl Icb {
         self.assign();
     }
 
-    /// Writes the choices that were queued, unless they follow from the nodes: each choice has a
-    /// node, except those that were dropped.
+    /// Writes the choices that were queued. If none of them was dropped, each one has a node, and
+    /// the nodes are enough.
     pub(super) fn write_opened(&self, out: &mut Checkpoint) {
         let count = self.opened.count();
         let have_nodes = count == self.nodes.len() as u64 && count < MOST;
@@ -185,7 +190,8 @@ impl Icb {
         }
     }
 
-    /// Reads the queued choices, after the nodes. Returns whether the input is valid.
+    /// Reads the choices that were queued. The nodes must have been read before. Returns whether
+    /// the input is valid.
     pub(super) fn read_opened(&mut self, input: &mut &[u8]) -> bool {
         let opened = bool::read(input).and_then(|have_nodes| {
             if !have_nodes {
@@ -204,8 +210,7 @@ impl Icb {
         true
     }
 
-    /// The number of the round, and the number of its schedules that are left, without the current
-    /// one.
+    /// The number of the round, and the number of its schedules that have not begun.
     pub fn round(&self) -> (u64, usize) {
         (self.rounds, self.round.len())
     }
@@ -215,8 +220,8 @@ impl Icb {
         self.ahead.len()
     }
 
-    /// Lists a schedule of this round, or of the one after it: the one at distance `after` from the
-    /// next one.
+    /// Appends a schedule of this round to `to`, or of the round after it if `is_ahead` is true.
+    /// Skips the next `after` schedules of that round.
     pub fn list(&self, is_ahead: bool, after: usize, to: &mut Listed) {
         let round = if is_ahead { &self.ahead } else { &self.round };
         let number = round.len() - 1 - after;
@@ -230,13 +235,13 @@ impl Icb {
         to.last = start;
     }
 
-    /// The largest bound. A helper uses the same one, so that it finds nothing beyond it.
+    /// The largest bound. A helper uses the same largest bound as the search that it serves.
     pub fn largest_bound(&self) -> u32 {
         self.largest_bound
     }
 
-    /// For a helper: makes the schedule of these deviations, which belongs to `round`, the next
-    /// one. Schedules of a round may come after some of the next round.
+    /// For a helper: makes the schedule of these deviations the next one. It belongs to `round`. A
+    /// helper may run schedules of a round after schedules of the next round.
     pub fn follow(&mut self, deviations: &[Deviation], round: u32) {
         self.only_finds = true;
         self.serves = short(round);
@@ -246,9 +251,9 @@ impl Icb {
         self.retry();
     }
 
-    /// For a helper: removes the backtrack points that the served search already knows, and
-    /// duplicates. The served search takes over all findings of a round before it begins the next
-    /// one.
+    /// For a helper: removes duplicates, and the backtrack points that the served search already
+    /// knows. These are the reported ones of earlier rounds: the served search takes over all
+    /// findings of a round before those of the next round.
     pub(super) fn leave_out_known(&mut self) {
         for point in &self.findings.backtrack_points {
             self.reported.prefetch(point.deviation.name());
@@ -287,7 +292,8 @@ impl Icb {
         }
     }
 
-    /// Prefetches the nodes of the schedules that follow soon in `round`.
+    /// Prefetches the nodes of the schedules that run soon in `round`, after the one with index
+    /// `number`.
     fn prefetch_nodes(&self, round: &[u32], number: usize) {
         if let Some(&node) = round.get(number.wrapping_sub(FAR_AHEAD)) {
             prefetch(&raw const self.nodes[node as usize]);
@@ -299,7 +305,7 @@ impl Icb {
         }
     }
 
-    /// Takes over the findings on the current schedule, possibly those of a helper.
+    /// Queues the findings of the current schedule. A helper may have run this schedule.
     pub fn learn(&mut self, backtrack_points: &[BacktrackPoint], possible: u64) {
         self.possible += possible;
         let queued = self.now.len();
@@ -333,9 +339,10 @@ impl Icb {
         self.taken
     }
 
-    /// An estimate of the remaining schedules of the current bound, from those that were run. A
-    /// schedule counts as much as each of its children with its descendants. This is too much if
-    /// many children have children.
+    /// An estimate of the remaining schedules of the current bound, from the schedules that were
+    /// run. The share of a schedule and its descendants is divided equally among the schedule alone
+    /// and each child with its descendants. So the estimate is too low if many children have
+    /// children.
     pub(crate) fn rest_of_bound(&self) -> f64 {
         let taken = self.taken as f64;
         let queued = self.now.len() as f64;
@@ -343,7 +350,7 @@ impl Icb {
     }
 }
 
-/// The number of a round in 16 bits; never 0.
+/// Shortens the number of a round to 16 bits. The result is never 0.
 fn short(round: u32) -> u16 {
     (round % u32::from(u16::MAX)) as u16 + 1
 }

@@ -15,7 +15,7 @@ use crate::races::Race;
 use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
-/// A turn that could have run earlier, at no higher cost and with the same effect.
+/// A turn that could have run earlier, with the same effect and at no higher cost.
 pub(super) struct Repeat {
     /// Its steps.
     pub(super) turn: Range<u32>,
@@ -24,14 +24,15 @@ pub(super) struct Repeat {
 
 /// An entry of the sleep set: the decision at which a task fell asleep.
 struct SleepEntry {
-    /// The index of the decision, and the task's choice there, which precedes the taken one.
+    /// The index of the decision, and the choice of the task there. This choice comes before the
+    /// choice that was taken.
     place: u32,
     choice: u32,
-    /// The step after the decision.
+    /// The step that begins with the decision.
     from: u32,
 }
 
-/// The most steps that are inspected to find those that lead to another step.
+/// The largest number of steps that are inspected to find those that happen before a given step.
 const PATIENCE: u32 = 128;
 
 impl Icb {
@@ -60,10 +61,10 @@ impl Icb {
     }
 
     fn could_run_earlier(&self, trace: &Trace, turn: Range<u32>) -> Option<Repeat> {
-        // The later operations of a step, and the reads at the end of an iteration that awaits, depend
-        // on the results of the first operations. A third step that changes these results hides the
-        // races of the turn. Such races are found only in the executions to which the repeated
-        // schedule leads.
+        // The later operations of a step depend on the results of its first operation. The reads
+        // at the end of an iteration that awaits depend on earlier reads. A third step that
+        // changes these results hides the races of the turn. Such races are found only in the
+        // executions to which the repeated schedule leads.
         let steps = &trace.steps[turn.start as usize..turn.end as usize];
         if steps.iter().any(|step| step.awaits || step.goes_on) {
             return None;
@@ -77,8 +78,8 @@ impl Icb {
         entry.map(|entry| Repeat { turn, entry })
     }
 
-    /// The decisions before the step `until` from which a task has slept, the latest first. They
-    /// come after the step `last`, the last one of the task.
+    /// The decisions before the step `until` at which `task` fell asleep, the latest first. Only
+    /// decisions after `last` count: this is the last step of the task before `until`.
     fn sleep_entries(
         &self,
         task: TaskId,
@@ -105,8 +106,8 @@ impl Icb {
             })
     }
 
-    /// Whether no switch costs more if `turn` runs before the step `from`. The turn depends on none
-    /// of the steps from `from` on.
+    /// Whether no switch costs more if `turn` is moved before the step `from`. The turn must depend
+    /// on none of the steps between `from` and the turn.
     fn costs_no_more(&self, trace: &Trace, from: u32, turn: &Range<u32>) -> bool {
         let steps = &trace.steps;
         if steps[from as usize..turn.end as usize]
@@ -115,9 +116,8 @@ impl Icb {
         {
             return false;
         }
-        // If a switch was free, the task before it could not continue. It still cannot if the turn
-        // has already run, or has not run yet, unless the turn conflicts with the next step of that
-        // task.
+        // If a switch was free, the task that ran before it could not continue. The move does not
+        // change that, unless the turn conflicts with the next step of that task.
         (turn.end..steps.len() as u32).all(|next| {
             let previous = self.happens_before.previous(next);
             let mut others = match previous {
@@ -132,8 +132,8 @@ impl Icb {
         })
     }
 
-    /// Removes the backtrack points that the execution with the earlier turn shows as well, if
-    /// these are more than those that replace them.
+    /// Removes the backtrack points that the execution with the earlier turn shows as well. Adds
+    /// those that lead to that execution. Changes nothing if this would not reduce their number.
     pub(super) fn leave_out(&mut self, trace: &Trace, repeat: &Repeat, outcomes: Range<usize>) {
         let (count, shows_beyond) = (self.findings.backtrack_points.len(), self.shows_beyond);
         self.shows_beyond = self.beyond;
@@ -155,9 +155,10 @@ impl Icb {
         }
     }
 
-    /// Whether the execution with the earlier turn shows a race of this one as well. It does so if
-    /// the second step of the race is in or after the turn, and depends on the turn or another free
-    /// choice is explored in place of the turn. The other races exist without the turn.
+    /// Whether the execution with the earlier turn shows a race of this execution as well. It does
+    /// if two conditions hold. First, the second step of the race is in the turn or after it.
+    /// Second, this step depends on the turn, or another free choice is explored in place of the
+    /// turn. All other races exist without the turn.
     fn is_shown_earlier(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
         let start = repeat.turn.start;
         race.second >= start
@@ -165,9 +166,9 @@ impl Icb {
                 || self.happens_before.precedes(start, race.second))
     }
 
-    /// Adds the backtrack points in place of the repeated schedule: the choice that leads to that
-    /// schedule, the next free choice in place of the sleeping task, and the choices of tasks that
-    /// could run before a part of the turn.
+    /// Adds the backtrack points that replace those of this execution: the choice that leads to the
+    /// execution with the earlier turn, the next free choice in place of the sleeping task, and the
+    /// choices of the tasks whose steps race with a step of the turn.
     fn open_in_place_of(&mut self, trace: &Trace, repeat: &Repeat) {
         let Repeat { turn, entry } = repeat;
         self.add_backtrack_point(entry.place as usize, entry.choice);
@@ -182,7 +183,8 @@ impl Icb {
         }
     }
 
-    /// The choice after the one that begins the turn, if it is free.
+    /// The decision at the start of the turn, and the choice after the one that was taken there, if
+    /// that choice is free.
     fn instead(&self, trace: &Trace, repeat: &Repeat) -> Option<(usize, u32)> {
         let TraceStep { task, decision, .. } = trace.steps[repeat.turn.start as usize];
         let point = self.points.get(decision as usize)?;
@@ -191,10 +193,9 @@ impl Icb {
         (next < options.len()).then_some((decision as usize, next as u32))
     }
 
-    /// Adds the choice of the task of the step `second` at a decision to the backtrack points. If
-    /// that task may sleep there, perhaps only a task that runs before it leads to the wanted
-    /// order. So the initials are needed as well: the tasks whose next step depends on no earlier
-    /// step of others.
+    /// Adds the initials of the step `second` at a decision to the backtrack points, if its task
+    /// may sleep there: then perhaps the wanted order is reached only if another task runs before
+    /// it. The initials are the tasks whose next step depends on no earlier step of other tasks.
     pub(super) fn open_initials(&mut self, trace: &Trace, place: usize, second: u32) {
         let TraceStep { task, .. } = trace.steps[second as usize];
         let start = self.points[place].step;
@@ -238,7 +239,7 @@ impl Icb {
         self.sleep_entries(task, last, start).next().is_some()
     }
 
-    /// Queues the choice of a task at a decision, if the task was enabled.
+    /// Adds the choice of a task at a decision to the backtrack points, if the task was enabled.
     fn open_task(&mut self, place: usize, task: TaskId) {
         let Point { options, count, .. } = self.points[place];
         let options = &self.options[options as usize..][..count as usize];
@@ -247,7 +248,7 @@ impl Icb {
         }
     }
 
-    /// Queues all choices at a decision that cost no more than that of `task`.
+    /// Adds all choices at a decision that cost no more than the choice of `task`.
     fn open_like(&mut self, place: usize, task: TaskId) {
         let Point {
             options,
