@@ -1,4 +1,4 @@
-//! A list that grows without moving its items, and lends them to a checkpoint of the search.
+//! A list that grows without moving its items, and that lends them to a checkpoint of the search.
 
 use core::ops::{Index, IndexMut};
 
@@ -18,7 +18,7 @@ pub(super) unsafe trait Plain: Copy {}
 /// The list. An item may change after it was added only in ways that make no difference to a search
 /// that continues from an earlier checkpoint.
 pub(super) struct ChunkedVec<T> {
-    /// Each has room for `CHUNK` items; all but the last are full.
+    /// Each chunk has room for [`CHUNK`] items. All chunks but the last one are full.
     chunks: EngineVec<EngineVec<T>>,
 }
 

@@ -10,9 +10,10 @@ pub enum Draw {
     /// Each choice of a decision is equally likely. The product of the numbers of choices of an
     /// execution has the number of schedules as its mean: Knuth's estimate.
     Walk,
-    /// Each schedule is about equally likely, or is taken once. A schedule with the product `p`
-    /// stands for a part `1 / p` of the walks, and the schedules of the search together stand for
-    /// the sum of their parts (Kilby, Slaney, Thiébaux and Walsh, AAAI'06).
+    /// Each schedule is about equally likely, or is run once. A schedule whose numbers of choices
+    /// have the product `p` represents the part `1 / p` of all schedules. The schedules of the
+    /// search together represent the sum of their parts (Kilby, Slaney, Thiébaux and Walsh,
+    /// AAAI'06).
     Even,
 }
 
@@ -35,7 +36,8 @@ impl Codec for Draw {
 pub struct Estimate {
     draw: Draw,
     runs: u64,
-    /// The sum of the products, or of their reciprocals.
+    /// The sum of the products of all executions ([`Draw::Walk`]), or of the reciprocals of these
+    /// products ([`Draw::Even`]).
     sum: f64,
     /// The product of the numbers of choices in the current execution.
     product: f64,
@@ -65,7 +67,7 @@ impl Estimate {
         self.product = 1.0;
     }
 
-    /// Records a decision among `choices` equally likely ones.
+    /// Records a decision among `choices` choices that are equally likely.
     #[inline]
     pub(crate) fn chose(&mut self, choices: u32) {
         self.product *= f64::from(choices);
@@ -96,13 +98,13 @@ impl Estimate {
         }
     }
 
-    /// The part of the schedules that was run, if they were drawn with repetitions.
+    /// The estimated part of the schedules that was run, if schedules may have been run twice.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub(crate) fn sampled(&self) -> f64 {
         -(-(self.runs as f64) / self.schedules()).exp_m1()
     }
 
-    /// The part of the schedules that was run, if each was run once.
+    /// The estimated part of the schedules that was run, if no schedule was run twice.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub fn covered(&self) -> f64 {
         (self.runs as f64 / self.schedules()).min(1.0)
@@ -114,7 +116,7 @@ mod tests {
     use super::super::testing::{self, Act, Program};
     use super::super::{Delay, Pos, Random, Strategy, Surw};
 
-    /// Two tasks of four steps each, their ends included: 8 choose 4 schedules.
+    /// Two tasks of four steps each: three additions and the end. There are 8 choose 4 schedules.
     fn rivals() -> Program {
         vec![vec![Act::Add(0); 3]; 2]
     }

@@ -1,8 +1,8 @@
 //! Follows a plan of turns as far as the program allows, and records the turns of the execution.
 //!
-//! A turn names a task, and the number of steps that the task has taken by the end of the turn. If
-//! turns are left out or merged, the others still have a defined end: the steps that a task did not
-//! take in one turn it takes in its next one.
+//! A turn of a plan names a task, and the number of all steps of this task by the end of the turn.
+//! So every turn has a defined end, even if other turns are left out or merged: the task takes the
+//! steps of a missing turn in its next turn.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,19 +12,19 @@ use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
-/// The number of turns among which the next turn of a plan is searched.
+/// The next turn of a plan is searched among this number of turns.
 const LOOK_AHEAD: usize = 64;
 
 /// The steps of one task until another one runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Turn {
     pub task: TaskId,
-    /// The number of steps that the task has taken at the end of the turn, since its start.
+    /// The number of all steps of the task by the end of the turn.
     pub until: u32,
-    /// The turn ends there even if that is a preemption. Other turns continue until the task
-    /// blocks, ends or yields.
+    /// The turn ends after the step `until` even if that is a preemption. A turn that is not exact
+    /// continues until the task blocks, ends or yields.
     pub exact: bool,
-    /// It begins with a timeout that fires although a task could run.
+    /// The turn begins with a timeout that fires although a task could run.
     pub early: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Draw {
     pub outcome: u32,
 }
 
-/// A schedule that also fits executions that differ a little. Past its end an execution continues
+/// A schedule that also fits slightly different executions. After its end, an execution continues
 /// without preemptions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Plan {
@@ -65,16 +65,16 @@ enum Taken {
 /// One execution along a [`Source`].
 pub struct GuidedReplay {
     source: Source,
-    /// The number of steps of the trace that were read.
+    /// The number of steps of the trace that were read so far.
     seen: usize,
     current: TaskId,
     /// The number of steps of each task.
     steps: EngineVec<u32>,
-    /// The number of operations with a choice of each task.
+    /// For each task, the number of its operations with a choice so far.
     choices: EngineVec<u32>,
     /// The current turn.
     turn: Option<usize>,
-    /// The first turn that is not over, and, for each turn, whether it is.
+    /// All turns before `head` are over. The second field: whether each turn was left and is over.
     head: usize,
     over: EngineVec<bool>,
     taken: EngineVec<Taken>,
@@ -106,7 +106,7 @@ impl GuidedReplay {
         replay
     }
 
-    /// The smallest plan that leads to the execution again.
+    /// The smallest plan that leads to the same execution. Valid after the execution has ended.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -145,7 +145,7 @@ impl GuidedReplay {
         while let Some(step) = trace.steps.get(self.seen) {
             let task = step.task;
             if self.turn.is_none_or(|turn| self.turns()[turn].task != task) {
-                // No other task could run.
+                // The task ran without a decision: no other task could run.
                 self.leave();
                 self.turn = self.find(|turn| turn.task == task);
             }
@@ -155,7 +155,7 @@ impl GuidedReplay {
         }
     }
 
-    /// Leaves the current turn, which may continue later.
+    /// Leaves the current turn. It may continue later if it is not over.
     fn leave(&mut self) {
         if let Some(turn) = self.turn.take() {
             self.over[turn] = self.is_over(turn);
@@ -167,7 +167,8 @@ impl GuidedReplay {
         self.over[turn] || self.steps_of(task) >= until
     }
 
-    /// The first turn that is not over and that `suits`.
+    /// The first turn that is not over, and for which `suits` returns `true`. Inspects at most
+    /// [`LOOK_AHEAD`] turns.
     fn find(&mut self, mut suits: impl FnMut(&Turn) -> bool) -> Option<usize> {
         while self.head < self.over.len() && self.is_over(self.head) {
             self.head += 1;
@@ -200,7 +201,8 @@ impl GuidedReplay {
         task.and_then(place).unwrap_or(0)
     }
 
-    /// Divides the execution into turns, up to the point from which it continues by default.
+    /// Divides the execution into turns. Leaves out the turns after the last decision that is not
+    /// the default one.
     fn note_turns(&mut self, trace: &Trace) {
         self.steps.clear();
         let turns = &mut self.plan.turns;
@@ -244,7 +246,7 @@ fn at(counts: &mut EngineVec<u32>, task: TaskId) -> &mut u32 {
     &mut counts[index]
 }
 
-/// The strategy that follows a plan. Its other owner reads the results.
+/// The strategy that follows a plan. Another owner of the same [`GuidedReplay`] reads the results.
 pub struct GuidedReplayStrategy(pub Rc<RefCell<GuidedReplay>, EngineMemory>);
 
 impl Strategy for GuidedReplayStrategy {

@@ -6,8 +6,8 @@ use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// A set of hashes: one table, or many once it is large. The tables grow one by one, so that the
-/// explorer never takes long for it while helpers wait.
+/// A set of hashes: one table, or many tables if the set is large. Each table grows separately, so
+/// that no insertion takes long while helpers wait.
 pub struct HashSet {
     tables: EngineVec<Table>,
     count: u64,
@@ -20,7 +20,7 @@ struct Table {
 }
 
 const FIRST_SIZE: usize = 128;
-/// The number of hashes from which a set has many tables.
+/// A set with at least this number of hashes has many tables.
 const LARGE: u64 = 1 << 15;
 /// The number of upper bits of a hash that select its table.
 const TABLE_BITS: u32 = 8;
@@ -50,7 +50,7 @@ impl HashSet {
         (hash >> (u64::BITS - TABLE_BITS)) as usize & self.tables.len().wrapping_sub(1)
     }
 
-    /// Prefetches the slot of a hash, while others are looked up: a large set does not fit into the
+    /// Prefetches the slot of a hash that is looked up soon: a large set does not fit into the
     /// cache.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
@@ -155,11 +155,11 @@ pub fn prefetch<T>(there: *const T) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
 }
 
-/// Recent hashes, and the round of each. A new hash replaces the one in the same slot, so the table
-/// is small enough for the cache.
+/// Recent hashes, and the round of each one. A new hash replaces the hash in the same slot, so
+/// that the table does not grow and fits into the cache.
 pub(super) struct RecentHashes {
-    /// The upper bits of each hash, and its round in the lower bits. The index of the slot is the
-    /// rest of the hash.
+    /// Each slot has the upper bits of a hash, and its round in place of the lower bits. The lower
+    /// bits of the hash are the index of the slot.
     slots: EngineVec<u64>,
 }
 

@@ -3,10 +3,11 @@
 //! with the same failure.
 //!
 //! Edits remove turns, let preempted tasks continue, and choose the ordinary outcome of an
-//! operation or a smaller one: many places at once first, then fewer (Zeller and Hildebrandt, TSE'02; the edits are
-//! those of Jalbert and Sen, FSE'10). An edit is kept if the execution still fails in the same way
-//! and is smaller. The minimisation ends when no edit makes the execution smaller, or when the
-//! runner stops it: `harness/minimise_failures.rs` runs the executions, and has their limit.
+//! operation or a smaller one (Jalbert and Sen, FSE'10). An edit is first applied to many places
+//! at once, then to fewer (Zeller and Hildebrandt, TSE'02). An edit is kept if the execution still
+//! fails in the same way and is smaller. The minimisation ends when no edit makes the execution
+//! smaller, or when the runner stops it: `harness/minimise_failures.rs` runs the executions, and
+//! limits their number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -15,21 +16,22 @@ use super::guided_replay::{Plan, Turn};
 use super::hash_set::HashSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// The cost of an execution, the more important number first.
+/// The cost of an execution. The numbers are compared in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Cost {
-    /// Preemptions, and all other choices of the same cost.
+    /// The number of preemptions, and of all other choices of the same cost.
     pub preemptions: u32,
-    /// The late effects among these choices.
+    /// The number of late effects among these choices.
     pub late_effects: u32,
 }
 
-/// The size of an execution, the most important measure first.
+/// The size of an execution. The numbers are compared in the order of the fields.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Measure {
-    /// The number of timeouts that fire while another task could run; each is also a preemption.
+    /// The number of timeouts that fire while another task could run. Each of them also counts as
+    /// a preemption.
     pub early: u32,
-    /// The choices that cost.
+    /// The cost of its choices.
     pub cost: Cost,
     /// The sum of the test's choices of data.
     pub data: u64,
@@ -58,7 +60,8 @@ pub enum Answer {
     Stop,
 }
 
-/// The smallest execution that edits of `first` lead to, until `run` stops.
+/// Returns the smallest execution that was found by edits of `first`. Ends early if `run` returns
+/// [`Answer::Stop`].
 pub fn minimise(first: Failing, run: &mut dyn FnMut(&Plan) -> Answer) -> Failing {
     let mut shrink = Shrink {
         best: first,
@@ -117,8 +120,8 @@ impl Shrink<'_> {
         }
     }
 
-    /// Tries short prefixes of the plan: a long execution often fails early, and an execution that
-    /// does not fail is often short.
+    /// Tries prefixes of the plan, the shortest first. A long execution often fails early. And an
+    /// execution that does not fail is often short, so that these attempts are cheap.
     fn cut_off(&mut self) {
         let mut kept = 0;
         while kept < self.best.plan.turns.len() {
@@ -131,7 +134,7 @@ impl Shrink<'_> {
         }
     }
 
-    /// Moves each turn before each earlier one.
+    /// Tries to move each turn before each earlier turn.
     fn move_turns(&mut self) {
         let mut from = 1;
         while from < self.best.plan.turns.len() && !self.stopped {
@@ -148,7 +151,8 @@ impl Shrink<'_> {
         }
     }
 
-    /// Edits all places of the plan, many at once first, the last ones first.
+    /// Applies an edit to all places of the plan: first to many at once, then to fewer. It begins
+    /// with the last places.
     fn sweep(&mut self, places: fn(&Plan) -> EngineVec<u32>, edit: fn(&mut Plan, &[u32])) {
         let mut size = places(&self.best.plan).len();
         while size > 0 && !self.stopped {
@@ -207,7 +211,7 @@ fn keep_others<T>(items: &mut EngineVec<T>, places: &[u32]) {
     });
 }
 
-/// Lets the task continue where it could.
+/// Lets the tasks of the turns continue instead of being preempted, and removes early timeouts.
 fn run_on(plan: &mut Plan, places: &[u32]) {
     for &place in places {
         let turn = &mut plan.turns[place as usize];
@@ -216,18 +220,18 @@ fn run_on(plan: &mut Plan, places: &[u32]) {
     }
 }
 
-/// Removes turns: the task takes their steps in its next turn.
+/// Removes turns. The task of a removed turn takes its steps in its next turn.
 fn leave_out(plan: &mut Plan, places: &[u32]) {
     keep_others(&mut plan.turns, places);
 }
 
-/// Removes all turns of a task, which then runs only where no other task can.
+/// Removes all turns of some tasks. These tasks then run only if no other task can run.
 fn leave_out_task(plan: &mut Plan, tasks: &[u32]) {
     plan.turns
         .retain(|turn| tasks.binary_search(&turn.task.0).is_err());
 }
 
-/// Merges the next turn of the task into this one.
+/// Merges the next turn of the same task into each of these turns.
 fn take_next_turn(plan: &mut Plan, places: &[u32]) {
     for &place in places.iter().rev() {
         let (before, after) = plan.turns.split_at_mut(place as usize + 1);
@@ -245,7 +249,7 @@ fn draw_ordinarily(plan: &mut Plan, places: &[u32]) {
     keep_others(&mut plan.draws, places);
 }
 
-/// Halves the outcomes: choices of data are numbers.
+/// Halves the outcomes. This is of use for choices of data, which are numbers.
 fn draw_half(plan: &mut Plan, places: &[u32]) {
     change_outcomes(plan, places, |outcome| outcome / 2);
 }
@@ -273,10 +277,11 @@ mod tests {
     use super::*;
     use crate::base::memory::EngineMemory;
 
-    /// The number of random programs, of each of which one of the rarer ends is minimised.
+    /// The number of random programs. An execution with one of the rarer ends of each program is
+    /// minimised.
     const PROGRAMS: u64 = 300;
 
-    /// One execution along `source`.
+    /// Runs one execution along `source`.
     fn follow(program: &Program, source: Source) -> (Failing, Final) {
         let shared = Rc::new_in(RefCell::new(GuidedReplay::new(source)), EngineMemory);
         let mut search = GuidedReplayStrategy(Rc::clone(&shared));
@@ -394,7 +399,7 @@ mod tests {
             assert!(smallest.measure.cost.preemptions >= least);
             fewest += u64::from(smallest.measure.cost.preemptions == least);
         }
-        // Where edits find no way, a search for fewer preemptions follows.
+        // If the edits do not find the fewest preemptions, a search for fewer preemptions follows.
         assert!(fewest * 100 >= all * 95, "{fewest} of {all}");
     }
 

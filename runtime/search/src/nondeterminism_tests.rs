@@ -1,11 +1,11 @@
-//! Tests of all strategies on programs that depend on more than their schedule.
+//! Tests of all strategies on programs whose behaviour does not depend on the schedule alone.
 
 use super::testing::{Program, execute_nondeterministic, random_program, seeds};
 use super::{Auto, Delay, Dpor, Icb, Part, Pct, Pos, Random, Strategy, Surw};
 use crate::base::rng::Rng;
 
-/// A program that sometimes differs: some of its tasks end earlier, or it is a completely different
-/// one.
+/// A random change of `program`: some of its tasks end earlier, or it is a completely different
+/// program.
 fn changed(program: &Program, rng: &mut Rng) -> Program {
     if rng.below(8) == 0 {
         return random_program(rng.below(u64::MAX));
@@ -37,8 +37,8 @@ fn explore_nondeterministic(seed: u64, search: &mut dyn Strategy) -> u64 {
     diverged
 }
 
-/// Each strategy continues, and none panics: such programs exist, and a failing execution of one is
-/// useful all the same.
+/// Each strategy continues, and none panics. Real tests may be nondeterministic, and a failing
+/// execution of such a test is useful, too.
 #[test]
 fn every_strategy_goes_on_where_the_program_changes() {
     let mut noticed = [0; 8];
@@ -57,6 +57,6 @@ fn every_strategy_goes_on_where_the_program_changes() {
             *noticed += explore_nondeterministic(seed, &mut *search);
         }
     }
-    // The strategies that prescribe the start of an execution detect that it differs.
+    // The first four strategies prescribe the start of an execution. They detect differences.
     assert!(noticed[..4].iter().all(|&count| count > 0), "{noticed:?}");
 }

@@ -1,16 +1,16 @@
-//! The orders in which the executions of a test have pairs of conflicting operations: the measure
-//! that names the pairs of which one order was never seen.
+//! The orders of pairs of conflicting operations in the executions of a test. They show the pairs
+//! of which one order was never seen.
 //!
-//! The operations of the source are numbered as *lines*. Two events of different tasks on one object
-//! *conflict* if their effects do not commute. The order of two lines was *seen* if in some execution
-//! an event of the first line comes before a conflicting event of the second line. Two lines *race*
-//! if in some execution two of their conflicting events race: neither the earlier events of the
-//! second one's task nor the step that woke it happened after the first one ("not otherwise ordered",
-//! Flanagan and Godefroid, POPL'05, section 3). A pair that races, and of which only one order was
-//! seen, is a *blind pair*.
+//! The operations of the source are numbered as *lines*. Two events of different tasks on one
+//! object *conflict* if their effects do not commute. The order of two lines was *seen* if in some
+//! execution an event of the first line comes before a conflicting event of the second line. Two
+//! lines *race* if in some execution two of their conflicting events race: the first event did not
+//! happen before an earlier event of the second event's task, nor before the step that woke this
+//! task ("not otherwise ordered", Flanagan and Godefroid, POPL'05, section 3). A pair that races,
+//! and of which only one order was seen, is a *blind pair*.
 //!
-//! Both are properties of the happens-before graph: all executions of a graph have the same order of
-//! conflicting events. So a complete search of one execution for each graph sees all orders.
+//! The orders and the races depend only on the happens-before graph of an execution. So a complete
+//! search that runs one execution for each graph sees all orders.
 
 use chess_vocabulary::{Dependence, Effect};
 
@@ -24,30 +24,31 @@ use crate::base::memory::{EngineVec, engine_vec};
 pub struct Labelled {
     /// The index of the touch.
     pub touch: u32,
-    /// The number that the caller gave the line.
+    /// The number of the line. The caller chooses these numbers.
     pub line: u32,
 }
 
-/// The facts that are known about two lines, or about one line in two tasks.
+/// The orders that were seen of two lines, or of one line in two tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PairOrders {
-    /// The first line came before the second one. For one line: in the task with the smaller number
-    /// before the other task.
+    /// The first line came before the second one. For one line: it came in the task with the
+    /// smaller number before it came in the other task.
     pub forward: bool,
-    /// The second line came before the first one.
+    /// The opposite order of [`Self::forward`].
     pub backward: bool,
-    /// They raced.
+    /// The two lines raced.
     pub races: bool,
 }
 
-/// The first line came before the second one; for one line, in the task with the smaller number.
+/// The first line came before the second one. For one line: it came in the task with the smaller
+/// number first.
 const SEEN: u8 = 1;
 /// The first line came before the second one, in a race.
 const RACED: u8 = 2;
-/// One line came in the task with the larger number before the other task.
+/// For one line: it came in the task with the larger number first.
 const SEEN_BACKWARD: u8 = 4;
 
-/// Stands for no entry.
+/// The index of no entry.
 const NOTHING: u32 = u32::MAX;
 
 /// The events of a line, by one task and with one effect, on one object of the current execution.
@@ -64,15 +65,15 @@ struct Entry {
 
 /// The orders of all pairs of lines.
 pub struct Orders {
-    /// A byte for each pair of lines: for every number, the pairs of this line with all lines up to
-    /// it come after those of the smaller numbers.
+    /// A byte for each ordered pair of lines, at its [`place`]. The pairs are sorted by the larger
+    /// line of each pair, so that a new line adds bytes only at the end.
     pairs: EngineVec<u8>,
     reader: Reader,
 }
 
 codec!(Orders { pairs, reader });
 
-/// The state for reading one trace, which is reused for its allocations.
+/// The state for reading one trace. It is kept only to reuse its allocations.
 struct Reader {
     happens_before: HappensBefore,
     /// The first entry of each object.
@@ -100,7 +101,7 @@ impl Reader {
 }
 
 impl Orders {
-    /// The orders of no execution.
+    /// The orders before the first execution.
     pub const fn new() -> Self {
         Self {
             pairs: engine_vec(),
@@ -108,8 +109,8 @@ impl Orders {
         }
     }
 
-    /// Adds the orders of an execution. `labels` has the lines of touches, in the order of the trace;
-    /// other touches belong to no line.
+    /// Adds the orders of an execution. `labels` contains the lines of touches, in the order of
+    /// the trace. Touches without a label belong to no line.
     pub fn add(&mut self, trace: &Trace, labels: &[Labelled]) {
         self.reader.happens_before.read(trace);
         self.reader.first.clear();
@@ -184,7 +185,7 @@ impl Orders {
         self.pairs[place] |= seen | if races { RACED } else { 0 };
     }
 
-    /// The facts about the lines `first` and `second`, of which the second one is not smaller.
+    /// The orders of the lines `first` and `second`. `second` must not be smaller than `first`.
     pub fn of(&self, first: u32, second: u32) -> PairOrders {
         let facts = |first, second| self.pairs.get(place(first, second)).copied().unwrap_or(0);
         let forward = facts(first, second);
@@ -203,7 +204,8 @@ impl Orders {
 }
 
 impl Reader {
-    /// Whether nothing but the common object orders `earlier` before the step with the number `later`.
+    /// Whether only the common object orders `earlier` before `step`. `later` is the index of
+    /// `step`.
     fn races(&self, step: &TraceStep, earlier: Entry, later: u32) -> bool {
         if step.comes_last {
             return false;
@@ -211,19 +213,20 @@ impl Reader {
         let order = &self.happens_before;
         let is_before =
             |other: u32| other != TraceStep::NONE && order.precedes(earlier.step, other);
-        // A task that retries depends on the step that woke it only by the object.
+        // A task that retries depends on the step that woke it only through the object.
         let is_woken = !step.retries && !step.timed;
         !(is_before(order.previous(later)) || is_woken && is_before(step.waker))
     }
 }
 
-/// Whether an operation could have come before an `earlier` one that it depends on. A release may be
-/// the reason why the later operation could take place, whether or not that one had to wait for it.
+/// Whether an operation could have come before an `earlier` operation on which it depends. It
+/// could not if `earlier` is a release: the release may be the cause that it could be performed,
+/// even if its task did not wait.
 fn may_race(earlier: Effect, later: Effect) -> bool {
     earlier != Effect::Release && later.depends(earlier) == Dependence::Races
 }
 
-/// The place of the facts about an event of line `first` before one of line `second`.
+/// The index in [`Orders::pairs`] for the order in which line `first` comes before line `second`.
 fn place(first: u32, second: u32) -> usize {
     let (first, second) = (first as usize, second as usize);
     if first < second {

@@ -1,12 +1,14 @@
 //! `pct`: random priorities with a few random changes (Burckhardt, Kothari, Musuvathi and
 //! Nagarakatte, ASPLOS'10, section 3).
 //!
-//! Each task has a random priority, and the enabled task with the highest one runs. At `d - 1`
-//! random decisions the priority of the next task drops below those of all tasks that have not
-//! dropped. If `d` orderings of steps suffice for a failure, an execution of depth `d` finds it
-//! with a probability of at least `1 / (n * k^(d - 1))`, where `n` tasks take `k` decisions. The
-//! depths 1, 2, ... [`DEPTHS`] alternate; `k` is that of the longest execution so far. Only points
-//! with a choice count: if only one task can run, a change has the same effect at the next choice.
+//! Each task has a random priority, and the enabled task with the highest priority runs. At `d -
+//! 1` random decisions, the priority of the next task drops below the priorities of all tasks that
+//! have not dropped yet. If `d` orderings of steps suffice for a failure, an execution of depth
+//! `d` finds the failure with a probability of at least `1 / (n * k^(d - 1))`. Here `n` is the
+//! number of tasks, and `k` is the number of decisions of the execution. The depths 1, 2, ...
+//! [`DEPTHS`] alternate. The search uses the `k` of the longest execution so far. Only points with
+//! a choice count as decisions: if only one task can run, a drop has the same effect at the next
+//! choice.
 
 use super::random::is_unusual;
 use super::sampler::{Rule, Sampler};
@@ -27,9 +29,11 @@ const FIRST: i64 = 1 << 62;
 /// The rank of a task in this execution.
 #[derive(Clone, Copy)]
 struct Rank {
-    /// Initially random; the number of a change after that change; negative after a yield.
+    /// Initially random, and at least [`FIRST`]. After a change: the number of the change. After a
+    /// yield: negative.
     priority: i64,
-    /// The task was already considered for the yield or timed wait that is its next operation.
+    /// The rank already takes account of the task's next operation, which is a yield or a timed
+    /// wait.
     gave_way: bool,
 }
 
@@ -38,7 +42,7 @@ pub type Pct = Sampler<Ranks>;
 
 /// The ranks of one execution, and the state from which they are drawn.
 pub struct Ranks {
-    /// The number of executions that were learnt from.
+    /// The number of executions that did not diverge.
     executions: u64,
     /// The largest number of decisions between tasks in an execution.
     longest: u32,
@@ -85,7 +89,7 @@ impl Ranks {
         }
         let rank = &mut self.tasks[at];
         if rank.priority == UNSEEN {
-            // A task that starts late gets a random place in the order.
+            // A task that is seen for the first time gets a random place in the order.
             rank.priority = FIRST | (rng.next() >> 2).cast_signed();
         }
         rank
@@ -113,8 +117,8 @@ impl Ranks {
         };
     }
 
-    /// Lowers the priority of the task that yields at `point`, if there is one: with the highest
-    /// rank it would spin for ever.
+    /// Lowers the priority of the task that yields at `point`, if there is one: if it kept the
+    /// highest priority, it would spin for ever. Usually does the same for a timed wait.
     #[inline]
     fn heed_yield(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {
         let goes_on = point.options.first() == self.last.as_ref();
@@ -131,8 +135,8 @@ impl Ranks {
                 self.fall(yielder);
             }
         }
-        // Programs expect other tasks to run before a time limit expires. An early expiry is as
-        // rare as another unusual outcome.
+        // Programs expect other tasks to run before a time limit expires. An early expiry has the
+        // probability of an unusual outcome.
         if let Some(last) = self.last
             && !self.rank(rng, last).gave_way
             && is_timed((point.pending)(last).op)
@@ -213,8 +217,8 @@ mod tests {
     use super::*;
     use crate::Trace;
 
-    /// The share of executions of a depth that end with `value`, and the largest number of
-    /// decisions in one.
+    /// The share of the executions of a depth that end with `value`, and the largest number of
+    /// decisions of such an execution.
     fn share(program: &Program, value: u64, depth: u64) -> (f64, u32) {
         let (mut hits, mut all, mut search) = (0.0, 0.0, Pct::new(7));
         for _ in 0..2000 * DEPTHS {
@@ -229,7 +233,7 @@ mod tests {
         (hits / all, search.rule.longest)
     }
 
-    /// One task adds, the other one stores 100 if it finds `at`.
+    /// One task adds 20 times. The other task stores 100 if the value is `at`.
     fn needle(at: u64) -> Program {
         vec![vec![Act::Add(0); 20], vec![Act::Exchange(0, at, 100)]]
     }

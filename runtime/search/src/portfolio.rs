@@ -1,6 +1,6 @@
 //! Several sampling strategies that share a budget and alternate in slices (Agarwal and others,
-//! ASE'21: no strategy is the best on all programs). Here are the length of a slice and the choice of
-//! the next strategy; `harness/explore/next_strategies.rs` and `auto` choose the members.
+//! ASE'21: no strategy is the best on all programs). This file decides the length of a slice and
+//! the next strategy. `harness/explore/next_strategies.rs` and `auto` choose the members.
 
 use super::auto_turns::Finds;
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
@@ -8,31 +8,31 @@ use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 
-/// The number of schedules of a slice, after which the next strategy continues.
+/// The number of schedules of a slice. After a slice, the next strategy continues.
 const SLICE: u32 = 100;
-/// The same for a test that observes its states.
+/// The number of schedules of a slice in a test that observes its states.
 const SHORT_SLICE: u32 = 8;
 
 /// One of the strategies.
 struct Member {
     search: Box<dyn Strategy, EngineMemory>,
-    /// The number of its slices for each slice of another strategy, if all find new graphs at the
-    /// same rate.
+    /// The relative number of its slices, if all strategies find new graphs at the same rate.
     weight: f64,
-    /// The cost of its slices.
+    /// The cost of its slices so far: for each slice, the reciprocal of its weight and its rate of
+    /// new graphs.
     cost: f64,
-    /// Its finds in a test that observes its states.
+    /// Its rate of new states in a test that observes its states.
     finds: Finds,
 }
 
-/// Strategies that alternate, until one has seen all schedules.
+/// Strategies that alternate, until one of them has run all schedules.
 pub struct Portfolio {
     members: EngineVec<Member>,
     /// Whether strategies that find fewer new graphs have fewer slices.
     adapts: bool,
     /// The index of the current strategy.
     turn: usize,
-    /// The number of schedules of this slice, and of those with a new graph.
+    /// The number of schedules of this slice, and the number of those with a new graph.
     taken: u32,
     fresh: u32,
     /// Whether the test observes its states.
@@ -40,7 +40,7 @@ pub struct Portfolio {
 }
 
 impl Portfolio {
-    /// The `members`, of which there is at least one, with equal slices.
+    /// A portfolio of `members` with equal numbers of slices. There must be at least one member.
     pub fn new(members: EngineVec<Box<dyn Strategy, EngineMemory>>) -> Self {
         Self {
             adapts: false,
@@ -48,8 +48,9 @@ impl Portfolio {
         }
     }
 
-    /// Members with a larger weight have more slices; the weight of a member without one is 1.
-    /// Members that find more new graphs have more slices as well.
+    /// A portfolio of `members` in which members with larger weights, and members that find more
+    /// new graphs, have more slices. If `weights` is too short, the other members have the weight
+    /// 1.
     pub fn weighted(members: EngineVec<Box<dyn Strategy, EngineMemory>>, weights: &[f64]) -> Self {
         let weights = weights.iter().copied().chain(core::iter::repeat(1.0));
         let mut all = engine_vec();
@@ -93,7 +94,8 @@ impl Portfolio {
         self.next_turn();
     }
 
-    /// As [`Strategy::begin`], but with the next strategy. Only for members that never finish.
+    /// As [`Strategy::begin`], but first switches to the next strategy. Only for members that
+    /// never finish.
     pub(super) fn begin_next(&mut self) -> bool {
         self.turn = (self.turn + 1) % self.members.len();
         self.member().begin()
@@ -170,8 +172,8 @@ impl Strategy for Portfolio {
     }
 
     fn explored(&self) -> Option<f64> {
-        // A schedule that one strategy has not run is as likely as any other to be run by another
-        // one.
+        // The members are taken to be independent: a schedule that one member has not run is as
+        // likely to be run by another member as any other schedule.
         let seen = self
             .members
             .iter()

@@ -1,5 +1,5 @@
-//! Profile of a program from earlier executions: the objects on which its tasks race, the number of
-//! accesses of each task to them, and the parent of each task.
+//! Profile of a program from earlier executions: the objects on which its tasks race, the number
+//! of accesses of each task to each of these objects, and the parent of each task.
 
 use super::Past;
 use super::races::HappensBefore;
@@ -10,10 +10,12 @@ use crate::base::rng::Rng;
 use crate::{ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect, TaskId};
 
-/// The number of first executions that are read; of the later ones, one in this number is read.
+/// The first `EARLY` executions are all read. Of the later executions, every `EARLY`-th one is
+/// read.
 const EARLY: u32 = 32;
 
-/// The largest number of accesses of a task to an object. A step counts as its first access.
+/// The largest number of accesses of a task to an object in one execution. A step counts as one
+/// access, to the object that it touches first.
 #[derive(Clone, Copy)]
 struct Count {
     object: usize,
@@ -50,9 +52,10 @@ pub(super) struct Profile {
     interest: Interest,
     /// The number of interesting steps of each task and its descendants.
     expected: EngineVec<u32>,
-    /// The counts of the current trace: objects by tasks.
+    /// The number of steps of each task on each object in the current trace: a matrix of objects
+    /// by tasks.
     steps: EngineVec<u32>,
-    /// The task that first touched each object of that trace.
+    /// For each object of the current trace, the task that touched it first.
     first: EngineVec<Option<TaskId>>,
 }
 
@@ -90,7 +93,7 @@ impl Profile {
         }
     }
 
-    /// Draws the interest of the next execution: one of the objects, or all of them.
+    /// Draws the interesting steps of the next execution: those of one object, or of all objects.
     pub(super) fn select(&mut self, rng: &mut Rng) {
         self.interest = match self.objects.len() {
             0 => Interest::Nothing,
@@ -190,7 +193,8 @@ impl Profile {
             }
             let ObjectId(object) = touches[0].object;
             self.steps[object as usize * tasks + step.task.0 as usize] += 1;
-            // The first step of a task acquires the packet from its parent.
+            // In its first step, a new thread acquires the object through which its parent started
+            // it.
             let is_new = !core::mem::replace(&mut known[step.task.0 as usize], true);
             if is_new && touches[0].effect == Effect::Acquire {
                 let spawner = self.first[object as usize];

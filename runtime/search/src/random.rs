@@ -4,17 +4,18 @@ use super::sampler::{Rule, Sampler};
 use super::{ChoicePoint, Draw, Estimate, Outcomes, SchedulingPoint};
 use crate::base::rng::Rng;
 
-/// One in this number of operations may have an outcome that is not the ordinary one.
+/// An operation may have an unusual outcome with a probability of `1 / UNUSUAL`.
 const UNUSUAL: u64 = 16;
 
-/// One in this number of rare events of the test may happen.
+/// A rare event of the test may happen with a probability of `1 / RARE`.
 const RARE: u64 = 4;
 
-/// One in this number of operations that may have a late effect draws it. Few may, and the effect
-/// nearly always matters.
+/// An operation that may have a late effect may draw one with a probability of `1 / LATE`. Few
+/// operations may have one, and it nearly always matters.
 const LATE: u64 = 2;
 
-/// Draws the outcome of an operation: uniformly, unless the outcomes cost.
+/// Draws the outcome of an operation: uniformly if the outcomes cost nothing. Otherwise it draws
+/// with a small probability whether the outcome is drawn uniformly or is the ordinary one.
 pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &ChoicePoint<'_>) -> u32 {
     let one_in = match point.kind {
         Outcomes::Free | Outcomes::Data => {
@@ -39,7 +40,8 @@ pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &Choic
     outcome
 }
 
-/// Draws whether an event happens that costs as much as a preemption.
+/// Draws whether an event happens that costs as much as a preemption: with a probability of
+/// `1 / UNUSUAL`.
 pub(super) fn is_unusual(rng: &mut Rng) -> bool {
     rng.below(UNUSUAL) == 0
 }

@@ -1,4 +1,4 @@
-//! `replay`: takes the decisions of one schedule, once.
+//! `replay`: runs one execution with the decisions of a given schedule.
 
 use super::{ChoicePoint, Decision, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
@@ -6,11 +6,11 @@ use chess_vocabulary::TaskId;
 
 /// A decision, and its alternatives.
 pub struct Taken {
-    /// The number of events before it.
+    /// The number of events before the decision.
     pub event: u32,
     /// The decision that was taken.
     pub decision: Decision,
-    /// The number of options, the first ones, that cost nothing.
+    /// The first `free` options cost nothing.
     pub free: u32,
     /// The tasks, or the outcomes of an operation.
     pub options: EngineVec<u32>,
@@ -46,7 +46,7 @@ impl Replay {
 
     /// The index of the option that the schedule names.
     fn follow(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        // Past its end a schedule continues without preemptions.
+        // After the end of the schedule, the execution continues without preemptions.
         let Some(decision) = self.decision(point.index) else {
             return 0;
         };

@@ -7,7 +7,8 @@ use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use super::testing::{self, Act, Program};
 use super::{Auto, Delay, Dpor, HashSet, Icb, Part, Pct, Portfolio, Pos, Random, Strategy, Surw};
 
-/// Runs at most `most` schedules, about one in three of which have a new state. Returns their executions, and the progress of the strategy.
+/// Runs at most `most` schedules. About one in three of them has a new state. Returns the
+/// executions, and the progress of the strategy after each one.
 fn run(program: &Program, search: &mut dyn Strategy, most: usize) -> Vec<String> {
     let mut printed = Vec::new();
     while printed.len() < most && search.begin() {

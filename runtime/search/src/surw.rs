@@ -1,13 +1,14 @@
 //! `surw`: selectively uniform random walk (Zhao, Wolff, Mathur and Roychoudhury,
 //! ASPLOS'25, section 3).
 //!
-//! An execution has a set of interesting steps, drawn anew each time: the accesses to one object on
-//! which tasks were seen to race, or to all such objects. The task that takes the next interesting
-//! step is drawn in proportion to the number of such steps that each task, with the tasks that it
-//! will still spawn, has left. Until that step the other tasks run, by priorities like those of
-//! [`super::pos`], but they wait before their own interesting steps. So all orders of the
-//! interesting steps are equally likely, if the counts are exact and no task blocks. The counts are
-//! the largest ones [profiled](super::profile) in earlier executions.
+//! Each execution draws a set of interesting steps: the accesses to one object on which tasks were
+//! seen to race, or to all such objects. Then the task that takes the next interesting step is
+//! drawn. The probability of a task is in proportion to the number of interesting steps that it
+//! and the tasks that it will still spawn have left. Until the drawn task takes its step, all
+//! tasks run by priorities like those of [`super::pos`], but the other tasks wait before their own
+//! interesting steps. So all orders of the interesting steps are equally likely, if the numbers
+//! are exact and no task blocks. The numbers are the largest ones of earlier executions: see
+//! [`super::profile`].
 
 use super::pos::Priorities;
 use super::profile::Profile;
@@ -21,10 +22,10 @@ use chess_vocabulary::{Op, TaskId};
 /// A task in the current execution.
 #[derive(Clone, Copy)]
 struct Walker {
-    /// The number of interesting steps that it and the tasks that it will spawn have left.
+    /// The number of interesting steps that are left to the task and the tasks that it will spawn.
     left: u32,
     is_known: bool,
-    /// The last decision at which it was held back.
+    /// The last decision at which the task was held back before an interesting step.
     held: u32,
 }
 
@@ -58,7 +59,7 @@ impl Default for Walkers {
 }
 
 impl Walkers {
-    /// Subtracts the steps since the last decision from those that are left.
+    /// Subtracts the interesting steps since the last decision from the steps that are left.
     fn count_steps(&mut self, rng: &mut Rng, past: Past<'_>) {
         let steps = &past.trace.steps;
         for (at, step) in steps.iter().enumerate().skip(self.steps) {
@@ -72,7 +73,7 @@ impl Walkers {
         self.steps = steps.len();
     }
 
-    /// Gives a new task its share of the steps that its parent has left.
+    /// If `task` is new: moves its share of the steps that are left from its parent to it.
     fn meet(&mut self, rng: &mut Rng, task: TaskId) {
         let at = task.0 as usize;
         while self.tasks.len() <= at {
@@ -97,8 +98,8 @@ impl Walkers {
         }
     }
 
-    /// Draws the task that takes the next interesting step, when `task` could take it. Tasks that
-    /// have ended take none.
+    /// Draws the task that takes the next interesting step, at a point at which `task` could take
+    /// it. Tasks that have ended are not drawn.
     fn draw(&mut self, rng: &mut Rng, task: TaskId, has_ended: impl Fn(TaskId) -> bool) -> TaskId {
         for (at, walker) in self.tasks.iter_mut().enumerate() {
             if has_ended(TaskId(at as u32)) {
@@ -122,14 +123,15 @@ impl Walkers {
         task
     }
 
-    /// The option with the highest rank that is not held back; `None` if all are.
+    /// The option with the highest priority that is not held back. `None` if all are held back.
     fn first(&self, options: &[TaskId]) -> Option<usize> {
         let is_free = |place: &usize| self.tasks[options[*place].0 as usize].held != self.points;
         let free = (0..options.len()).filter(is_free);
         free.max_by_key(|&place| self.priorities.priority_of(options[place]))
     }
 
-    /// Draws one of the tasks at `options`, which all wait for a task that cannot take its step.
+    /// Draws one of the tasks of `options`. They are all held back, and the task that was drawn to
+    /// take the next interesting step is not enabled.
     fn redraw(&self, rng: &mut Rng, options: &[TaskId]) -> usize {
         let left = |task: &TaskId| u64::from(self.tasks[task.0 as usize].left.max(1));
         let mut ticket = rng.below(options.iter().map(left).sum());
@@ -203,8 +205,8 @@ mod tests {
     use super::super::testing::{self, Act, Program};
     use super::*;
 
-    /// The deviation of the orders of racing steps from equal likelihood: the sum of a chi-square
-    /// test, and the number of orders.
+    /// How far the orders of racing steps are from equal likelihood: the sum of a chi-square test,
+    /// and the number of orders.
     fn spread(program: &Program, runs: u32) -> (f64, usize) {
         let mut search = Surw::new(11);
         let mut seen: BTreeMap<_, f64> = BTreeMap::new();
@@ -257,8 +259,8 @@ mod tests {
 
     #[test]
     fn what_is_of_no_interest_runs_by_priorities() {
-        // No step is interesting yet. In a random walk the long task comes first once in 2048
-        // times; with priorities it does so once in twelve times: see `pos`.
+        // No step is interesting yet. In a random walk the long task comes first in one of 2048
+        // executions; with priorities, in one of twelve: see `pos`.
         let mut long = vec![Act::Add(1); 10];
         long.push(Act::Add(0));
         let program = vec![long, vec![Act::Add(0)]];

@@ -14,7 +14,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
-    /// For events that touch no object.
+    /// The object of events that touch no object.
     pub const NONE: Self = Self(u32::MAX);
 }
 
@@ -24,36 +24,36 @@ impl ObjectId {
 pub struct TraceStep {
     /// Its task.
     pub task: TaskId,
-    /// The decision that chose the task; [`TraceStep::NONE`] where there was no choice.
+    /// The decision that chose the task; [`TraceStep::NONE`] if there was no choice.
     pub decision: u32,
     /// The index of its first access.
     pub accesses: u32,
     /// The step that woke the task; [`TraceStep::NONE`] if the task did not wait to be woken.
     pub waker: u32,
-    /// It waited at an object that it checks again now. Its accesses to this object therefore
-    /// contain the whole dependence on its waker.
+    /// The task waited at an object, and checks it again in this step. So the accesses of the step
+    /// to this object contain the whole dependence on its waker.
     pub retries: bool,
-    /// It has more than one operation. The later operations may depend on the result of the first.
+    /// The step has more than one operation. The later ones may depend on the result of the first.
     pub goes_on: bool,
-    /// The task yielded at its end, so switching away there was free.
+    /// The task yielded at the end of the step, so that a switch to another task was free there.
     pub yields: bool,
-    /// It waited for the end of tasks.
+    /// The task waited for the end of tasks.
     pub joins: bool,
-    /// Its task checked all objects that it had read in this iteration of a loop for changes. The
-    /// task did so only because of the values that it read last.
+    /// The task checked whether the objects that it had read in this iteration of a loop have
+    /// changed. It did so only because of the values that it read last.
     pub awaits: bool,
-    /// Its task waited with a deadline: it could have continued earlier, no matter which task woke
+    /// The task waited with a deadline: it could have continued earlier, no matter which task woke
     /// it.
     pub timed: bool,
-    /// Time passed in it only because no task was enabled: all earlier steps of the execution come
-    /// before it.
+    /// The step began only because no task was enabled, so that time passed. All earlier steps of
+    /// the execution come before it.
     pub comes_last: bool,
 }
 
 impl TraceStep {
-    /// Stands for a missing decision or step.
+    /// The index of a missing decision or step.
     pub const NONE: u32 = u32::MAX;
-    /// Stands for the decision of a step that was still blocked at the end.
+    /// The decision of a step that was still blocked at the end.
     pub const NEVER: u32 = u32::MAX - 1;
 }
 
@@ -62,17 +62,17 @@ impl TraceStep {
 pub struct Touch {
     /// The object.
     pub object: ObjectId,
-    /// The effect that it had.
+    /// The effect that the access had.
     pub effect: Effect,
     /// The effect that the access could have in another state of the object.
     pub could: Effect,
 }
 
-/// The tasks whose every step may touch an object without an event.
+/// The tasks each of whose steps may touch an object without an event.
 #[derive(Clone, Copy)]
 struct Unseen {
-    /// A bit for each of 64 groups of tasks. One task of a group counts for the whole group: a
-    /// superfluous dependence costs schedules, and hides none.
+    /// A bit for each of 64 groups of tasks. If one task of a group may touch the object, all
+    /// tasks of the group count: a superfluous dependence costs schedules, but hides none.
     tasks: u64,
     object: ObjectId,
 }
@@ -91,7 +91,7 @@ impl Unseen {
 /// The steps of one execution, up to the step limit.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Trace {
-    /// Whether the trace has a reader; otherwise nothing is kept.
+    /// Whether the trace has a reader. If not, nothing is kept.
     pub is_wanted: bool,
     /// Whether the current steps are kept.
     keeps: bool,
@@ -202,7 +202,7 @@ impl Trace {
         }
     }
 
-    /// Records that the running step waited for the end of tasks.
+    /// Records that the task of the running step waited for the end of tasks.
     #[inline]
     pub fn joins(&mut self) {
         if let Some(step) = self.steps.last_mut() {
@@ -217,15 +217,15 @@ impl Trace {
         }
     }
 
-    /// Records that no task was enabled before the running step.
+    /// Records that no task was enabled when the running step began.
     pub fn comes_last(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.comes_last = true;
         }
     }
 
-    /// Records that the running step ends a wait of its task until no other task can run: all earlier
-    /// steps come before it, and none of them can be reversed with it.
+    /// Records that the running step ends an idle wait: its task waited until no other task could
+    /// run. All earlier steps come before it, and none of them can be reversed with it.
     pub fn ends_idle_wait(&mut self) {
         self.timed();
         self.comes_last();
@@ -234,8 +234,8 @@ impl Trace {
         }
     }
 
-    /// Whether `object` was touched in a way that does not commute with `effect` since `task`, which
-    /// has not run since then, was blocked at the end of a wait until no other task could run.
+    /// Whether an idle wait ended since the last step of `task`, and since this end `object` was
+    /// touched in a way that does not commute with `effect`.
     fn hides(&self, task: TaskId, object: ObjectId, effect: Effect) -> bool {
         if self.idle_ends.is_empty() {
             return false;
@@ -261,10 +261,10 @@ impl Trace {
     /// Records that the execution ends while `task` is still blocked in an operation on `object`.
     /// This is a step of its own, so that the step that keeps it blocked races with it.
     pub fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
-        // An earlier step kept a task blocked that had not run since the end of an idle wait. A later
-        // access to the object may hide the race with that step. Random programs with locks, channels
-        // and initialised values have no such race; for other objects, such as the descriptors, that
-        // is not known.
+        // If the task has not run since the end of an idle wait, a step before this end may keep
+        // it blocked. A later access to the object may hide the race with that step. In random
+        // programs with locks, channels and initialised values this never happens. For other
+        // objects, such as file descriptors, it is not known.
         self.is_irregular |= self.hides(task, object, effect);
         self.begin(task, TraceStep::NEVER, TraceStep::NONE, false);
         self.access(object, effect, effect);
@@ -301,7 +301,7 @@ impl Trace {
         rest
     }
 
-    /// The accesses of the step with the number `step`.
+    /// The accesses of the step with the index `step`.
     pub(crate) fn touches_of(&self, step: usize) -> &[Touch] {
         let end = self.steps.get(step + 1);
         let end = end.map_or(self.touches.len(), |next| next.accesses as usize);

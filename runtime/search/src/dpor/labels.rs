@@ -1,4 +1,4 @@
-//! Labels: numbers for the steps that executions have shown, each of them stored once.
+//! Labels: numbers for the different steps of all executions. Each step is stored once.
 
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::{Codec, codec};
@@ -6,14 +6,15 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::{Effect, TaskId};
 
-/// The number of a step of a task that an execution has shown.
+/// The number of a step: of its task, its outcomes and its touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label(u32);
 
-/// The objects that a step touches, by their addresses, which are the same in all executions.
+/// The objects that a step touches, with their effects. An object is represented by its address,
+/// which is the same in all executions.
 pub(super) type Touches = [(usize, Effect)];
 
-/// Stands for an unknown object in place of an address.
+/// The address of an unknown object: it may be any object.
 pub(super) const ANYTHING: usize = usize::MAX;
 
 /// The step that a label stands for.
@@ -21,7 +22,7 @@ pub(super) const ANYTHING: usize = usize::MAX;
 struct Meaning {
     task: TaskId,
     outcomes: Outcomes,
-    /// The index of the first of its touches, and their number.
+    /// The index of its first touch, and the number of its touches.
     first: u32,
     count: u32,
 }
@@ -38,10 +39,11 @@ codec!(Meaning {
 pub(super) struct Outcomes(u64);
 
 impl Outcomes {
-    /// None of its operations has more than one outcome, or the label stands for all of them.
+    /// None of the step's operations has more than one outcome, or the label stands for all
+    /// outcomes.
     pub(super) const NONE: Self = Self(0);
 
-    /// The hash of the outcomes with these names.
+    /// The outcomes with these names, in this order.
     pub(super) fn of(outcomes: impl Iterator<Item = u64>) -> Self {
         Self(outcomes.fold(0, mix))
     }
@@ -132,8 +134,8 @@ impl Labels {
         label
     }
 
-    /// The label of a step of the same task that touches all that either of two of its steps
-    /// touches, with any outcomes.
+    /// The label of a step with the touches of both steps, and with any outcomes. `one` and
+    /// `other` must be steps of the same task.
     pub(super) fn join(&mut self, one: Label, other: Label) -> Label {
         if one == other && self.outcomes(one) == Outcomes::NONE {
             return one;

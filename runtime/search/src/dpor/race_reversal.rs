@@ -26,10 +26,10 @@ impl Dpor {
         self.labels.label(task, outcomes, touches)
     }
 
-    /// The touches of a step, or those that it may have after steps that commute with it: if another
-    /// owner is gone, the drop of an `Arc` may be the last one. A step that comes to wait for
-    /// readers to leave would acquire the lock after that; where the two differ, they do not
-    /// commute.
+    /// The touches of a step, with the effects that they may have after steps that commute with
+    /// it. For example, the drop of an `Arc` may become the last drop after another drop. A step
+    /// in which a task begins to wait for readers would acquire the lock after their release. It
+    /// counts as an acquisition if the order of these steps matters.
     pub(super) fn touches_of(&self, past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
         let mut touches = engine_vec();
         let named = past.trace.touches_of(step).iter();
@@ -44,7 +44,7 @@ impl Dpor {
         touches
     }
 
-    /// Labels the steps of the execution. The first `known` of them have been labeled before.
+    /// Labels the steps of the execution. The first `known` steps already have labels.
     pub(super) fn note_labels(&mut self, past: Past<'_>, known: usize) {
         self.steps.truncate(known);
         self.steps.resize(past.trace.steps.len(), None);
@@ -57,13 +57,15 @@ impl Dpor {
         }
     }
 
-    /// Inserts, for each race of the execution, a wakeup sequence that reverses it. The first `known`
-    /// steps are those of the previous execution.
+    /// Inserts, for each race of the execution, a wakeup sequence that reverses it. The first
+    /// `known` steps are those of the previous execution.
     ///
-    /// A race among these steps has been reversed before, but its sequence also has later steps. The
-    /// algorithm relies on the sequences of all executions: a sequence is left out if a sleeping step
-    /// commutes with all of its steps, and the executions in which that step comes late are found by
-    /// the races of that step, with these other steps before it.
+    /// A race among the known steps has been reversed before. But the sequence that reverses it
+    /// also contains later steps, so it is inserted again if this execution has new ones. The
+    /// algorithm needs the sequences of all executions, because it leaves out a sequence if a
+    /// sleeping step commutes with all of its steps. The executions in which the sleeping step
+    /// comes late are then found by the races of this step, in sequences with the other steps
+    /// before it.
     pub(super) fn reverse_races(&mut self, past: Past<'_>, known: usize) {
         let known = if self.has_read { known } else { 0 };
         self.has_read = true;
@@ -84,7 +86,7 @@ impl Dpor {
         self.races = races;
     }
 
-    /// Notes the first step of each task after the `known` ones.
+    /// Records, for each task, its first step after the `known` first steps.
     fn note_first_steps(&mut self, past: Past<'_>, known: usize) {
         self.first_steps.clear();
         for step in known..self.nodes.len() {
@@ -96,13 +98,15 @@ impl Dpor {
         }
     }
 
-    /// Whether some of the new steps did not happen after the step `first`.
+    /// Whether some new step did not happen after the step `first`. Always false in a
+    /// [long](Self::is_long) execution.
     fn has_new_steps_beside(&self, first: u32) -> bool {
         let is_beside = |&step: &u32| !self.happens_before.precedes(first, step);
         !self.is_long() && self.first_steps.iter().any(is_beside)
     }
 
-    /// Inserts a wakeup sequence that reverses the race, unless other executions cover it.
+    /// Inserts a wakeup sequence that reverses the race, unless other executions cover the
+    /// sequence.
     fn reverse_race(&mut self, past: Past<'_>, race: Race) {
         if self.nodes[race.first as usize].options.is_empty() {
             return;
@@ -122,15 +126,16 @@ impl Dpor {
         }
     }
 
-    /// Whether the execution has so many steps that sequences are partial.
+    /// Whether the execution is so long that sequences are partial.
     fn is_long(&self) -> bool {
         self.nodes.len() > self.long
     }
 
-    /// Builds the sequence that reverses a race: all steps since its first step that did not happen
-    /// after it, and then its second step. In a long execution it is partial: it has only those steps
-    /// that the second one needs. Then more executions are redundant, but the cost of the races does
-    /// not grow with the square of the length.
+    /// Builds the sequence that reverses a race: all steps since its first step that did not
+    /// happen after it, and then its second step. In a long execution the sequence is partial: of
+    /// these steps, it contains only those that happened before the second step. Then more
+    /// executions are redundant, but the cost of the races does not grow with the square of the
+    /// length.
     fn reverse(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
         let is_long = self.is_long();
         self.sequence.begin(is_long);
@@ -148,9 +153,9 @@ impl Dpor {
         let label = self.label_of(past, second as usize, &touches);
         self.sequence.push_turned(label, second);
         // If the first step awaits or has several operations, the conflict of the two steps may
-        // depend on the values that it read first. If a step that changes these values, and commutes
-        // with the second one, came between them, no execution would show the conflict. So the first
-        // one follows immediately.
+        // depend on the values that it read first. Consider a third step that changes these values
+        // and commutes with the second step. If it came between the two, no execution would show
+        // the conflict. So the first step follows the second one immediately.
         let TraceStep {
             awaits, goes_on, ..
         } = past.trace.steps[first as usize];
@@ -161,7 +166,7 @@ impl Dpor {
     }
 }
 
-/// The touches that the second step of a race may have without the first one.
+/// The touches that the second step of a race may have if the first one does not come before it.
 fn possible_touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
     let mut touches = engine_vec();
     let named = past.trace.touches_of(step).iter();

@@ -3,7 +3,7 @@
 use super::super::testing::{self, Act, Program};
 use super::*;
 
-/// The number of executions of the search; each must have a graph of its own.
+/// The number of executions of the search. Checks that no two of them have the same graph.
 fn count(program: &Program) -> u64 {
     let mut search = Dpor::new();
     let explored = testing::explore(program, &mut search);
@@ -83,8 +83,9 @@ fn a_conflict_that_depends_on_what_was_seen_is_turned_round() {
     assert!(!misses(&program));
 }
 
-/// The first task's exchange comes late, after the second task's store, only in executions in which the
-/// race of the two is known. Its sequences differ in the order of the stores of the other tasks.
+/// A race is reversed in several executions, because its sequences differ in the order of the
+/// stores of the other tasks. Without all of these sequences, some executions in which the
+/// exchange of the first task comes late are missed.
 #[test]
 fn a_race_is_reversed_again_with_other_steps_before_it() {
     let program = vec![
@@ -100,9 +101,9 @@ fn a_race_is_reversed_again_with_other_steps_before_it() {
     assert_eq!(reduced.executions, reduced.graphs.len() as u64);
 }
 
-/// Whether the graphs of a program show all that its tasks do. Graphs do not show the outcomes of
-/// operations, that a task waits, that an attempt to read fails because a task waits, and which
-/// owner was the last one.
+/// Whether the ends of a program's executions follow from their graphs. Graphs do not show the
+/// outcomes of operations, the waits of tasks, attempts to read that fail because a task waits,
+/// and the last owner of an object.
 fn shows_all(program: &Program) -> bool {
     let hidden = |act: &Act| {
         matches!(
@@ -131,8 +132,9 @@ fn misses(program: &Program) -> bool {
     all.is_some_and(|all| !testing::explore(program, &mut Dpor::new()).is_as(&all))
 }
 
-/// The exchange might be a write when the search plans the reads, and is a read when it comes first:
-/// both reads before the store, and the exchange after it, must not be forgotten.
+/// When the search plans the reads, the exchange may still be a write; if it comes first, it is a
+/// read. The search must not miss the execution with both reads before the store, and the exchange
+/// after it.
 #[test]
 fn an_exchange_that_fails_may_come_after_a_store_that_two_reads_precede() {
     let program = vec![
@@ -144,8 +146,8 @@ fn an_exchange_that_fails_may_come_after_a_store_that_two_reads_precede() {
     assert_eq!(count(&program), 8);
 }
 
-/// The first task comes to wait for the second one to leave, which then cannot enter again. But the
-/// second one could have entered again before that, in one turn.
+/// The first task waits until the second one has released the lock. After this wait has begun, the
+/// second task cannot acquire the lock again. But it could have done so before, in one turn.
 #[test]
 fn one_may_enter_again_before_another_comes_to_wait() {
     let program = vec![
@@ -159,7 +161,8 @@ fn one_may_enter_again_before_another_comes_to_wait() {
 }
 
 /// The second task has read the value that the first one leaves unchanged, and waits for ever. Its
-/// next read cannot begin earlier, and must not replace a step of the third task there.
+/// next read cannot come earlier. So no sequence may begin with this read in place of a step of
+/// the third task.
 #[test]
 fn what_cannot_begin_stands_in_for_nothing() {
     let program = vec![
@@ -173,8 +176,9 @@ fn what_cannot_begin_stands_in_for_nothing() {
     assert!(!misses(&program));
 }
 
-/// The second task comes to wait while the third one reads. So the second attempt to read fails,
-/// though the lock is free: a step that comes to wait and one that leaves do not commute.
+/// The second task begins to wait while the third one holds the lock as a reader. So the second
+/// attempt to read fails, although the lock is free. The step that begins a wait for readers does
+/// not commute with the step in which a reader releases the lock.
 #[test]
 fn an_attempt_to_read_fails_while_another_task_waits() {
     let program = vec![
@@ -192,8 +196,8 @@ fn an_attempt_to_read_fails_while_another_task_waits() {
     assert_eq!(missed_ends(&program), []);
 }
 
-/// The second task waits for the third one, which reads, and keeps the first one from reading. The
-/// third one waits for the first one.
+/// The second task waits for the third task, which reads. So the first task cannot read, and waits
+/// for the second one. The third task waits for the first one.
 #[test]
 fn tasks_that_wait_for_readers_to_leave_can_deadlock() {
     let program = vec![
@@ -204,7 +208,7 @@ fn tasks_that_wait_for_readers_to_leave_can_deadlock() {
     assert_eq!(missed_ends(&program), []);
 }
 
-/// The most executions of a search that is compared with brute force.
+/// The largest number of executions of a search that is compared with brute force.
 const MOST: u64 = 10_000;
 
 /// The ends of `program` with at most two preemptions that the search misses. Programs with many
@@ -252,7 +256,7 @@ fn every_graph_and_every_end_is_reached() {
             graphs += reduced.graphs.len() as u64;
         }
     }
-    // Nested locks lead to a few graphs twice.
+    // With nested locks, a few graphs have two executions.
     let more = executions - graphs;
     assert!(more * 200 < graphs, "{more} more than the {graphs} graphs");
 }
@@ -274,7 +278,7 @@ fn reaches_all(seed: u64, program: &Program) {
     );
 }
 
-/// Whether two calls that exclude each other overlap is a part of the end.
+/// The ends also show whether two calls overlap that must not.
 #[test]
 fn every_graph_and_every_end_is_reached_with_calls() {
     for seed in testing::seeds().step_by(2) {
@@ -282,8 +286,8 @@ fn every_graph_and_every_end_is_reached_with_calls() {
     }
 }
 
-/// The calls of two tasks on one object are in order, or overlap in one of two ways at the start and in
-/// one of two at the end. Shared calls commute.
+/// Two calls on one object by two tasks have six orders: one ends before the other begins (two),
+/// or they overlap (two orders of the starts times two of the ends). Shared calls commute.
 #[test]
 fn each_order_of_starts_and_ends_is_one_graph() {
     let call = |is_shared| vec![Act::Begin(0, is_shared), Act::End(0, is_shared)];
@@ -299,8 +303,8 @@ fn each_order_of_starts_and_ends_is_one_graph() {
     assert_eq!(found.ends.len(), 1, "no call overlaps another one");
 }
 
-/// All steps come before the end of a wait until no other task can run. A search that cannot know a
-/// race because of it gives up.
+/// All steps come before the end of an idle wait. The search gives up if it cannot know a race
+/// because of this.
 #[test]
 fn every_graph_and_every_end_is_reached_with_idle_waits() {
     let (mut finished, mut unfinished) = (0, 0);
@@ -316,8 +320,8 @@ fn every_graph_and_every_end_is_reached_with_idle_waits() {
     assert!(unfinished * 10 < finished, "{unfinished} beside {finished}");
 }
 
-/// Without the last act of the first task, both ends are known. With it, the race of the tasks that
-/// receive is not known where one of them stays blocked.
+/// Without the last act of the first task, the search finds both ends. With this act, an execution
+/// in which one receiving task stays blocked does not show the race of the two receiving tasks.
 #[test]
 fn a_step_after_an_idle_wait_does_not_hide_a_race() {
     let receive = |last: &[Act]| {
@@ -338,8 +342,8 @@ fn a_step_after_an_idle_wait_does_not_hide_a_race() {
     assert!(is_all || gave_up);
 }
 
-/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on the
-/// results of the first ones.
+/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on
+/// the results of earlier operations.
 #[test]
 fn every_graph_and_every_end_is_reached_with_long_steps() {
     for seed in testing::seeds() {

@@ -11,12 +11,12 @@ use chess_vocabulary::TaskId;
 /// A sequence of steps of an execution.
 pub(super) struct Sequence {
     labels: EngineVec<Label>,
-    /// The number of each step in the trace to which happens-before refers.
+    /// The index of each step in the trace.
     steps: EngineVec<u32>,
-    /// The number of steps at the start that have the same effect as in the trace, and the same
-    /// order.
+    /// The number of steps at the start of the sequence that have the same effects and the same
+    /// order as in the trace.
     seen: usize,
-    /// It lacks steps that could come before its last one.
+    /// The sequence lacks steps that could come before its last step.
     is_partial: bool,
 }
 
@@ -44,8 +44,9 @@ impl Sequence {
         self.seen = self.steps.len();
     }
 
-    /// Appends a step of the reversed race. Only such steps may follow it. Its effect and its place
-    /// among the other steps may differ from those in the trace.
+    /// Appends a step of the reversed race. Afterwards, only steps of the reversed race may be
+    /// appended. Its effect and its place among the other steps may differ from those in the
+    /// trace.
     pub(super) fn push_turned(&mut self, label: Label, step: u32) {
         self.labels.push(label);
         self.steps.push(step);
@@ -62,10 +63,12 @@ impl Sequence {
         all.position(|&label| labels.task(label) == task)
     }
 
-    /// Whether `label`'s task can take the first step of an execution that is
-    /// equivalent to one that begins with this sequence (a weak initial). For a partial sequence it
-    /// must be a step of the sequence (an initial): the races of another step, which might come later
-    /// as well, would not lead to all executions of the missing steps.
+    /// Whether `label` is a weak initial of this sequence: whether some execution that begins with
+    /// the step `label` is equivalent to an execution that begins with this sequence.
+    ///
+    /// For a partial sequence, `label` must be an initial: its task must have a step in the
+    /// sequence. If the step came later than the sequence, its races would not lead to all
+    /// executions of the missing steps.
     pub(super) fn can_begin_with(
         &self,
         labels: &Labels,
@@ -84,7 +87,8 @@ impl Sequence {
         })
     }
 
-    /// Whether the executions after `branch` include all those that begin with this sequence.
+    /// Whether the executions that begin with the step `branch` include all executions, up to
+    /// equivalence, that begin with this sequence.
     fn is_led_to_by(
         &self,
         labels: &Labels,
@@ -108,9 +112,9 @@ impl Sequence {
     }
 }
 
-/// Steps to try one after the other, and the branches after them.
+/// Consecutive steps, and the branches after the last one of them.
 pub(super) struct Branch {
-    /// At least one label; the next step is the last one.
+    /// The steps in reverse order: the last element is the next step. Never empty.
     labels: EngineVec<Label>,
     then: EngineVec<Self>,
 }
@@ -164,13 +168,15 @@ pub(super) fn size(branches: &[Branch]) -> usize {
         .sum()
 }
 
-/// Inserts `sequence` into the tree of `branches`, unless an execution that will be tried anyway is
-/// equivalent to one that begins with it. Returns the number of steps by which the tree grew.
+/// Inserts `sequence` into the tree of `branches`, unless the tree already leads to an execution
+/// that is equivalent to one that begins with `sequence`. Returns the number of steps by which the
+/// tree grew.
 ///
-/// If the sequence begins with the steps of a leaf, the leaf is continued with its other steps. The
-/// algorithm of POPL'14 leaves the tree as it is, because races after the leaf lead to the sequence.
-/// But a leaf may have been inserted before a step was known to commute with it, because that step
-/// might have been a write. The step is then in the sleep set after the leaf, and hides these races.
+/// If the sequence begins with the steps of a path to a leaf, its other steps are appended to the
+/// leaf. The algorithm of POPL'14 leaves the tree unchanged, because races after the leaf lead to
+/// the sequence. But a leaf may have been inserted at a time when a step was not known to commute
+/// with it, because that step might have been a write. This step is then in the sleep set after
+/// the leaf, and hides these races.
 pub(super) fn insert(
     mut branches: &mut EngineVec<Branch>,
     labels: &Labels,

@@ -39,7 +39,7 @@ fn a_bound_holds() {
     }
 }
 
-/// Whether the search misses an end of `program`, or a graph, with up to `bound` preemptions.
+/// Whether the search misses an end or a graph of `program` with up to `bound` preemptions.
 pub(super) fn misses(program: &Program, all: &Explored, bound: u32) -> bool {
     !all.is_as(&testing::explore(program, &mut Icb::new(bound, u64::MAX)))
 }
@@ -59,22 +59,22 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
     reaches_all(mixed.chain(sections).chain(choices));
 }
 
-/// Whether two calls that exclude each other overlap is a part of the end.
+/// The ends also show whether two calls overlap that must not.
 #[test]
 fn every_graph_and_every_end_within_a_bound_is_reached_with_calls() {
     let calls = testing::seeds().step_by(2);
     reaches_all(calls.map(|seed| (seed, testing::random_calls(seed))));
 }
 
-/// All steps come before the end of a wait until no other task can run.
+/// All steps come before the end of an idle wait.
 #[test]
 fn every_graph_and_every_end_within_a_bound_is_reached_with_idle_waits() {
     let idle = testing::seeds().map(|seed| (seed, testing::random_idle_waits(seed)));
     reaches_all(idle);
 }
 
-/// The last task of the program takes the message only if it comes before the second one. That is
-/// known at the end of the other executions, although the first task has looked for a message since.
+/// The last task takes the message only if it comes before the second task. The other executions
+/// must show this race, although the first task tries to receive after it.
 #[test]
 fn a_step_after_an_idle_wait_hides_no_race_of_a_blocked_task() {
     let program = vec![
@@ -85,8 +85,8 @@ fn a_step_after_an_idle_wait_hides_no_race_of_a_blocked_task() {
     reaches_all([(0, program)].into_iter());
 }
 
-/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on the
-/// results of the first ones.
+/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on
+/// the results of earlier operations.
 #[test]
 fn every_graph_and_every_end_within_a_bound_is_reached_with_long_steps() {
     let long = testing::seeds().map(|seed| (seed, testing::random_long_steps(seed)));
@@ -111,8 +111,8 @@ fn reaches_all(programs: impl Iterator<Item = (u64, Program)>) {
     }
 }
 
-/// A yield immediately after another one of its task is no scheduling point: all that it leads to,
-/// the first yield leads to with no more preemptions.
+/// A yield immediately after another yield of the same task is no scheduling point: every
+/// execution that it allows is also possible with the first yield alone, with no more preemptions.
 #[test]
 fn yields_with_nothing_between_them_are_as_one() {
     let mut shorter = 0;
@@ -159,7 +159,7 @@ fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
     (0..count).map(part).collect()
 }
 
-/// The number of schedules that the parts explore, with shared ones counted once.
+/// The number of schedules that the parts explore. Schedules of several parts count once.
 fn counted_once(parts: &[(Icb, Explored)]) -> u64 {
     let shares: Vec<Share> = parts
         .iter()
@@ -267,8 +267,7 @@ fn a_first_step_that_touches_nothing_makes_no_difference() {
     }
 }
 
-/// A writer that waits for readers to leave keeps others from entering, and lets other writers
-/// pass.
+/// While a writer waits for readers, no other reader can acquire the lock, but another writer can.
 #[test]
 fn readers_and_writers_come_in_every_order() {
     let write = [Act::Lock(0), Act::Unlock(0)];
@@ -281,8 +280,8 @@ fn readers_and_writers_come_in_every_order() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// Tasks that only read commute: those before a write, and those after it, lead to the same graph
-/// in every order.
+/// Reads commute: the order of the reads before a write, and of the reads after it, does not
+/// change the graph.
 #[test]
 fn what_commutes_is_not_tried_in_each_order() {
     let readers = |count: usize| {
@@ -301,7 +300,7 @@ fn what_commutes_is_not_tried_in_each_order() {
     }
 }
 
-/// The second task's turn commutes with the third one's, but its steps under the other outcome do
+/// The second task's turn commutes with the third task's turn. With the other outcome, it does
 /// not.
 #[test]
 fn a_turn_that_repeats_may_go_on_in_another_way() {
@@ -314,7 +313,8 @@ fn a_turn_that_repeats_may_go_on_in_another_way() {
     assert!(!misses(&program, &all, 0));
 }
 
-/// A task sleeps where it is needed, and the wanted order needs another task before it.
+/// The task that a race reversal needs is asleep. The wanted order needs a step of another task
+/// before it.
 #[test]
 fn in_the_place_of_who_sleeps_comes_who_leads_to_it() {
     let program = vec![
@@ -327,7 +327,7 @@ fn in_the_place_of_who_sleeps_comes_who_leads_to_it() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The same, but the other task comes before a later step of the sleeping turn.
+/// As the test above, but the other task comes before a later step of the sleeping turn.
 #[test]
 fn who_leads_to_the_rest_of_a_turn_counts() {
     let program = vec![
@@ -340,8 +340,8 @@ fn who_leads_to_the_rest_of_a_turn_counts() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// Where the first task sleeps, its turn could be interrupted by the third one, which continues
-/// only after the steps that the turn would be moved across.
+/// The turn of the first task, which sleeps, could be interrupted by the third task. But the third
+/// task can continue only after the steps across which the turn would be moved.
 #[test]
 fn a_turn_that_repeats_may_be_broken_by_who_goes_on_after_what_it_is_moved_across() {
     let waits = vec![
@@ -362,8 +362,8 @@ fn a_turn_that_repeats_may_be_broken_by_who_goes_on_after_what_it_is_moved_acros
     assert!(!misses(&sends_after_that, &all_of_it, 1));
 }
 
-/// The last task is blocked for ever if the third one has acquired the lock before it. Otherwise it
-/// continues with a step that interrupts the turn of the first one, which sleeps.
+/// The last task is blocked for ever if the third task acquires the lock first. Otherwise, the
+/// last task continues with a step that interrupts the turn of the first task, which sleeps.
 #[test]
 fn who_is_blocked_could_break_a_turn_that_repeats() {
     let program = vec![
@@ -377,7 +377,7 @@ fn who_is_blocked_could_break_a_turn_that_repeats() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// Runs the listed schedules at `places`, the last one first, as a helper does.
+/// Runs the schedules of `listed` at `places`, the last one first, as a helper does.
 fn help(
     helper: &mut Icb,
     program: &Program,
@@ -396,7 +396,7 @@ fn help(
     }
 }
 
-/// The deviations of each schedule of the round that begins, or of the one after it.
+/// The deviations of each schedule of the round that begins, or of the round after it.
 fn listed(search: &Icb, is_ahead: bool, count: usize) -> Vec<Vec<Deviation>> {
     let mut listed = Listed::new();
     let one = |number| {
@@ -406,8 +406,9 @@ fn listed(search: &Icb, is_ahead: bool, count: usize) -> Vec<Vec<Deviation>> {
     (0..count).map(one).collect()
 }
 
-/// The schedules that a search runs, by name, its final numbers, and the number of schedules that a
-/// helper ran, which runs some of each round.
+/// Explores a program. If `is_helped` is true, a helper runs some schedules of each round. Returns
+/// the names of the schedules, the final numbers of the search, and the number of schedules whose
+/// findings came from the helper.
 fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u64; 2], usize) {
     let mut search = Icb::new(5, u64::MAX);
     let mut helper = Icb::new(5, u64::MAX);
@@ -425,7 +426,7 @@ fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u6
             if !next.is_empty() {
                 lengths.insert(round + 1, next.len());
             }
-            // The current schedule was listed as well, if its round was listed ahead.
+            // If this round was listed ahead, the list contained the current schedule as well.
             let at_hand = count - left;
             let mut help = |round, listed: &[_], places| {
                 help(&mut helper, program, round, listed, &mut found, places);

@@ -3,8 +3,8 @@
 use super::super::testing::Act;
 use super::tests::{all, misses};
 
-/// With one preemption, the last task comes to wait while the first one reads, and keeps the second
-/// one out once that has released the lock. It has taken no step before.
+/// With one preemption, the last task begins to wait while the first one reads. This is its first
+/// step. From then on the second task cannot read.
 #[test]
 fn a_task_that_comes_first_may_wait_for_readers_to_leave() {
     let program = vec![
@@ -16,9 +16,10 @@ fn a_task_that_comes_first_may_wait_for_readers_to_leave() {
     assert!(!misses(&program, &all_of_it, 1));
 }
 
-/// The last task is to come before an acquisition of a lock whose task acquires it again, in a turn
-/// that begins while it holds the lock. The last task cannot come before that turn. To come in the
-/// middle of it costs a preemption more than to come before the first acquisition.
+/// A task acquires a lock twice, and holds it at the start of the turn that contains the second
+/// acquisition. The last task must come before the second acquisition. It cannot run at the start
+/// of this turn. To run in the middle of the turn costs one preemption more than to run before the
+/// first acquisition.
 #[test]
 fn a_turn_may_begin_with_the_lock_of_an_earlier_one() {
     let program = vec![
@@ -47,8 +48,8 @@ fn a_turn_may_begin_with_the_lock_of_an_earlier_one() {
     assert!(!misses(&shared, &all_of_it, 1));
 }
 
-/// The same with a task that holds the lock shared in between. The last task, which reads, commutes
-/// with it.
+/// As the test above, but another task holds the lock shared in between. The last task, which
+/// reads, commutes with this task.
 #[test]
 fn a_reader_does_not_hide_the_holder_from_another_reader() {
     let program = vec![
@@ -73,9 +74,9 @@ fn a_reader_does_not_hide_the_holder_from_another_reader() {
     assert!(!misses(&program, &all_of_it, 1));
 }
 
-/// With one preemption, the second task comes to wait for the first one, which lets the third task
-/// continue before it. In the schedules that show this, the second task comes later, and blocks the
-/// third one for ever.
+/// With one preemption, the second task waits for the first one, and so the third task continues
+/// before the second one. In the schedules that lead to this one, the second task comes later, and
+/// blocks the third task for ever.
 #[test]
 fn a_task_that_waits_earlier_may_not_block_another_one() {
     let program = vec![
@@ -95,9 +96,9 @@ fn a_task_that_waits_earlier_may_not_block_another_one() {
     assert!(!misses(&program, &all_of_it, 1));
 }
 
-/// The second task waits for the lock while the first one holds it, which acquires it twice. The
-/// search must not forget, because of the second acquisition, that the second task could come
-/// before the first one.
+/// The first task acquires the lock twice. The second task waits while the first task holds it.
+/// The second task could come before the first acquisition. The search must not miss this because
+/// of the second acquisition.
 #[test]
 fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
     let program = vec![
@@ -109,9 +110,9 @@ fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The second task waits for a lock that the first one holds, and later releases the lock that the
-/// first one then only tries to acquire. If it waits earlier, the try fails, even though all steps
-/// of the second task came before the try.
+/// The second task waits for a lock of the first task. Later it releases another lock, which the
+/// first task tries to acquire. If the second task waits earlier, the try fails, although all
+/// steps of the second task came before the try.
 #[test]
 fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
     let second = [
@@ -130,9 +131,9 @@ fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The third task waits for the first one to leave; from then on no task enters. The second one
-/// could have entered before, and keeps the third one waiting. The search must not forget this
-/// because the second one cannot enter until the third one has had the lock.
+/// The third task waits until the first one releases the lock. From then on, no task can read, so
+/// that the second task reads only after the third one has held the lock. The search must not miss
+/// the executions in which the second task reads before the third one begins to wait.
 #[test]
 fn a_reader_could_have_entered_before_another_task_waited_for_readers_to_leave() {
     let program = vec![
@@ -145,8 +146,8 @@ fn a_reader_could_have_entered_before_another_task_waited_for_readers_to_leave()
     assert!(!misses(&program, &all, 1));
 }
 
-/// While the second task reads, all others come to wait for its end, each after a read of its own.
-/// Such a read is impossible once the first of them waits.
+/// While the second task reads, all other tasks read, and then begin to wait for the second task.
+/// After one of them has begun to wait, the others cannot read.
 #[test]
 fn a_reader_could_have_entered_before_the_first_of_those_that_wait() {
     let reads_and_waits = vec![Act::Read(2), Act::EndRead(2), Act::Lock(2)];
@@ -160,8 +161,8 @@ fn a_reader_could_have_entered_before_the_first_of_those_that_wait() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// The third task waits for the first one to leave before the second one reads twice. It could also
-/// have come between the two reads.
+/// The third task begins to wait for the first one before the second one reads twice. It could
+/// also have begun between the two reads.
 #[test]
 fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() {
     let reads_twice = [Act::Read(2), Act::Read(2), Act::EndRead(2), Act::EndRead(2)];
@@ -174,9 +175,9 @@ fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() 
     assert!(!misses(&program, &all, 2));
 }
 
-/// The second task is ready to acquire the lock when the first one tries to, which then yields
-/// while it holds it. The second one needs one more preemption to come before the second
-/// acquisition by the first one.
+/// The first task acquires the lock by a try, and yields while it holds the lock. Later it
+/// acquires the lock again. The second task can come before the try. To come before the second
+/// acquisition costs one more preemption.
 #[test]
 fn a_task_could_have_had_a_lock_before_the_first_of_those_who_took_it_meanwhile() {
     let takes_twice = vec![Act::TryLock(0), Act::GiveWay, Act::Unlock(0), Act::Lock(0)];
@@ -189,8 +190,9 @@ fn a_task_could_have_had_a_lock_before_the_first_of_those_who_took_it_meanwhile(
     assert!(!misses(&begins_with_it, &all_of_it, 0));
 }
 
-/// If the third task waits for the first lock earlier, the first task gets it for free. Then the
-/// first task is not blocked for ever, and releases the lock that the third one has tried.
+/// If the third task waits for lock 0 earlier, the first task acquires this lock without a
+/// preemption. Then the first task is not blocked for ever, and releases lock 1, which the third
+/// task has tried to acquire.
 #[test]
 fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
     let program = vec![
@@ -203,9 +205,9 @@ fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// If the first task performs its exchange earlier, and then waits for the lock, this does not
-/// conflict with the exchange of the second one, which fails. But the second exchange would succeed
-/// if the first task still waited.
+/// The first task could perform its exchange earlier, and then wait for the lock. This does not
+/// conflict with the exchange of the second task, because that exchange fails. But it would
+/// succeed if the first task still waited.
 #[test]
 fn a_task_that_waits_sooner_may_come_before_what_would_succeed() {
     let program = vec![
@@ -221,8 +223,8 @@ fn a_task_that_waits_sooner_may_come_before_what_would_succeed() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// The second task keeps readers out while it waits for the first one to leave. So the switch away
-/// from the last one is free, after that has read the value that the first one then writes.
+/// While the second task waits for the first one, no other task can read. So the last task blocks
+/// after its exchange, and the switch away from it is free. Then the first task writes the value.
 #[test]
 fn who_waits_for_readers_to_leave_keeps_others_out() {
     let program = vec![
@@ -240,9 +242,10 @@ fn who_waits_for_readers_to_leave_keeps_others_out() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The first task looks at the second value, and only if that is 0, checks the first one again. The
-/// store of the second task hides this. In the only execution that is missed if the check is taken to
-/// run earlier, the third task reads before the fourth one writes, and both come before the check.
+/// The first task loads the second value. Only if this value is 0, it checks the first value
+/// again. The store of the second task hides this check. If the search assumes that the check runs
+/// earlier, it misses one execution: the third task reads before the fourth one writes, and both
+/// come before the check.
 #[test]
 fn a_check_of_an_await_runs_after_two_other_tasks() {
     let program = vec![
@@ -256,7 +259,8 @@ fn a_check_of_an_await_runs_after_two_other_tasks() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The same with a step of two loads, the second of which is made only if the first value is 0.
+/// As the test above, but with a step of two loads. The second load is performed only if the first
+/// value is 0.
 #[test]
 fn a_step_with_a_second_operation_runs_after_two_other_tasks() {
     let program = vec![

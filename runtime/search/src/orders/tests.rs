@@ -6,14 +6,15 @@ use super::*;
 use crate::testing::{self, Act, Executed, Exhaustive, Program, visit};
 use crate::{Dpor, Icb, Strategy, Touch};
 
-/// The most interleavings of a program that brute force runs.
+/// The largest number of interleavings of a program that brute force runs.
 const MOST: u64 = 500;
 
 /// The number of random programs.
 const PROGRAMS: usize = 1_000;
 
-/// For each pair of lines in an order in which they were seen, whether they raced in any order. The
-/// order of one line in two tasks is that of the numbers of the tasks.
+/// For each ordered pair of lines that was seen: whether the lines raced, in this order or the
+/// other one. The flag of the key is for one line in two tasks: whether the task with the smaller
+/// number comes first.
 type Seen = BTreeMap<(u32, u32, bool), bool>;
 
 /// The same pair in the other order.
@@ -25,7 +26,7 @@ fn other((first, second, is_up): (u32, u32, bool)) -> (u32, u32, bool) {
     }
 }
 
-/// The pairs that race, and of which one order was never seen.
+/// The pairs that race, and of which only one order was seen.
 fn blind(seen: &Seen) -> BTreeSet<(u32, u32, bool)> {
     let pairs = seen
         .iter()
@@ -57,15 +58,15 @@ fn seen_by(program: &Program, search: &mut dyn Strategy, most: u64) -> Seen {
     seen
 }
 
-/// The orders of all interleavings, by definition. `None` if there are more than `MOST`.
+/// The orders of all interleavings, by definition. `None` if there are more than [`MOST`].
 fn seen_by_force(program: &Program) -> Option<Seen> {
     let (seen, is_all) = seen_by_definition(program, &mut Exhaustive::new(u32::MAX), MOST);
     is_all.then_some(seen)
 }
 
-/// The orders of the first `most` executions of `search`, by definition: the orders are those in
-/// which events happened, and happens-before is the closure of all dependences. The flag says
-/// whether these are all executions.
+/// The orders of the first `most` executions of `search`, by definition: the orders are those of
+/// the events in the trace, and happens-before is the closure of all dependences. The flag is
+/// `true` if the search has no more executions.
 fn seen_by_definition(program: &Program, search: &mut dyn Strategy, most: u64) -> (Seen, bool) {
     let mut seen = Seen::new();
     let all = visit(program, search, most, |executed| {
@@ -82,13 +83,13 @@ fn seen_by_definition(program: &Program, search: &mut dyn Strategy, most: u64) -
     (seen, all.is_some())
 }
 
-/// Adds the orders of an execution, each with the answer whether it was a race.
+/// Adds the orders of an execution, each with a flag: whether it was a race.
 fn add_by_force(executed: &Executed<'_>, seen: &mut Seen) {
     let trace = executed.trace;
     let took_place = |step: &&TraceStep| step.decision != TraceStep::NEVER;
     let steps: Vec<&TraceStep> = trace.steps.iter().take_while(took_place).collect();
     assert!(steps.len() <= 128, "a set of steps has 128 bits");
-    // The steps before each step, itself included.
+    // For each step: a bit set of the steps that happened before it, and the step itself.
     let mut before: Vec<u128> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         let depends = |earlier: usize| {
@@ -142,7 +143,7 @@ fn add_by_force(executed: &Executed<'_>, seen: &mut Seen) {
     }
 }
 
-/// The searches that are complete.
+/// The searches that explore the whole space.
 fn searches() -> [Box<dyn Strategy>; 2] {
     [
         Box::new(Dpor::new()),
@@ -150,7 +151,7 @@ fn searches() -> [Box<dyn Strategy>; 2] {
     ]
 }
 
-/// The name of a search that sees other orders than brute force.
+/// The name of a search whose orders differ from those of brute force.
 fn wrong(program: &Program) -> Option<&'static str> {
     let expected = seen_by_force(program)?;
     let mut searches = searches().into_iter();
@@ -197,7 +198,7 @@ fn every_blind_pair_of_a_part_of_a_search_is_one_that_no_executed_interleaving_i
     assert!(blind_pairs > 500, "{blind_pairs} blind pairs");
 }
 
-/// The line of each act in the tests below: that of the machine.
+/// The line of an act, as the machine numbers it.
 fn line(task: u32, act: u32) -> u32 {
     testing::line_of(task as usize, act as usize)
 }

@@ -8,26 +8,26 @@ use chess_vocabulary::Effect;
 /// An access to an object.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
-    /// The newest step of this task with these effects since the last exclusive access.
+    /// The newest step of `task` with `effect` and `could` since the last exclusive access.
     pub(super) step: u32,
     /// The oldest such step.
     pub(super) oldest: u32,
     pub(super) task: u32,
     pub(super) effect: Effect,
-    /// The effect that it could have had after other steps.
+    /// The effect that the access could have had after other steps.
     pub(super) could: Effect,
-    /// The previous access to the object.
+    /// The next entry in the object's list: an older access.
     pub(super) next: u32,
     object: u32,
 }
 
-/// Whether most later accesses depend on nothing before an access with this effect.
+/// Whether an access with this effect hides the earlier accesses from most later accesses.
 #[inline]
 pub(super) fn is_exclusive(effect: Effect) -> bool {
     matches!(effect, Effect::Rewrite | Effect::Write | Effect::Acquire)
 }
 
-/// The previous step of an access that became one of a newer step.
+/// The step of an access before the access was [renewed](Accesses::renew).
 #[derive(Clone, Copy)]
 struct Renewal {
     access: u32,
@@ -35,8 +35,8 @@ struct Renewal {
 }
 
 /// The accesses to all objects: a list for each object, newest first. Between two exclusive
-/// accesses there is one entry for each task and pair of effects; later accesses of the same kind
-/// renew it.
+/// accesses there is one entry for each task and pair of effects. A later access of the same task
+/// and effects changes the step of this entry.
 pub(super) struct Accesses {
     all: EngineVec<Access>,
     renewals: EngineVec<Renewal>,
@@ -45,7 +45,7 @@ pub(super) struct Accesses {
 }
 
 impl Access {
-    /// Whether a touch by a task is another access of this kind.
+    /// Whether a touch by `task` has the same task and effects as this access.
     #[inline]
     pub(super) fn is_like(&self, task: u32, touch: Touch) -> bool {
         (self.task, self.effect, self.could) == (task, touch.effect, touch.could)
@@ -106,7 +106,7 @@ impl Accesses {
         });
     }
 
-    /// Makes `access` one of a newer step of its task.
+    /// Moves `access` to `step`, a newer step of the same task.
     #[inline]
     pub(super) fn renew(&mut self, access: u32, step: u32) {
         let before = core::mem::replace(&mut self.all[access as usize].step, step);

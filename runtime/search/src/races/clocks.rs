@@ -6,13 +6,14 @@ use crate::base::memory::{EngineVec, engine_vec};
 type Lane = [u32; 4];
 const LANE: usize = 4;
 
-/// The index at which a clock begins.
+/// The index of the first number of a clock in [`Clocks::lanes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Clock(u32);
 
-/// Vector clocks. The entry of a task is the length of the prefix of the trace that contains all
-/// its steps that happened before. A clock covers all steps of its own task, so that these steps
-/// share one clock until they synchronize with another task.
+/// Vector clocks. A clock covers the steps that happened before a step. The entry of a task is the
+/// length of the shortest prefix of the trace that contains the covered steps of this task. A
+/// clock covers all steps of its own task, so that these steps share one clock until they
+/// synchronize with another task.
 pub(super) struct Clocks {
     /// All clocks, one after another.
     lanes: EngineVec<Lane>,
@@ -20,7 +21,7 @@ pub(super) struct Clocks {
     width: usize,
 }
 
-/// Covers all steps of a task.
+/// The entry of a task all of whose steps are covered.
 const ALL: u32 = u32::MAX;
 
 impl Clocks {
@@ -43,14 +44,14 @@ impl Clocks {
         Clock((self.lanes.len() * LANE) as u32)
     }
 
-    /// Whether `clock` covers `step`, which is one of `task`.
+    /// Whether `clock` covers `step`, which is a step of `task`.
     #[inline]
     pub(super) fn knows(&self, clock: Clock, task: u32, step: u32) -> bool {
         self.lanes.as_flattened()[clock.0 as usize + task as usize] > step
     }
 
-    /// The length of the prefix of the trace that contains all steps that `clock` covers, without
-    /// those of `task`.
+    /// The length of the shortest prefix of the trace that contains all steps of tasks other than
+    /// `task` that `clock` covers.
     pub(super) fn latest_but(&self, clock: Clock, task: u32) -> u32 {
         let all = &self.lanes.as_flattened()[clock.0 as usize..][..self.width * LANE];
         let others = all
@@ -60,8 +61,8 @@ impl Clocks {
         others.map(|(_, steps)| *steps).max().unwrap_or(0)
     }
 
-    /// Adds a clock that covers only the steps of `task`, for which there is
-    /// [room](Self::make_room).
+    /// Adds a clock that covers only the steps of `task`. There must be [room](Self::make_room)
+    /// for this task.
     #[inline]
     pub(super) fn begin(&mut self, task: u32) -> Clock {
         let clock = self.end();
@@ -72,7 +73,7 @@ impl Clocks {
         clock
     }
 
-    /// Adds a clock that covers the steps of both clocks.
+    /// Adds a clock that covers the steps of `one` and those of `other`.
     #[inline]
     pub(super) fn of_both(&mut self, one: Clock, other: Clock) -> Clock {
         let both = self.end();
@@ -98,13 +99,14 @@ impl Clocks {
         }
     }
 
-    /// Makes `clock` cover `step`, which is one of `task`, and none of its later steps.
+    /// Makes `clock` cover the steps of `task` up to `step`, and no later steps of `task`.
     #[inline]
     pub(super) fn note(&mut self, clock: Clock, task: u32, step: u32) {
         self.lanes.as_flattened_mut()[clock.0 as usize + task as usize] = step + 1;
     }
 
-    /// Makes room for `tasks` tasks. This may move all of `clocks`.
+    /// Makes room for `tasks` tasks. This may move all clocks: `clocks` are the references to
+    /// update.
     pub(super) fn make_room<'a>(
         &mut self,
         tasks: usize,

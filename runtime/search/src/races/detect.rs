@@ -7,8 +7,8 @@ use crate::{Touch, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect};
 
 impl HappensBefore {
-    /// Checks whether the step `at` races with the earlier step `other`, on which it depends, and
-    /// of which its task did not know.
+    /// Checks whether the step `at` races with the earlier step `other`. The step `at` depends on
+    /// `other`, and no earlier step of its task happened after `other`.
     #[inline]
     pub(super) fn detect(
         &mut self,
@@ -55,8 +55,9 @@ impl HappensBefore {
         });
     }
 
-    /// Checks whether the step `at` could have come to wait for the earlier step `other`: its task
-    /// has taken steps since then.
+    /// Adds the race of the step `at` with the earlier step `other`, which only enables it, if the
+    /// task of `at` has taken steps since `other`: then it could have begun to wait before
+    /// `other`.
     #[inline]
     fn detect_wait(&mut self, at: u32, other: u32) {
         let Place { previous, .. } = self.places[at as usize];
@@ -75,11 +76,14 @@ impl HappensBefore {
         });
     }
 
-    /// A *queue step* is a step in which a task begins to wait for the readers of a lock. After a
-    /// queue step no further reader can acquire the lock. Adds the races of the step `at`, which
-    /// acquires a lock for reading, with queue steps: those that its task did not know, back to the
-    /// last queue step or exclusive acquisition before the previous step of its task. A race with a step after a queue step
-    /// cannot be reversed. (A `try` acquisition counts as a queue step, which costs a few schedules.)
+    /// Adds the races of the step `at`, which acquires a lock for reading, with queue steps. In a
+    /// *queue step* a task begins to wait until the readers of a lock release it. After a queue
+    /// step no further reader can acquire the lock.
+    ///
+    /// Only queue steps that did not happen before `at` race with it. The search for them ends at
+    /// the last queue step or exclusive acquisition before the previous step of the task of `at`.
+    /// Races with steps after a queue step are of no use, because they cannot be reversed. (A `try`
+    /// acquisition is treated as a queue step. This costs a few schedules.)
     #[inline(never)]
     pub(super) fn detect_queues(&mut self, at: u32, before: Clock, touch: Touch) {
         let Place { previous, .. } = self.places[at as usize];
@@ -101,8 +105,9 @@ impl HappensBefore {
         }
     }
 
-    /// Adds the races of a step that acquires a lock exclusively, or is a queue step, with the steps
-    /// in which readers released it, if tasks try to read: after a queue step such attempts fail.
+    /// Adds the races of the step `at` with the steps in which readers released a lock. The step
+    /// `at` acquires this lock exclusively, or is a queue step. Only needed if tasks try to read:
+    /// after a queue step such attempts fail.
     #[inline(never)]
     pub(super) fn detect_leaves(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut next = self.accesses.newest_of(touch.object);
@@ -123,11 +128,12 @@ impl HappensBefore {
         }
     }
 
-    /// Adds the race of a step that acquires a lock with the acquisition by which the lock was held
-    /// when the task began to wait for it, even if other tasks have acquired it since then.
-    /// (Flanagan and Godefroid, POPL'05, do the same: the next step of each task races in each
-    /// state. Without a bound this is not needed: the race would show when the lock is free in
-    /// time.) The last acquisition of the lock was the exclusive access `newest`.
+    /// Adds a race of the step `at`, which acquires a lock. It races with the acquisition of the
+    /// task that held the lock when the task of `at` began to wait, even if other tasks have
+    /// acquired the lock since then. (Flanagan and Godefroid, POPL'05, do the same: the next step
+    /// of each task races in each state. A search without a bound does not need this: it finds the
+    /// race in an execution in which the lock is free earlier.) `newest` is the last exclusive
+    /// access.
     #[inline(never)]
     pub(super) fn detect_arrival(
         &mut self,
@@ -159,10 +165,10 @@ impl HappensBefore {
         }
     }
 
-    /// Adds the races of a step that tries to acquire a lock with acquisitions that later ones of
-    /// the same task hide. The race with a later acquisition can be reversed before its turn, at no
-    /// cost, unless the task held the lock there from an acquisition in an earlier turn. Then the
-    /// step also races with that acquisition.
+    /// Adds races of the step `at`, which acquires a lock, with acquisitions that are hidden by
+    /// later acquisitions of the same task. Usually the race with the later acquisition is enough:
+    /// a switch at the start of its turn reverses it at no cost. But if its task already held the
+    /// lock there, from an acquisition in an earlier turn, `at` also races with that acquisition.
     #[inline(never)]
     pub(super) fn detect_turns(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut holder = None;
@@ -170,7 +176,7 @@ impl HappensBefore {
         while let Some(&access) = self.accesses.get(next) {
             next = access.next;
             let (task, step) = (access.task, access.step);
-            // The touch may commute with a shared acquisition.
+            // The touch commutes with a shared acquisition if it is shared itself.
             let excludes = is_acquisition(access.effect)
                 && touch.effect.depends(access.effect) == Dependence::Races;
             if !excludes || self.clocks.knows(before, task, step) {
@@ -195,10 +201,10 @@ impl HappensBefore {
         }
     }
 
-    /// As [`Self::detect_arrival`], for executions in which tasks yield. A yield ends the turn of
-    /// the task that holds the lock, and no task that needs the lock can continue there. An earlier
-    /// place before the last acquisition of the lock may then cost more preemptions than one before
-    /// an earlier acquisition. So the step races with each of them.
+    /// As [`Self::detect_arrival`], for executions in which tasks yield: the step `at` races with
+    /// each earlier exclusive access. A yield ends the turn of the task that holds the lock, and
+    /// no task that needs the lock can continue there. So to run `at` before the last acquisition
+    /// may cost more preemptions than to run it before an earlier one.
     #[inline(never)]
     pub(super) fn detect_each(&mut self, at: u32, before: Clock, effect: Effect, newest: u32) {
         let mut next = self.accesses.get(newest).map(|newest| newest.next);
@@ -220,18 +226,18 @@ impl HappensBefore {
     }
 }
 
-/// Whether an operation acquires a lock.
+/// Whether an operation with this effect acquires a lock by waiting.
 #[inline]
 pub(super) fn takes(effect: Effect) -> bool {
     matches!(effect, Effect::Acquire | Effect::Enter)
 }
 
-/// Whether an access may be the acquisition of a lock, by waiting or by trying.
+/// Whether an access with this effect may be the acquisition of a lock, by waiting or by trying.
 fn is_acquisition(effect: Effect) -> bool {
     is_exclusive(effect) || matches!(effect, Effect::Enter | Effect::TryEnter)
 }
 
-/// Whether a step acquires a lock.
+/// Whether a step acquires a lock by waiting.
 #[inline(never)]
 fn takes_something(trace: &Trace, at: u32) -> bool {
     let mut touches = trace.touches_of(at as usize).iter();

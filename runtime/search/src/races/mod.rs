@@ -1,8 +1,8 @@
 //! Happens-before over the steps of a trace, and the races in it.
 //!
-//! Two steps of different tasks race if they depend on each other, could change places, and are not
-//! ordered by steps between them (Abdulla, Aronis, Jonsson and Sagonas, POPL'14, section 3). At a
-//! lock, two acquisitions race, and not a release with the acquisition that it enables.
+//! Two steps of different tasks race if they depend on each other, could change places, and are
+//! not ordered by steps between them (Abdulla, Aronis, Jonsson and Sagonas, POPL'14, section 3).
+//! Two acquisitions of a lock race. A release does not race with the acquisition that it enables.
 
 mod accesses;
 mod clocks;
@@ -21,14 +21,15 @@ use chess_vocabulary::{Dependence, Effect};
 pub(super) struct Race {
     pub(super) first: u32,
     pub(super) second: u32,
-    /// The first one only enables the second one.
+    /// The first step only enables the second one.
     pub(super) waits: bool,
 }
 
-/// Stands for no step, and for no access.
+/// The value of an index that refers to no step or no access.
 const NOTHING: u32 = u32::MAX;
 
-/// A step that the current step depends on, and which its task did not know of before.
+/// An earlier step on which the current step depends, and that happened before no earlier step of
+/// the current step's task.
 #[derive(Clone, Copy)]
 struct Met {
     step: u32,
@@ -39,21 +40,25 @@ struct Met {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It may race with the current step.
+    /// The met step may race with the current step.
     Candidate,
-    /// It may race as well, and hides the steps that happened before it. A step that only reads a
-    /// lock hides nothing from an acquisition of it, and another conflict hides nothing from a step
-    /// that also acquires a lock: a task that waits for the lock could not have continued there.
+    /// The met step may race as well. It also hides the steps that happened before it.
+    ///
+    /// Two kinds of met steps are only candidates. A step that only reads a lock does not hide
+    /// steps from an acquisition of this lock. A step that conflicts at another object does not
+    /// hide steps from a step that also acquires a lock: a task that waits for the lock could not
+    /// have continued there.
     Hiding,
-    /// The current step had to wait for it.
+    /// The current step had to wait for the met step.
     Enabling,
-    /// A shared holder leaves in it, and the current step had to wait for that. It could have begun
-    /// to wait earlier, and no other task would have entered since then.
+    /// A shared holder releases a lock in the met step, and the current step had to wait for that.
+    /// If the current task had begun to wait earlier, no other task could have acquired the lock
+    /// since then.
     Leaving,
 }
 
 impl Role {
-    /// Whether the current step had to wait for the other one.
+    /// Whether the current step had to wait for the met step.
     fn enables(self) -> bool {
         matches!(self, Self::Enabling | Self::Leaving)
     }
@@ -62,8 +67,8 @@ impl Role {
 /// A step of the trace.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The first step of its task's turn. A turn has no steps of other tasks, no yield and no
-    /// timeout between its steps.
+    /// The first step of the turn that contains this step. A turn is a run of steps of one task,
+    /// without steps of other tasks, yields or timeouts between them.
     turn: u32,
     task: u32,
     /// The previous step of its task.
@@ -71,7 +76,8 @@ struct Place {
     clock: Clock,
 }
 
-/// The happens-before relation of one trace. It is reused for its allocations.
+/// The happens-before relation of one trace. One value reads all traces of a search, because its
+/// allocations are reused.
 pub struct HappensBefore {
     places: EngineVec<Place>,
     clocks: Clocks,
@@ -81,19 +87,19 @@ pub struct HappensBefore {
     /// The first step whose races are searched.
     fresh: u32,
     /// Whether a step also races with a step that only enables it, if its task has steps between
-    /// the two: it could have come to wait earlier, and a switch away from a waiting task is free.
+    /// the two. Then the task could have begun to wait earlier, and a switch away from a waiting
+    /// task is free.
     waits_too: bool,
-    /// Whether the step in which a task comes to wait for readers to leave is ordered with the steps
-    /// in which they leave. Attempts to read fail in between. It is set once a trace has such an
-    /// attempt, and only for searches without a bound.
+    /// Whether a step in which a task begins to wait for readers is ordered with the steps in
+    /// which these readers release the lock. Attempts to read fail in between. Set once a trace
+    /// has such an attempt, and only if `waits_too` is false.
     orders_queues: bool,
     met: EngineVec<Met>,
     pub(super) races: EngineVec<Race>,
 }
 
 impl HappensBefore {
-    /// The order of no execution. `waits_too`: whether a step also races with a step that only enables
-    /// it.
+    /// An empty relation. `waits_too`: whether a step also races with a step that only enables it.
     pub const fn new(waits_too: bool) -> Self {
         Self {
             places: engine_vec(),
@@ -120,7 +126,7 @@ impl HappensBefore {
         }
     }
 
-    /// The first step of the turn of `step`, which has no steps of other tasks in it.
+    /// The first step of the turn that contains `step`.
     #[inline]
     pub(super) fn turn_of(&self, step: u32) -> u32 {
         self.places[step as usize].turn
@@ -132,20 +138,20 @@ impl HappensBefore {
         self.places[step as usize].previous
     }
 
-    /// The length of the prefix of the trace that contains all steps of other tasks that happened
-    /// before this one.
+    /// The length of the shortest prefix of the trace that contains all steps of other tasks that
+    /// happened before `step`.
     pub(super) fn known_of_others(&self, step: u32) -> u32 {
         let Place { task, clock, .. } = self.places[step as usize];
         self.clocks.latest_but(clock, task)
     }
 
-    /// Reads `trace`. Afterwards [`Self::races`] has its races.
+    /// Reads `trace`. Afterwards [`Self::races`] contains the races of this trace.
     pub(super) fn read(&mut self, trace: &Trace) {
         self.read_on(trace, 0, 0);
     }
 
-    /// Reads `trace`, without the races whose second step comes before `fresh`. The first `shared`
-    /// steps are those of the trace that was read last.
+    /// Reads `trace`, and finds only the races whose second step is not before `fresh`. The first
+    /// `shared` steps must be those of the trace that was read last.
     #[inline]
     pub fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
         self.take_back(shared.min(fresh).min(trace.steps.len()));
@@ -160,8 +166,8 @@ impl HappensBefore {
         }
     }
 
-    /// Notes whether tasks try to read in `trace`. Returns whether that changes the relation, so
-    /// that no step of an earlier trace may be shared.
+    /// Records whether tasks try to read a lock in `trace`. Returns whether this changes the
+    /// relation. Then no step may be shared with an earlier trace.
     #[inline]
     pub fn note_attempts(&mut self, trace: &Trace) -> bool {
         let changes = trace.tries_to_read && !self.waits_too && !self.orders_queues;
@@ -169,7 +175,8 @@ impl HappensBefore {
         changes
     }
 
-    /// Whether a step that comes to wait for readers to leave is ordered with their steps.
+    /// Whether a step in which a task begins to wait for readers is ordered with the steps in
+    /// which these readers release the lock.
     pub(super) fn orders_queues(&self) -> bool {
         self.orders_queues
     }
@@ -194,7 +201,7 @@ impl HappensBefore {
         self.accesses.take_back(shared as u32);
     }
 
-    /// Reads a step. Returns whether its turn may continue after it; `goes_on` is that answer for
+    /// Reads a step. Returns whether its turn may continue after it. `goes_on` is the result for
     /// the previous step.
     #[inline]
     fn read_step(&mut self, trace: &Trace, step: &TraceStep, at: u32, goes_on: bool) -> bool {
@@ -205,7 +212,7 @@ impl HappensBefore {
         };
         let mut turn = at;
         let mut before = if let Some(place) = self.places.get(previous as usize) {
-            // A task whose wait has timed out was not enabled before that.
+            // A task whose wait timed out was not enabled before the timeout.
             if previous + 1 == at && goes_on && !step.timed {
                 turn = place.turn;
             }
@@ -250,9 +257,10 @@ impl HappensBefore {
         !step.yields
     }
 
-    /// Checks a touch by a step whose task knew the steps that `before` covers. If these include
-    /// all relevant accesses, returns the task's access of the same effects since the last
-    /// exclusive one, or [`NOTHING`].
+    /// Checks a touch by `step`. `before` covers the steps that happened before it because of its
+    /// earlier touches and steps. Returns `None` if `before` does not cover all relevant accesses.
+    /// Otherwise returns the task's access with the same effects since the last exclusive access,
+    /// or [`NOTHING`] if it has none.
     #[inline]
     fn look(&self, step: &TraceStep, before: Clock, touch: Touch) -> Option<u32> {
         let mut mine = NOTHING;
@@ -275,7 +283,7 @@ impl HappensBefore {
         Some(mine)
     }
 
-    /// As [`Self::look`], if the task did not know of all relevant accesses.
+    /// As [`Self::look`], if `before` does not cover all relevant accesses.
     #[inline(never)]
     fn look_closely(&mut self, trace: &Trace, at: u32, before: Clock, touch: Touch) -> u32 {
         let step = &trace.steps[at as usize];
@@ -289,7 +297,7 @@ impl HappensBefore {
                 mine = next;
             }
             if is_exclusive(access.effect) {
-                // A step that only woke the task hides nothing that came before it.
+                // A step that only woke the task does not hide earlier accesses.
                 if access.step != step.waker {
                     let came = self.places[at as usize].previous;
                     if takes(touch.effect) && at >= self.fresh && self.waits_too {
@@ -319,8 +327,8 @@ impl HappensBefore {
         mine
     }
 
-    /// Handles a touch by the step `at` of an object that another task touched earlier, which its
-    /// task did not know of.
+    /// Handles a touch by the step `at`, with `effect`, of an object that another task touched
+    /// earlier by `other`. `before` does not cover the access `other`.
     #[inline]
     fn meet(&mut self, trace: &Trace, at: u32, before: Clock, effect: Effect, other: Access) {
         let relation = match (other.effect, effect) {
@@ -340,9 +348,9 @@ impl HappensBefore {
         self.learn(at, before, other.step);
     }
 
-    /// Records that the step `earlier` of another task, and all that happened before it, happened
-    /// before the step `at`. The task of `at` knew the steps that `before` covers, and not this
-    /// one.
+    /// Records that the step `earlier` of another task, and all steps that happened before
+    /// `earlier`, happened before the step `at`. The clock of `at` was `before`, which does not
+    /// cover `earlier`.
     #[inline]
     fn learn(&mut self, at: u32, before: Clock, earlier: u32) {
         let Place { task, clock, .. } = self.places[earlier as usize];

@@ -1,16 +1,17 @@
-//! The conflicts of a step that are races, and the races whose reversal may make a difference.
+//! Filters: which conflicts of a step are races, and which races may make a difference if they are
+//! reversed.
 
 use super::accesses::{Access, is_exclusive};
 use super::{HappensBefore, Met, NOTHING, Race, Role};
 use crate::{Touch, Trace, TraceStep};
 use chess_vocabulary::Effect;
 
-/// The most accesses that are inspected to see whether a race matters.
+/// The largest number of accesses that are inspected to decide whether a race matters.
 const PATIENCE: u32 = 64;
 
 impl HappensBefore {
-    /// Adds the races of `second`: with the candidates it has met after which no other met step
-    /// happened. With `blocked` it has not taken place.
+    /// Adds the races of `second` with those steps it has met that happened before no other met
+    /// step. If `blocked` is true, `second` was still blocked at the end.
     #[inline]
     pub(super) fn keep_immediate(&mut self, second: u32, blocked: bool) {
         if let [
@@ -32,10 +33,11 @@ impl HappensBefore {
         self.met.clear();
     }
 
-    /// Removes the steps, met at other objects, at which another task held the lock that the
-    /// current step acquires. The current step could not have come before them. So it does not race
-    /// with them, and they do not hide the race with the acquisition of the lock ("may be
-    /// co-enabled" of Flanagan and Godefroid, POPL'05). With `blocked` it still waits.
+    /// Removes the met steps that ran while another task held the lock that the current step
+    /// acquires, unless they were met at this lock. The current step could not have come before
+    /// them. So it does not race with them, and they do not hide the race with the acquisition of
+    /// the lock ("may be co-enabled" of Flanagan and Godefroid, POPL'05). If `blocked` is true,
+    /// the current step was still blocked at the end.
     fn leave_out_held(&mut self, blocked: bool) {
         for place in (0..self.met.len()).rev() {
             let Met { step, at_lock, .. } = self.met[place];
@@ -45,9 +47,9 @@ impl HappensBefore {
         }
     }
 
-    /// Whether another task held the lock of the current step at `step`: after an acquisition, and
-    /// before a release that enabled the current step. If that is `blocked`, and nothing would have
-    /// enabled it, the lock is held until the end.
+    /// Whether another task held the lock of the current step at `step`. It did if `step` happened
+    /// after an acquisition, and before a release that enabled the current step. If the current
+    /// step is `blocked` and there is no such release, the lock is held until the end.
     fn is_held_at(&self, step: u32, blocked: bool) -> bool {
         let task = |met: &Met| self.places[met.step as usize].task;
         let taking = |met: &&Met| met.at_lock && !met.role.enables();
@@ -79,12 +81,13 @@ impl HappensBefore {
                 .iter()
                 .enumerate()
                 .all(|(at, other)| match other.role {
-                    // The same step, met twice.
+                    // The same step, met twice: only the first entry counts.
                     Role::Hiding | Role::Candidate if other.step == first => at >= place,
                     Role::Candidate | Role::Leaving => true,
                     Role::Hiding => !self.precedes(first, other.step),
-                    // Without the first step this release would not exist. The lock is then free
-                    // only if the first step acquired it.
+                    // If the release happened after the first step, there is no such release
+                    // without the first step. The lock is then free only if the task of the first
+                    // step held it.
                     Role::Enabling => {
                         self.places[other.step as usize].task == self.places[first as usize].task
                             || !self.precedes(first, other.step)
@@ -100,16 +103,18 @@ impl HappensBefore {
         }
     }
 
-    /// Whether reversing `race` can lead to a new happens-before graph. If its first step only
-    /// enables the second one, the reversal makes the second task wait earlier. That matters only
-    /// if a step of this task in between, or the wait itself, conflicts with a step of another task
-    /// since the first one, unless that step came after a wait for the end of the second task.
+    /// Whether the reversal of `race` can lead to a new happens-before graph.
+    ///
+    /// If the first step only enables the second one, the reversal makes the second task wait
+    /// earlier. That matters only if the wait itself, or a step of the second task between the two
+    /// steps, conflicts with a step of another task since the first step. A step that came after a
+    /// join of the second task does not count.
     pub(crate) fn matters(&self, trace: &Trace, race: Race) -> bool {
         if !race.waits {
             return true;
         }
-        // A task that is blocked at the end for the acquired lock could acquire it instead, and its
-        // steps after that are unknown.
+        // A task that is blocked at the end because of the acquired lock could acquire it instead,
+        // and its steps after that are unknown.
         let mut taken = trace.touches_of(race.second as usize).iter();
         if taken.any(|touch| is_awaited_at_end(trace, race, *touch))
             || self.blocks_at_end(trace, race)
@@ -117,7 +122,7 @@ impl HappensBefore {
             return true;
         }
         let mut patience = PATIENCE;
-        // No task enters while it waits for the readers to leave.
+        // No task acquires the lock while the second task waits for its readers.
         let waits = trace.touches_of(race.second as usize).iter();
         let mut queues = waits.filter(|touch| awaits_leaving(trace, race, **touch));
         if queues.any(|touch| self.conflicts(trace, race, queue_at(*touch), &mut patience)) {
@@ -135,9 +140,9 @@ impl HappensBefore {
         false
     }
 
-    /// Whether another task is blocked at the end by a step of the second task, from the race's
-    /// second step on. If that task waits earlier, the other one may come first, and its steps after
-    /// that are unknown.
+    /// Whether a step of the second task, from the race's second step on, blocks another task at
+    /// the end. If the second task waits earlier, the blocked task may come first, and its steps
+    /// after that are unknown.
     fn blocks_at_end(&self, trace: &Trace, race: Race) -> bool {
         let task = trace.steps[race.second as usize].task;
         let steps = trace.steps.iter().enumerate().rev();
@@ -148,8 +153,8 @@ impl HappensBefore {
         })
     }
 
-    /// Whether the race's second task has an access since the second step that does not commute with
-    /// `touch`, the operation in which another task is blocked.
+    /// Whether the race's second task has an access, from the second step on, that does not
+    /// commute with `touch`. `touch` belongs to the operation in which another task is blocked.
     fn is_kept_from(&self, race: Race, touch: Touch) -> bool {
         let task = self.places[race.second as usize].task;
         let mut next = self.accesses.newest_of(touch.object);
@@ -164,7 +169,7 @@ impl HappensBefore {
         false
     }
 
-    /// The step in which another task had waited for the end of the task of the race's second step.
+    /// The step in which another task has joined the task of the race's second step.
     fn awaited_end(&self, trace: &Trace, race: Race) -> Option<u32> {
         let task = trace.steps[race.second as usize].task.0;
         let last = self.newest[task as usize];
@@ -177,9 +182,9 @@ impl HappensBefore {
         })
     }
 
-    /// Whether `touch`, by the task of the race's second step, conflicts with an actual or possible
-    /// access of another task since the first step, which did not happen after the awaited end of
-    /// the task. Returns `true` if this takes too long.
+    /// Whether `touch`, by the task of the race's second step, conflicts with an access of another
+    /// task since the first step, or could conflict with it in another state. Accesses after a
+    /// join of the second task do not count. Also returns `true` if `patience` is used up.
     fn conflicts(&self, trace: &Trace, race: Race, touch: Touch, patience: &mut u32) -> bool {
         let task = trace.steps[race.second as usize].task.0;
         let counts = |access: &Access| {
@@ -200,20 +205,20 @@ impl HappensBefore {
             *patience -= 1;
             next = access.next;
         }
-        // Operations that are blocked at the end are not among them.
+        // The accesses do not include the operations that are blocked at the end.
         is_awaited_at_end(trace, race, touch)
     }
 }
 
-/// Whether the race's second step, which acquires a lock by `touch`, waits for the shared holders
-/// of that lock. Then one of them leaves in the race's first step.
+/// Whether the race's second step acquires a lock exclusively by `touch`, and a shared holder
+/// releases this lock in the first step.
 fn awaits_leaving(trace: &Trace, race: Race, touch: Touch) -> bool {
     let mut left = trace.touches_of(race.first as usize).iter();
     touch.effect == Effect::Acquire
         && left.any(|left| left.object == touch.object && left.effect == Effect::Leave)
 }
 
-/// The touch of a task that comes to wait for the lock that it acquires by `touch`.
+/// The touch of a task that begins to wait for the lock that it later acquires by `touch`.
 fn queue_at(touch: Touch) -> Touch {
     Touch {
         effect: Effect::Queue,

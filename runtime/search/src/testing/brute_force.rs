@@ -9,8 +9,8 @@ use super::{Final, Graph, Machine, Program, graph, run};
 /// A depth-first search over all decisions, with at most `bound` preemptions.
 pub struct Exhaustive {
     bound: u32,
-    /// The choices of the execution: their number, the number of free ones, the taken one, and the
-    /// cost before it.
+    /// The decisions of the execution. For each one: the number of choices, the number of free
+    /// choices, the choice that was taken, and the cost before the decision.
     stack: Vec<(u32, u32, u32, u32)>,
     at: usize,
     started: bool,
@@ -81,14 +81,14 @@ impl Strategy for Exhaustive {
 pub struct Explored {
     /// The number of executions.
     pub executions: u64,
-    /// Their ends.
+    /// The ends of the executions.
     pub ends: BTreeSet<Final>,
-    /// Their happens-before graphs.
+    /// The happens-before graphs of the executions.
     pub graphs: BTreeSet<Graph>,
 }
 
 impl Explored {
-    /// Whether it has the same ends and graphs as `other`.
+    /// Whether both have the same ends and graphs.
     pub fn is_as(&self, other: &Self) -> bool {
         self.ends == other.ends && self.graphs == other.graphs
     }
@@ -99,12 +99,12 @@ pub fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
     explore_up_to(program, search, u64::MAX).expect("there is no limit")
 }
 
-/// As [`explore`] by brute force; `None` if that takes more than `most` executions.
+/// As [`explore`], but by brute force. `None` if that takes more than `most` executions.
 pub fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
     explore_up_to(program, &mut Exhaustive::new(bound), most)
 }
 
-/// As [`explore`]; `None` if that takes more than `most` executions.
+/// As [`explore`], but `None` if that takes more than `most` executions.
 pub fn explore_up_to(program: &Program, search: &mut dyn Strategy, most: u64) -> Option<Explored> {
     let mut explored = Explored::default();
     let mut machine = Machine::new(program);
@@ -121,7 +121,7 @@ pub fn explore_up_to(program: &Program, search: &mut dyn Strategy, most: u64) ->
     Some(explored)
 }
 
-/// One execution of a program, with the lines of its touches.
+/// One execution of a program.
 pub struct Executed<'a> {
     /// Its steps.
     pub trace: &'a Trace,

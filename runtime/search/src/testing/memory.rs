@@ -1,4 +1,4 @@
-//! The memory of a machine under a memory model, as the runtime implements it.
+//! The interface of a machine to memory under a memory model. The runtime implements it.
 
 use core::sync::atomic::Ordering;
 
@@ -6,7 +6,7 @@ use super::Atomic;
 use crate::Trace;
 use chess_vocabulary::Op;
 
-/// The stores of a machine's values, and the knowledge that each task has of them.
+/// The stores of a machine's values, and the stores that each task has seen.
 pub trait Memory {
     /// Begins an execution with this number of tasks.
     fn begin(&mut self, tasks: usize);
@@ -14,10 +14,11 @@ pub trait Memory {
     /// The number of stores that the access of `task` to the value `v` may meet.
     fn offer(&mut self, task: usize, v: u32, access: Atomic, current: u64, trace: &Trace) -> u32;
 
-    /// The name of one of these stores.
+    /// The name of the store number `choice` of those that the last [`Self::offer`] counted.
     fn name(&self, v: u32, access: Atomic, choice: u32) -> u64;
 
-    /// Performs the access that was offered stores. Returns the values that it reads and writes.
+    /// Performs the access of the last [`Self::offer`]. Returns the values that it reads and
+    /// writes.
     fn perform(
         &mut self,
         task: usize,
@@ -30,7 +31,7 @@ pub trait Memory {
     /// Performs a fence of `task`.
     fn fence(&mut self, task: usize, order: Ordering);
 
-    /// `task` takes the lock.
+    /// `task` acquires the lock.
     fn lock(&mut self, task: usize, lock: u32);
 
     /// `task` releases the lock.
@@ -41,7 +42,7 @@ pub trait Memory {
 }
 
 impl Atomic {
-    /// The operation that it stands for.
+    /// The operation that the access represents.
     pub fn op(self) -> Op {
         match self {
             Self::Load(_) => Op::AtomicLoad,
@@ -52,7 +53,8 @@ impl Atomic {
         }
     }
 
-    /// The value that it writes if it meets a store of the value `met`.
+    /// The value that the access writes if it meets a store of the value `met`. `None` if it does
+    /// not write.
     pub fn written(self, met: u64) -> Option<u64> {
         match self {
             Self::Load(_) => None,
@@ -62,7 +64,7 @@ impl Atomic {
         }
     }
 
-    /// Its ordering if it writes, or if it does not.
+    /// The ordering of the access if it writes, or if it does not write.
     pub fn order(self, writes: bool) -> Ordering {
         match self {
             Self::Load(order)

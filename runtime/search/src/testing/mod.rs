@@ -1,4 +1,5 @@
-//! Small concurrent programs without fibers, with which searches are checked against brute force.
+//! Small concurrent programs that run without fibers. With them, searches are compared with brute
+//! force.
 
 mod brute_force;
 mod machine;
@@ -28,14 +29,14 @@ pub enum Act {
     /// Touches nothing; the first step of a task.
     Idle,
     Load(u32),
-    /// Loads the first value, and the second one within the same step if the first one is 0.
+    /// Loads the first value. If it is 0, also loads the second value, within the same step.
     LoadOneOrBoth(u32, u32),
     Store(u32, u64),
     Add(u32),
-    /// Sets the value to the second number if it is the first.
+    /// Sets the value to the second number if it equals the first number.
     Exchange(u32, u64, u64),
-    /// Sets the value unconditionally; the flag says whether others synchronize with the task
-    /// through it.
+    /// Sets the value unconditionally. The flag: whether other tasks can synchronize with the task
+    /// through the store. If not, a swap that leaves the value unchanged counts as a load.
     Swap(u32, u64, bool),
     Lock(u32),
     TryLock(u32),
@@ -49,43 +50,44 @@ pub enum Act {
     Wait(u32, u32),
     NotifyOne(u32),
     NotifyAll(u32),
-    /// Waits while the channel is full; from [`BOUNDED`] on channels hold one message.
+    /// Waits while the channel is full. Channels from number [`BOUNDED`] on hold one message.
     Send(u32),
     TrySend(u32),
     Recv(u32),
     TryRecv(u32),
     Unpark(u32),
     Park,
-    /// Initialises the object unless it is initialised, up to `InitEnd`; waits while another task
-    /// does.
+    /// Waits while another task initialises the object. Then begins to initialise it, unless it is
+    /// initialised. [`Act::InitEnd`] ends the initialisation.
     Init(u32),
     InitEnd(u32),
-    /// Initialises the object at once unless it is initialised; waits while another task does.
+    /// Waits while another task initialises the object. Then initialises it within this step,
+    /// unless it is initialised.
     InitSet(u32),
     InitGet(u32),
     /// Waits until the object is initialised.
     InitWait(u32),
     /// Waits until two tasks have arrived.
     Barrier(u32),
-    /// Adds an owner, if the task is one; initially each task is.
+    /// Adds an owner, if the task is an owner. Initially each task is an owner.
     Clone(u32),
-    /// Drops an owner, if the task is one.
+    /// Drops an owner, if the task is an owner.
     Drop(u32),
     CountOwners(u32),
     /// Adds an owner, if there is any.
     Upgrade(u32),
-    /// Takes the owned value, if the task is its only owner.
+    /// Takes the owned value, if the task is the only owner.
     Unwrap(u32),
     /// Checks whether the task has ended.
     IsFinished(u32),
-    /// Chooses one of this number of outcomes, all of them free.
+    /// Chooses one of this number of outcomes. No outcome costs anything.
     Choose(u32),
-    /// Chooses one of this number of outcomes, within the step of the act before.
+    /// Chooses one of this number of outcomes, within the step of the previous act.
     Pick(u32),
-    /// Lets a rare event happen or not, within the step of the act before.
+    /// Lets a rare event happen or not, within the step of the previous act.
     Rarely,
-    /// Leaves the task for good if the last value that was seen is 0, within the step of the act
-    /// before.
+    /// Ends the task if the last value that it has seen is 0, within the step of the previous act:
+    /// an assumption does not hold.
     Assume,
     /// Waits until no other task can run.
     UntilIdle,
@@ -95,14 +97,15 @@ pub enum Act {
     Yield,
     /// Loads the value, at most this number of times, and yields each time that it is 0.
     Spin(u32, u32),
-    /// Loads both values again and again until neither is 0, as one await.
+    /// Loads both values repeatedly until neither is 0. The loop is treated as an await: the task
+    /// waits until one of the values changes.
     Await(u32, u32),
-    /// Skips this number of acts if the last value that was seen is 0.
+    /// Skips this number of acts if the last value that the task has seen is 0.
     SkipUnlessSeen(usize),
-    /// Begins a call of the object, which is shared or not, and sees whether one of another task that
-    /// excludes it is in progress.
+    /// Begins a call of the object. The flag: whether the call is shared. The task sees whether a
+    /// call of another task is in progress that must not overlap this one.
     Begin(u32, bool),
-    /// Ends such a call.
+    /// Ends the call that [`Act::Begin`] began.
     End(u32, bool),
     /// Accesses the value under the memory model of the machine.
     Atomic(u32, Atomic),
@@ -117,8 +120,8 @@ pub enum Atomic {
     Store(u64, Ordering),
     Add(u64, Ordering),
     Swap(u64, Ordering),
-    /// Sets the value to the second number if it is the first. The orderings are those of its
-    /// success and of its failure.
+    /// Sets the value to the second number if it equals the first number. The orderings are those
+    /// of its success and of its failure.
     Exchange(u64, u64, Ordering, Ordering),
 }
 
@@ -127,7 +130,8 @@ pub type Program = Vec<Vec<Act>>;
 
 /// The number of objects of each kind.
 pub const OBJECTS: usize = 4;
-/// The first of the channels that hold one message; the others hold any number.
+/// The first channel that holds one message. Channels with smaller numbers hold any number of
+/// messages.
 pub const BOUNDED: u32 = 2;
 
 /// The line of an act of a program: a number for the task and the position of the act.
@@ -140,13 +144,13 @@ pub fn line_of(task: usize, at: usize) -> u32 {
 pub struct Final {
     /// The last value of each object.
     pub values: [u64; OBJECTS],
-    /// The hash of the values that each task has seen.
+    /// For each task, the hash of the values that it has seen.
     pub seen: Vec<u64>,
-    /// The position of each task: in a deadlock it is before the end.
+    /// The number of acts that each task has performed: not all of them in a deadlock.
     pub at: Vec<usize>,
 }
 
-/// The hash of the values that a task has seen: `before`, and then this value.
+/// The hash of the values that a task has seen: the values of the hash `before`, and then `value`.
 pub fn seen_after(before: u64, value: u64) -> u64 {
     mix(before, value + 1)
 }
@@ -164,12 +168,14 @@ impl Final {
     }
 }
 
-/// The name of a happens-before graph: for each step a byte for its task, and for each task a byte
-/// with the number of its steps that happened before. The order is independent of that of the
-/// execution. Steps that touch nothing are left out. A task that starts to wait for readers to
-/// leave is left out as well: only the consequences count. If attempts to read fail because of
-/// that, failed operations are also left out: it makes no difference whether they fail before the
-/// task has the lock or after that.
+/// A happens-before graph, with one number for each step. The lowest byte of the number is the
+/// task of the step. Each other byte is the number of steps of one task that happened before the
+/// step. The numbers are sorted, so that they do not depend on the order of the execution.
+///
+/// Steps that touch nothing are left out. A step in which a task begins to wait for readers is
+/// left out as well: only its consequences count. If attempts to read may fail because of such a
+/// wait, failed operations are also left out: it makes no difference whether they fail before the
+/// waiting task has acquired the lock or after that.
 pub type Graph = Vec<u64>;
 
 /// The results of one execution.
@@ -184,7 +190,7 @@ pub struct Outcome {
     pub data: u64,
 }
 
-/// Runs `program` once under `search`, which has begun.
+/// Runs `program` once under `search`. [`Strategy::begin`] must have been called.
 pub fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     let mut machine = Machine::new(program);
     run(&mut machine, search);
@@ -203,8 +209,8 @@ pub fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
     end(machine, search, false);
 }
 
-/// As [`execute`], for a program that may differ from that of earlier executions. Returns whether
-/// the execution left its prescribed prefix.
+/// As [`execute`], for a program that may differ from the program of earlier executions. Returns
+/// whether the execution left its prescribed prefix.
 pub fn execute_nondeterministic(program: &Program, search: &mut dyn Strategy) -> bool {
     let mut machine = Machine::new(program);
     follow(&mut machine, search);

@@ -6,7 +6,8 @@ use super::{Act, BOUNDED, Program};
 use crate::base::rng::Rng;
 
 /// The seeds of the random programs on which searches are compared with brute force. The
-/// environment variable `CHESS_PROGRAMS` sets their number, and `CHESS_FIRST` the first seed.
+/// environment variable `CHESS_PROGRAMS` sets the number of seeds, and `CHESS_FIRST` the first
+/// one.
 pub fn seeds() -> std::ops::Range<u64> {
     let number = |variable| {
         let asked = std::env::var(variable).ok()?;
@@ -123,7 +124,7 @@ pub fn random_program(seed: u64) -> Program {
     program
 }
 
-/// A random program whose tasks also choose within their steps, and have assumptions.
+/// As [`random_program`], but its tasks also choose within their steps, and have assumptions.
 pub fn random_choices(seed: u64) -> Program {
     let mut program = random_program(seed);
     let mut rng = Rng::new(!seed);
@@ -145,8 +146,8 @@ pub fn random_choices(seed: u64) -> Program {
     program
 }
 
-/// A program of three or four tasks with few values, and with steps whose later operations depend on
-/// the results of the first ones.
+/// A program of three or four tasks with few values, and with steps whose later operations depend
+/// on the results of earlier operations of the step.
 pub fn random_long_steps(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let tasks = 3 + rng.below(2);
@@ -173,7 +174,7 @@ pub fn random_long_steps(seed: u64) -> Program {
     (0..tasks).map(&mut acts).collect()
 }
 
-/// As [`random_program`], with calls of objects that exclude each other.
+/// As [`random_program`], with calls of objects. Some of these calls must not overlap each other.
 pub fn random_calls(seed: u64) -> Program {
     let mut rng = Rng::new(!seed);
     let mut program = random_program(seed);
@@ -201,8 +202,8 @@ pub fn random_idle_waits(seed: u64) -> Program {
     program
 }
 
-/// A program of three tasks that hold two locks, shared or exclusively, one inside the other or not.
-/// All of its schedules are too many for brute force, but not those with few preemptions.
+/// A program of three tasks that hold two locks, shared or exclusively, nested or not. It has too
+/// many schedules for brute force, but few enough with few preemptions.
 pub fn random_sections(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut below = |n: u64| rng.below(n) as u32;
@@ -245,7 +246,7 @@ fn initialisation(which: u32, below: &mut impl FnMut(u64) -> u32) -> Vec<Act> {
     }
 }
 
-/// A random act on an object with owners.
+/// A random act on an object with owners, such as an `Arc`.
 fn owner(which: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
     match below(6) {
         0 => Act::Clone(which),
@@ -282,7 +283,7 @@ fn add_section(acts: &mut VecDeque<Act>, lock: u32, below: &mut impl FnMut(u64) 
     });
 }
 
-/// Adds steps that touch nothing, as the first step of a thread usually does.
+/// Adds steps that touch nothing. The first step of a thread usually touches nothing.
 fn add_idle_steps(program: &mut Program, rng: &mut Rng) {
     let begin_idle = rng.below(2) == 0;
     for acts in program {

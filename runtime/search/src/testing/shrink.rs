@@ -1,8 +1,9 @@
-//! The smallest program that still shows a fault of a search.
+//! Shrinks a program that shows a fault of a search.
 
 use super::{Act, Program};
 
-/// Removes acts of `program` as long as it `fails`, for a readable message.
+/// Removes acts of `program` for a readable message. An act is removed if the program still
+/// `fails` without it.
 pub fn shrink(program: &Program, fails: impl Fn(&Program) -> bool) -> Program {
     let mut smallest = program.clone();
     let smaller = |program: &Program| {
@@ -23,7 +24,8 @@ pub fn shrink(program: &Program, fails: impl Fn(&Program) -> bool) -> Program {
     smallest
 }
 
-/// Whether tasks release the locks that they acquired, once each.
+/// Whether each task acquires only locks that it does not hold, and releases only locks that it
+/// holds.
 fn makes_sense(program: &Program) -> bool {
     program.iter().all(|acts| {
         let mut held = Vec::new();

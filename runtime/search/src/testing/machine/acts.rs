@@ -14,7 +14,7 @@ impl Machine<'_> {
         self.touch_as(object, effect, effect);
     }
 
-    /// Touches `object` with `effect`, which could be `could` in another state.
+    /// Touches `object` with `effect`. In another state, the effect could be `could`.
     fn touch_as(&mut self, object: ObjectId, effect: Effect, could: Effect) {
         let touch = self.trace.touches.len() as u32;
         let line = line_of(self.current, self.tasks[self.current].at);
@@ -35,7 +35,7 @@ impl Machine<'_> {
                 if self.tasks[task].state == State::Awaiting {
                     self.wake(task);
                 } else {
-                    // It does not depend on the step that woke it.
+                    // The task was woken before, and does not depend on the step that woke it.
                     self.tasks[task].waker = TraceStep::NONE;
                 }
             }
@@ -65,7 +65,8 @@ impl Machine<'_> {
             .collect()
     }
 
-    /// Whether the current task, which has loaded a value, loads it once more; if so, it yields.
+    /// Whether the current task, which has just loaded `value`, must load it again. If so, the
+    /// task yields. It loads the value at most `most` times.
     fn spins_on(&mut self, value: u32, most: u32) -> bool {
         let task = &mut self.tasks[self.current];
         task.loads += 1;
@@ -297,7 +298,7 @@ impl Machine<'_> {
         self.choose_within(search);
     }
 
-    /// Performs the current task's next acts that are no scheduling points.
+    /// Performs the current task's next acts that belong to the same step.
     fn choose_within(&mut self, search: &mut dyn Strategy) {
         let own = self.current;
         while self.tasks[own].state == State::Ready {
@@ -329,7 +330,7 @@ impl Machine<'_> {
             .expect("the machine has a memory model")
     }
 
-    /// Performs an access under the memory model, which meets the store that the search chooses.
+    /// Performs an access under the memory model. The search chooses the store that it meets.
     fn step_of_atomic(&mut self, v: u32, access: Atomic, search: &mut dyn Strategy) {
         let own = self.current;
         let memory = self.memory.take().expect("the machine has a memory model");
@@ -364,7 +365,7 @@ impl Machine<'_> {
         self.touch_as(object(LOCK, m), effect, strongest);
     }
 
-    /// Performs an act on a lock. Returns whether it is done.
+    /// Performs an act on a lock. Returns whether the act is done: if not, the task waits.
     fn step_of_lock(&mut self, act: Act) -> bool {
         let own = self.current;
         match act {
@@ -424,7 +425,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Performs an act on a channel. Returns whether it is done.
+    /// Performs an act on a channel. Returns whether the act is done: if not, the task waits.
     fn step_of_channel(&mut self, act: Act) -> bool {
         let (Act::Send(c) | Act::TrySend(c) | Act::Recv(c) | Act::TryRecv(c)) = act else {
             unreachable!("{act:?} is on no channel");
@@ -457,8 +458,8 @@ impl Machine<'_> {
         is_possible || tries
     }
 
-    /// Performs an act on a barrier, or on an object that is initialised once. Returns whether it
-    /// is done.
+    /// Performs an act on a barrier, or on an object that is initialised once. Returns whether the
+    /// act is done: if not, the task waits.
     fn step_of_meeting(&mut self, act: Act) -> bool {
         let own = self.current;
         match act {

@@ -13,11 +13,11 @@ use chess_vocabulary::{Effect, Op, TaskId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Ready,
-    /// Waits at this object to be woken.
+    /// Waits at this object until another task wakes it.
     Waiting(ObjectId),
     /// Waits for a change of one of the values that it awaits.
     Awaiting,
-    /// An assumption does not hold.
+    /// Has left because an assumption does not hold.
     Left,
     Done,
 }
@@ -31,25 +31,27 @@ struct Task {
     relocks: Option<u32>,
     waker: u32,
     retries: bool,
-    /// The number of the values it has read whose change it awaits, or awaited and has not run
-    /// since.
+    /// The number of values whose change the task awaits. Kept after a change, until the task
+    /// runs.
     watches: usize,
-    /// The version of the first of two values; the second one is read next.
+    /// In an [`Act::Await`] that reads its second value next: the version of the first value when
+    /// it was read.
     looks_on: Option<u32>,
     last: u64,
     seen: u64,
     unparks: u32,
-    /// It waits for the lock that it acquires next, ahead of readers that come later.
+    /// The task waits for the readers of the lock that it acquires next. Later readers must wait
+    /// for this task.
     queued: bool,
-    /// The number of times it holds each lock as a reader.
+    /// For each lock, the number of times that the task holds it as a reader.
     reads: [u32; OBJECTS],
     /// The number of owners of each object that the task holds.
     owns: [u32; OBJECTS],
-    /// It has arrived at the barrier at which it waits.
+    /// The task has arrived at the barrier at which it waits.
     has_come: bool,
-    /// It has done nothing since its last yield.
+    /// The task has done nothing since its last yield.
     is_silent: bool,
-    /// The number of loads of the value that it spins on.
+    /// The number of loads of the value on which the task spins.
     loads: u32,
 }
 
@@ -72,7 +74,8 @@ pub struct Machine<'a> {
     versions: [u32; OBJECTS],
     owners: [Option<usize>; OBJECTS],
     readers: [u32; OBJECTS],
-    /// The number of tasks that wait for readers to leave, during which no reader enters.
+    /// For each lock, the number of tasks that wait for its readers. While it is not 0, no reader
+    /// can acquire the lock.
     queued: [u32; OBJECTS],
     queues: [u32; OBJECTS],
     initialised: [Initialised; OBJECTS],
@@ -82,7 +85,7 @@ pub struct Machine<'a> {
     owners_of: [u32; OBJECTS],
     /// The calls in progress: the task, the object, and whether the call is shared.
     calls: Vec<(usize, u32, bool)>,
-    /// A task checks whether others have ended.
+    /// Some task of the program checks whether another task has ended.
     looks_at_ends: bool,
     /// The steps of the execution.
     pub trace: Trace,
@@ -109,14 +112,14 @@ const LOCK: u32 = 1;
 const CONDVAR: u32 = 2;
 const CHANNEL: u32 = 3;
 const THREAD: u32 = 4;
-/// An object that only its task touches.
+/// An object that only one task touches.
 const OWN: u32 = 5;
 const ONCE: u32 = 6;
 const BARRIER: u32 = 7;
 const ARC: u32 = 8;
-/// The end of a task.
+/// The kind of the end of a task.
 const END: u32 = 9;
-/// The calls of an object.
+/// The kind of an object with calls.
 const CALL: u32 = 10;
 
 pub(super) fn past(trace: &Trace) -> Past<'_> {
@@ -167,7 +170,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A machine whose [`Act::Atomic`] accesses this memory.
+    /// A machine whose [`Act::Atomic`] accesses `memory`.
     pub fn with_memory(program: &'a Program, memory: &'a mut dyn Memory) -> Self {
         Self {
             memory: Some(memory),
@@ -215,7 +218,7 @@ impl<'a> Machine<'a> {
             memory.begin(self.program.len());
         }
         self.memory = memory;
-        // Only their allocations are kept.
+        // Only the allocations of these fields are kept.
         self.tasks = tasks;
         self.trace = trace;
         self.labels = labels;
@@ -368,7 +371,7 @@ impl<'a> Machine<'a> {
         Some((TaskId(task as u32), TraceStep::NONE))
     }
 
-    /// Chooses one of the options. Returns it with the number of the decision.
+    /// Chooses one of the options. Returns the task and the index of the decision.
     fn choose_of(
         &mut self,
         options: &[TaskId],
