@@ -2,7 +2,7 @@
 
 use crate::execution::Panic;
 
-/// Messages with one of these texts report a failure at another place.
+/// A panic message with one of these texts reports an earlier panic of another task.
 const PASSED_ON: [&str; 4] = [
     "a scoped thread panicked",
     "PoisonError",
@@ -11,12 +11,12 @@ const PASSED_ON: [&str; 4] = [
     "Any { .. }",
 ];
 
-/// Messages with one of these texts do so if another task, which held the other end, panicked and
-/// ended.
+/// A panic message with one of these texts does so, too, if another task has ended by a panic:
+/// this task may have held the other end of the channel.
 const PASSED_ON_BY_ITS_END: [&str; 2] = ["RecvError", "SendError"];
 
-/// The panic that caused the end of the test's body, whose panic message was `said`. `panics` are
-/// in order, and `ended_task` returns whether a panic ended its task.
+/// The panic that caused the panic of the test's body. `said` is the message of the body's panic.
+/// `panics` are all panics in order, and `ended_task` returns whether a panic ended its task.
 pub(super) fn blamed<'a>(
     panics: &'a [Panic],
     said: &[u8],
@@ -24,11 +24,11 @@ pub(super) fn blamed<'a>(
 ) -> Option<&'a Panic> {
     let of_test = |panic: &&Panic| panic.task.0 == 0;
     let mut same = panics.iter().filter(|panic| *panic.message == *said);
-    // Of several panics with this message, the last one of the test itself counts; if there is
-    // none, the test resumed the panic of another task.
+    // Of several panics with this message, the last one of the test's own task counts. If its own
+    // task has none, the test resumed the panic of another task.
     let Some(own) = same.clone().rfind(of_test).or_else(|| same.next_back()) else {
-        // No panic has this message if the test resumed a panic with a new one: the first panic is
-        // the cause.
+        // No panic has this message: the test resumed a panic with another message. The first
+        // panic is the cause.
         return panics.first();
     };
     let before = panics
@@ -59,7 +59,7 @@ fn contains_one_of(panic: &Panic, texts: &[&str]) -> bool {
 }
 
 impl Panic {
-    /// Whether its message contains the message of `other`.
+    /// Whether the message of this panic contains the message of `other`.
     fn quotes(&self, other: &Self) -> bool {
         let message = String::from_utf8_lossy(&other.message);
         !message.is_empty() && self.contains(&message)
@@ -88,7 +88,8 @@ mod tests {
         }
     }
 
-    /// The message of the blamed panic. The panics of tasks other than the test ended these tasks.
+    /// The message of the blamed panic. Each panic of a task other than the test has ended its
+    /// task.
     fn blamed_of(panics: &[(u32, &str)], said: &str) -> String {
         let panics: Vec<Panic> = panics.iter().map(|&(task, it)| panic(task, it)).collect();
         let found = blamed(&panics, said.as_bytes(), |panic| panic.task.0 != 0);

@@ -24,7 +24,7 @@ impl Monitor for Deadlock {
             }
             _ => false,
         };
-        // The message names tasks and lines, which are found when the failure is reported.
+        // The message names tasks and lines. These are found when the failure is reported.
         is_stuck.then(|| Failure::new(Kind::Deadlock, ""))
     }
 }
@@ -35,13 +35,13 @@ pub(crate) struct Blocked {
     pub(crate) task: TaskId,
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
-    /// The line where it waits, or its last known line if it waits in code without lines.
+    /// The line at which the task waits, or its last known line if it waits in code without lines.
     pub(crate) site: Option<Site>,
-    /// It was switched out by a preemption, and has not run since.
+    /// The task was preempted, and has not run since.
     pub(crate) preempted: bool,
     /// The task that holds the object for which this one waits.
     pub(crate) holder: Option<TaskId>,
-    /// The line where the holder acquired it.
+    /// The line at which the holder acquired the object.
     pub(crate) held_at: Option<Site>,
 }
 
@@ -64,7 +64,8 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
             Wait::Task(other) => (Some(other), None),
             Wait::Lock(..) | Wait::Object(_) | Wait::Futex(..) if object != ObjectId::NONE => {
                 let held = execution.objects.get(object);
-                // A task that upgrades its lock waits for the other readers, which are not known.
+                // A task that upgrades its lock waits for the other readers. The engine does not
+                // record which tasks they are.
                 let upgrades = op == Op::RwLockUpgrade;
                 let holder = held.owner.filter(|&owner| !(upgrades && owner == id));
                 let is_held = holder.is_some() || held.shared > 0;
@@ -85,8 +86,8 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
     blocked
 }
 
-/// The tasks of a cycle in which each waits for an object that the next one holds. Empty if there
-/// is none.
+/// The tasks of a cycle in which each task waits for an object that the next task holds. Empty if
+/// there is no such cycle.
 pub(crate) fn cycle(blocked: &[Blocked]) -> Vec<TaskId> {
     let next = |task: TaskId| {
         blocked

@@ -6,13 +6,13 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::Panic;
 
-/// The reason why an execution failed. Two failures are equal if their reports are.
+/// The reason why an execution failed. Two failures are equal if their reports are equal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// The details that are known when the failure is found. Words that name tasks, or that take
-    /// long to find, are added when it is reported: two failures with the same message and place
-    /// count as one.
+    /// The details that are known when the failure is found. Details that name tasks, or that take
+    /// long to find, are added only when the failure is reported, because two failures with the
+    /// same message and place count as one failure.
     pub(crate) message: EngineVec<u8>,
     pub(crate) place: Option<Place>,
 }
@@ -28,8 +28,8 @@ impl Failure {
         }
     }
 
-    /// Whether both are the same failure, even if some values in their messages differ: the values
-    /// that an assertion compared, or numbers from the system, such as a port or a descriptor.
+    /// Whether both are the same failure. The values in their messages may differ: the values that
+    /// an assertion compared, and numbers from the system, such as a port or a descriptor.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.place == other.place && self.said().eq(other.said())
     }
@@ -41,7 +41,7 @@ impl Failure {
         bytes.filter(|byte| !byte.is_ascii_digit())
     }
 
-    /// The failure in place of one that did not occur again under its schedule.
+    /// Returns the failure to report if this one did not occur again under its schedule.
     pub(crate) fn not_repeated(mut self) -> Self {
         let intro = "the same schedule did not fail in the same way again; at first: ";
         self.message.splice(0..0, intro.bytes());

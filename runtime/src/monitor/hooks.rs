@@ -1,4 +1,4 @@
-//! The interface of monitors, and the data that it passes.
+//! The interface of monitors, and the data that the engine passes to them.
 
 use core::ffi::c_int;
 use core::ops::ControlFlow;
@@ -15,20 +15,20 @@ pub enum Expectation {
     Pass,
     /// The test panics (`should_panic`).
     Panic,
-    /// The test panics with a message that contains this.
+    /// The test panics with a message that contains this text.
     PanicWith(&'static str),
 }
 
 /// The end of the test's body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum BodyOutcome {
-    /// It did not return in this execution.
+    /// The body did not return in this execution.
     Unfinished,
-    /// It returned without an error.
+    /// The body returned without an error.
     Passed,
-    /// It returned an error with this text.
+    /// The body returned an error with this text.
     Failed(EngineVec<u8>),
-    /// It panicked, or resumed a panic of another task, with this message.
+    /// The body panicked with this message, or resumed another task's panic that had this message.
     Panicked(EngineVec<u8>),
 }
 
@@ -44,32 +44,32 @@ pub(crate) struct Death<'a> {
     pub(crate) execution: &'a Execution,
     /// The wait status of the process.
     pub(crate) status: c_int,
-    /// The address of the access that caused its death.
+    /// The address of the access that ended the process, if an access did.
     pub(crate) fault: Option<usize>,
     /// The address is in the guard of a task's stack.
     pub(crate) overflows: bool,
 }
 
-/// The interface of monitors. Each hook is optional. The running task is `execution.schedule.current`; the
-/// number of an access is that of its event, `execution.log.events.len()`.
+/// The interface of monitors. Each hook is optional. The running task is
+/// `execution.schedule.current`. The number of an access is the number of its event,
+/// `execution.log.events.len()`.
 ///
-/// A hook that returns [`ControlFlow::Break`] ends the execution there, before the program's next
-/// operation; [`Monitor::end`] then returns the reason. Other monitors end the execution without a
-/// verdict of their own or let it continue.
+/// If a hook returns [`ControlFlow::Break`], the execution ends before the program's next
+/// operation. Then [`Monitor::end`] of this monitor must return the reason.
 pub(crate) trait Monitor {
     /// Called at the start of an execution.
     #[inline]
     fn begin(&mut self) {}
 
-    /// The current task arrives before an operation, which its `op`, `object` and `site` describe.
-    /// Whether other tasks run first is not decided yet.
+    /// The current task is about to perform an operation: see its `op`, `object` and `site`. The
+    /// search has not decided yet whether other tasks run first.
     #[inline]
     fn scheduling_point(&mut self, execution: &Execution) {
         let _ = execution;
     }
 
-    /// Whether the monitor watches every synchronization access in this execution. Otherwise it is
-    /// called only for those whose object may be free.
+    /// Whether [`Monitor::sync_access`] must be called for every synchronization access of this
+    /// execution. If not, it is called only for accesses whose object may be free.
     #[inline]
     fn wants_accesses(&self) -> bool {
         false
@@ -90,8 +90,8 @@ pub(crate) trait Monitor {
         ControlFlow::Continue(())
     }
 
-    /// Whether [`Monitor::allocated`] is to be called in this execution, which has begun, and
-    /// [`Monitor::frees`] for correct frees.
+    /// Whether [`Monitor::allocated`] must be called in this execution, and [`Monitor::frees`] for
+    /// correct frees, too. Called after [`Monitor::begin`].
     #[inline]
     fn watches_heap(&self) -> bool {
         false
@@ -115,14 +115,16 @@ pub(crate) trait Monitor {
         let _ = panic;
     }
 
-    /// The current task, which has not yielded, is in exactly the state of an earlier iteration,
-    /// and since then it has only read objects that have not changed: `read`, and maybe more.
+    /// The current task repeats an iteration of a loop without a yield: its state is exactly that
+    /// of an earlier iteration. Since then it has only read objects, and these have not changed.
+    /// `read` is one of these reads.
     fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
         let _ = (execution, read);
         ControlFlow::Continue(())
     }
 
-    /// The execution has run far beyond the step limit, and is given up. Returns its ending.
+    /// The execution has run far beyond the step limit, and ends here. Returns the ending of the
+    /// execution, if this monitor decides it.
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
         let _ = execution;
         None
@@ -140,20 +142,21 @@ pub(crate) trait Monitor {
         None
     }
 
-    /// The execution for which this monitor reported a failure will be reported. Returns whether to
-    /// repeat it once, so that the monitor can find the details of its message.
+    /// A failure that this monitor found will be reported. Returns whether its execution must be
+    /// repeated once, so that the monitor can find the details of the message.
     fn wants_another_look(&mut self) -> bool {
         false
     }
 
-    /// Adds the words and the place that take long to find to `failure`, the reported failure of
-    /// the last execution. May be called in another process, as `died`.
+    /// Adds details that take long to find to the message and the place of `failure`. This is the
+    /// reported failure of the last execution. May be called in another process, like
+    /// [`Monitor::died`].
     fn explain(&self, failure: &mut Failure) {
         let _ = failure;
     }
 
-    /// The execution ended with its process. Returns a failure if that is one of this monitor. It
-    /// is called in another process, which shares only the engine's memory.
+    /// The execution ended because its process ended. Returns a failure if this monitor is
+    /// responsible for that. Called in another process, which shares only the engine's memory.
     fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
         let _ = death;
         None

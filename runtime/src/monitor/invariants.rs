@@ -1,4 +1,5 @@
-//! Invariants of the test: an execution ends where one does not hold.
+//! Invariants of the test: an execution ends at the first operation after which an invariant does
+//! not hold.
 
 use chess_vocabulary::Kind;
 

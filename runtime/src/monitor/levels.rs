@@ -6,7 +6,7 @@ use crate::execution::{Site, covers};
 /// The consequence of a finding, such as a race.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Level {
-    /// It is not reported.
+    /// The finding is not reported.
     Allow,
     /// The test has a warning.
     Warn,
@@ -29,12 +29,13 @@ impl Level {
 /// The levels of a run.
 pub(super) struct Levels {
     of_others: Level,
-    /// The rule with the longest prefix of a file applies.
+    /// Prefixes of file names, and their levels. The rule with the longest prefix of a file
+    /// applies.
     rules: EngineVec<(EngineVec<u8>, Level)>,
 }
 
 impl Levels {
-    /// Gives this level to every file, until [`Self::set`] is called.
+    /// Every file has the level `of_others`, until [`Self::set`] is called.
     pub(super) const fn new(of_others: Level) -> Self {
         Self {
             of_others,
@@ -42,7 +43,7 @@ impl Levels {
         }
     }
 
-    /// Gives this level to all files except those below some prefixes.
+    /// Gives each file the level of the rule for its name, or `of_others` if no rule applies.
     pub(super) fn set(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.of_others = of_others;
         for (prefix, level) in rules {

@@ -1,7 +1,7 @@
-//! Livelocks and spins: executions that do not end, and whether that is a failure.
+//! Livelocks and spins: whether an execution that does not end is a failure.
 //!
-//! Here is only the verdict. `execution/step_limit.rs` has the order of tasks past the step limit,
-//! and ends the execution; `execution/fairness.rs` holds back tasks that yield.
+//! This file has only the verdict. `execution/step_limit.rs` orders the tasks after the step
+//! limit, and ends the execution. `execution/fairness.rs` holds back tasks that yield.
 
 use chess_vocabulary::Kind;
 
@@ -18,10 +18,12 @@ impl Livelock {
 }
 
 impl Monitor for Livelock {
-    /// If tasks yield and the execution does not end although every task runs again and again, it
-    /// is a livelock, unless it may only be long: nothing is known of the length of a test in which
-    /// no execution has ended, unless the tasks repeat a cycle of events. If one task runs without
-    /// yielding while other tasks are enabled, it is a spin (the good-samaritan rule).
+    /// Livelock: tasks yield, and the execution does not end although every task runs repeatedly.
+    /// If no execution of the test has ended so far, the test may only be long. Then it is a
+    /// livelock only if the tasks repeat a cycle of events.
+    ///
+    /// Spin: one task runs without yielding while other tasks are enabled (the good-samaritan
+    /// rule).
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
         let budget = &execution.budget;
         let lately = |step: u64| step != 0 && step >= budget.steps / 2;
@@ -43,7 +45,7 @@ impl Monitor for Livelock {
 
     #[inline]
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
-        // The message names tasks and lines, which are found when the failure is reported.
+        // The message names tasks and lines. These are found when the failure is reported.
         match end.execution.ending {
             Ending::Livelock => Some(Failure::new(Kind::Livelock, "")),
             Ending::Spin(_) => Some(Failure::new(Kind::Spin, "")),

@@ -1,4 +1,4 @@
-//! Liveness properties of the test: an execution fails if it ends while one is hot.
+//! Liveness properties of the test: an execution fails if it ends while a property is hot.
 
 use chess_vocabulary::Kind;
 

@@ -1,4 +1,4 @@
-//! Monitors: they watch executions, and judge whether these failed.
+//! Monitors: they watch executions, and decide whether an execution failed.
 //!
 //! The engine calls a monitor for each event of interest, as in CHESS ("Writing a CHESS Monitor" in
 //! its tutorial; OSDI'08 section 4.5): the start and the end of an execution, each scheduling
@@ -6,16 +6,17 @@
 //! tasks, objects and operations, but no fibers, shims or memory of the program. One task runs at a
 //! time, so calls of a monitor never overlap.
 //!
-//! **A monitor must not depend on the order of operations that commute.** Searches run one of the
-//! schedules that have the same happens-before graph, and leave out the others: if a monitor would
-//! find its failure only in those left out, "complete" would be untrue. Judge by the happens-before
-//! relation (objects, effects, the order of one task), not by which of two tasks came first.
+//! **A monitor must not depend on the order of operations that commute.** Of all schedules with
+//! the same happens-before graph, a search runs only one. If a monitor finds a failure in another
+//! one of these schedules only, the verdict "complete" is wrong. So a verdict must follow from the
+//! happens-before relation (objects, effects, the order of one task), not from the order in which
+//! two tasks happened to run.
 //!
-//! All monitors are fields of [`Monitors`], which calls each of them. There is no dynamic dispatch,
-//! so a hook that no monitor implements costs nothing. The state of a monitor lies in the engine's
-//! memory (`EngineVec`), which is not restored with the program's memory; in [`Monitor::begin`] a
-//! monitor resets its state of the execution before. A hook that runs in a task must not use other
-//! memory: that would be an allocation of the program.
+//! All monitors are fields of [`Monitors`], which calls each of them. There is no dynamic
+//! dispatch, so a hook that no monitor implements costs nothing. The state of a monitor is in the
+//! engine's memory (`EngineVec`), which is not restored with the program's memory. So a monitor
+//! resets the state of the previous execution in [`Monitor::begin`]. A hook that runs in a task
+//! must use only the engine's memory: any other allocation would be an allocation of the program.
 
 mod blame;
 mod crash;
@@ -50,7 +51,7 @@ use crate::base::memory::Place;
 use crate::execution::{self, Access, DataAccess, Ending, Execution, Panic, SyncAccess};
 use crate::platform::heap::{Allocation, Free};
 
-/// Declares [`Monitors`]. If several monitors find a failure, that of the first one counts.
+/// Declares [`Monitors`]. If several monitors find a failure, the first one in the list counts.
 macro_rules! monitors {
     ($($(#[$doc:meta])* $name:ident: $Monitor:ty,)*) => {
         /// All monitors.
@@ -148,28 +149,29 @@ macro_rules! monitors {
 }
 
 monitors! {
-    /// Accesses to free memory, double and invalid frees: they are certain, even if there are
-    /// races.
+    /// Accesses to free memory, double and invalid frees. They come first, because they are
+    /// certain even if there are races.
     heap: heap::Heap,
-    /// Data races: other errors may follow from them.
+    /// Data races. The other errors may be consequences of a race.
     races: race::Races,
-    /// Two tasks are in calls of one object that exclude each other.
+    /// Two tasks are in calls of one object that must not overlap.
     thread_safety: thread_safety::ThreadSafety,
     /// No task is enabled.
     deadlock: deadlock::Deadlock,
-    /// A loop that waits and does not yield.
+    /// A loop that waits without yielding.
     spins: spin::Spins,
-    /// No end although every task runs again and again, or a task that does not yield.
+    /// The execution does not end although every task runs repeatedly, or because a task does not
+    /// yield.
     livelock: livelock::Livelock,
     /// The process died.
     crash: crash::Crash,
-    /// Panics, and their meaning by the test's attributes.
+    /// Panics. The test's attributes decide whether a panic is a failure.
     outcome: outcome::Outcome,
     /// An invariant of the test that does not hold.
     invariants: invariants::Invariants,
     /// A liveness property of the test that is hot at the end.
     liveness: liveness::Liveness,
-    /// Memory without references at the end, if that is checked.
+    /// Memory without references at the end, if the search checks for leaks.
     leaks: heap::Leaks,
 }
 

@@ -1,4 +1,4 @@
-//! The test's outcome: panics and errors, and their meaning by the test's attributes.
+//! The test's outcome: whether its panics and errors are failures under the test's attributes.
 
 use chess_vocabulary::Kind;
 
@@ -15,18 +15,18 @@ const REMEMBERED: usize = 64;
 /// The consequence of a panic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// It ended the test's body.
+    /// The panic ended the test's body.
     Failed,
-    /// It ended its task, and the program received it.
+    /// The panic ended its task, and a join received it.
     Joined,
-    /// It ended its task, and no join received it.
+    /// The panic ended its task, and no join received it.
     Unseen,
-    /// Its task caught it, or had not ended.
+    /// The task caught the panic, or had not ended.
     Unknown,
 }
 
 impl Fate {
-    /// Its name in the protocol.
+    /// The name of the consequence in the protocol. `None` if the consequence is unknown.
     pub(crate) fn name(self) -> Option<&'static str> {
         match self {
             Self::Failed => Some("failed"),
@@ -40,12 +40,12 @@ impl Fate {
 /// Judges the end of the test's body.
 pub(crate) struct Outcome {
     pub(crate) panics: EngineVec<Panic>,
-    /// Panics that no join received are no failure.
+    /// Panics that no join received are not failures.
     pub(crate) allows_unseen: bool,
-    /// The execution is the first one. Its events without preemptions also happen under `cargo
-    /// test`, so panics that no join receives are intended.
+    /// The execution is the first one. If it has no preemptions, it also happens under `cargo
+    /// test`. So its panics that no join receives are intended.
     pub(crate) is_first: bool,
-    /// The places in it where tasks panicked that no task joins.
+    /// The places of intended panics. They also are no failures in later executions.
     pub(crate) intended: EngineVec<Place>,
 }
 
@@ -75,7 +75,7 @@ impl Outcome {
         intended.any(|it| (&it.file, it.line) == (&place.file, place.line))
     }
 
-    /// The failure that follows from the body's end alone.
+    /// The failure that follows from the end of the test's body, without panics of other tasks.
     fn of_body(&self, end: &End<'_>) -> Option<Failure> {
         match (end.body, end.expectation) {
             (BodyOutcome::Failed(message), Expectation::Pass) => {

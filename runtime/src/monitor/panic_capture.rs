@@ -14,13 +14,13 @@ use crate::execution::{self, Panic};
 #[thread_local]
 static IN_HOOK: Cell<bool> = Cell::new(false);
 
-/// Installs a hook that records panics of tasks silently; those of other threads are printed as
-/// usual.
+/// Installs a hook that records panics of tasks and does not print them. Panics of other threads
+/// are printed as usual.
 pub(crate) fn install_hook() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if execution::checks() {
-            // The panic of a condition is the result of its check.
+            // A condition of the test panicked. The caller of the condition handles this result.
         } else if !execution::active() {
             default(info);
         } else if !IN_HOOK.get() {
@@ -30,8 +30,8 @@ pub(crate) fn install_hook() {
     }));
 }
 
-/// Runs `hook`, which the program has set. A task's panic is recorded once, even if the hook runs
-/// the hook that it replaces.
+/// Runs `hook`, which the program has set. A task's panic is recorded only once, even if `hook`
+/// calls the hook that was set before it.
 pub(crate) fn run_hook(info: &PanicHookInfo<'_>, hook: &dyn Fn(&PanicHookInfo<'_>)) {
     if execution::checks() {
         return;

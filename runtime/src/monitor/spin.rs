@@ -12,7 +12,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::{Access, Execution, Site};
 
-/// In place of a line that is not known: no rule for a package applies.
+/// Used in place of an unknown line: no rule for a package applies to it.
 const NO_SITE: Site = Location::caller();
 
 /// A read that a loop repeats without a yield.
@@ -23,9 +23,9 @@ pub(crate) struct Spin {
     pub(crate) place: Place,
 }
 
-/// Records the loops in which tasks wait without yielding. Such a wait is detected when an
-/// iteration repeats the one before and the task can do nothing else until another task writes. It
-/// therefore depends only on the objects that the loop has read.
+/// Records the loops in which tasks wait without yielding. Such a wait is detected if an iteration
+/// repeats the previous one, and the task cannot leave the loop until another task writes. So the
+/// detection depends only on the objects that the loop has read.
 pub(crate) struct Spins {
     levels: Levels,
     /// The loops of this execution that cause a warning.
@@ -46,17 +46,18 @@ impl Spins {
         }
     }
 
-    /// Sets the level of such loops, and those for files below some prefixes.
+    /// Sets the level of each loop, by the file in which the loop is: see [`Levels::set`].
     pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.levels.set(of_others, rules);
     }
 
-    /// Whether a loop at `site`, if that is known, is a failure.
+    /// Whether a loop at `site` is a failure. `site` is `None` if the line of the loop is not
+    /// known.
     pub(crate) fn denies(&self, site: Option<Site>) -> bool {
         self.levels.of(site.unwrap_or(NO_SITE)) == Level::Deny
     }
 
-    /// The loops that cause a warning, one for each line of the source, in its order.
+    /// The loops that cause a warning, one for each line of the source, sorted by file and line.
     pub(crate) fn by_line(&self) -> Vec<Spin> {
         let mut all = self.known.to_vec();
         let place = |spin: &Spin| (spin.place.file.clone(), spin.place.line);
@@ -65,7 +66,7 @@ impl Spins {
         all
     }
 
-    /// Keeps the loops that the last execution has shown.
+    /// Adds the loops of the last execution to the known ones.
     pub(crate) fn learn(&mut self) {
         for read in self.noted.drain(..) {
             let is_known = |spin: &Spin| spin.is_of(read);

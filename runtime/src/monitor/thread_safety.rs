@@ -1,4 +1,5 @@
-//! Thread-safety violations: two tasks in calls of one object that exclude each other (TSVD, SOSP'19).
+//! Thread-safety violations: two tasks are in calls of one object that must not overlap (TSVD,
+//! SOSP'19).
 
 use core::ops::ControlFlow;
 
@@ -9,18 +10,18 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::{Place, line_of};
 use crate::execution::{Ending, Execution, Op, Overlap, SyncAccess, called, stack};
 
-/// The maximum number of callers that are shown.
+/// The maximum number of callers of one call that a message shows.
 const MOST_SHOWN: usize = 8;
 
-/// Judges executions that ended where such a call began.
+/// Judges executions that ended because such a call began.
 pub(crate) struct ThreadSafety {
     overlap: Option<Overlap>,
-    /// The execution is repeated once, to find the callers of the two calls.
+    /// This execution repeats an earlier one, to find the callers of the two calls.
     looks: bool,
     will_look: bool,
-    /// The numbers of these calls.
+    /// The numbers of the two calls.
     wanted: [u32; 2],
-    /// Their callers, as the lines of a message.
+    /// The callers of the two calls, as lines of a message.
     callers: [EngineVec<u8>; 2],
 }
 
@@ -48,7 +49,7 @@ fn show_callers(lines: &mut EngineVec<u8>) {
         });
         // The first function is the method itself.
         let mut callers: Vec<(String, String)> = own.skip(1).collect();
-        // The last one is the function that `#[test]` adds around the test.
+        // The last function is the one that `#[test]` adds around the test.
         if let [.., (test, _), (around, _)] = &callers[..]
             && around.strip_prefix(&**test) == Some("::{closure#0}")
         {
@@ -71,7 +72,7 @@ fn without_arguments(name: &str) -> String {
         Some((of, rest)) if !of.contains(['<', ' ']) => format!("{of}::{rest}"),
         _ => name.to_owned(),
     };
-    // The arrow of a function type is no bracket.
+    // The arrow of a function type does not close a bracket.
     let name = name.replace("->", "");
     let mut parts = name.split("::<");
     let mut text = parts.next().unwrap_or_default().to_owned();

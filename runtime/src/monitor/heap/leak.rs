@@ -1,8 +1,9 @@
 //! Leaks: blocks that an execution allocated and did not free, and to which no reference exists.
 //!
-//! Every word that may be a pointer counts as one, to any place in the block: in statics, in older
-//! blocks, on the stacks and in the thread-locals of tasks that have not ended, and in blocks that
-//! are found in this way. Blocks that were allocated before the first execution are no leaks.
+//! Every word that may be a pointer to any byte of a block counts as a reference to this block.
+//! The words are searched in statics, in older blocks, on the stacks and in the thread-locals of
+//! tasks that have not ended, and in all blocks that are found in this way. Blocks that were
+//! allocated before the first execution are not leaks.
 
 use std::fmt::Write;
 
@@ -21,18 +22,19 @@ use crate::platform::stack_pool::pool;
 /// The maximum number of lost blocks that are described.
 const MOST_SHOWN: usize = 8;
 
-/// Finds leaks, if that is enabled.
+/// Finds leaks, if the search for leaks is on.
 pub(crate) struct Leaks {
     pub(crate) is_on: bool,
     /// The address of the first block of this execution.
     start: usize,
-    /// The number of the newest allocation when it began.
+    /// The number of the newest allocation when the execution began.
     first: u32,
     /// The lost blocks, without those to which only other lost blocks refer.
     lost: EngineVec<Block>,
     /// The number of all lost blocks.
     count: usize,
-    /// The execution is repeated once, to find the places of these allocations.
+    /// This execution repeats an earlier one, to find the places at which the lost blocks were
+    /// allocated.
     looks: bool,
     will_look: bool,
     wanted: EngineVec<u32>,
@@ -43,7 +45,7 @@ pub(crate) struct Leaks {
 struct Candidate {
     block: Block,
     is_reached: bool,
-    /// Another lost block refers to it.
+    /// Another lost block refers to this one.
     is_inner: bool,
 }
 
@@ -103,14 +105,14 @@ impl Leaks {
         let outer = candidates.iter().filter(|candidate| !candidate.is_inner);
         self.lost.extend(outer.map(|candidate| candidate.block));
         if self.lost.is_empty() {
-            // The blocks refer to each other in a cycle.
+            // All lost blocks are inner ones: they refer to each other in a cycle.
             self.lost
                 .extend(candidates.first().map(|first| first.block));
         }
     }
 }
 
-/// Calls `part` for each part of the memory in which pointers count.
+/// Calls `part` for each part of the memory that is searched for pointers.
 fn roots(execution: &Execution, start: usize, mut part: impl FnMut(usize, usize)) {
     // SAFETY: no task runs, so that neither changes.
     let (pool, image) = unsafe { (&*pool(), &*image()) };
@@ -147,7 +149,7 @@ fn reach(
     });
 }
 
-/// The index of the candidate that contains `address`; the candidates are sorted.
+/// The index of the candidate that contains `address`. `candidates` must be sorted.
 fn find(candidates: &[Candidate], address: usize) -> Option<usize> {
     let first = candidates.first()?.block.start;
     if address < first || !heap::contains(address) {
@@ -203,7 +205,7 @@ impl Monitor for Leaks {
 
     #[inline]
     fn end(&mut self, _: &End<'_>) -> Option<Failure> {
-        // The message needs places, which are found when the failure is reported.
+        // The message needs places. These are found when the failure is reported.
         (!self.lost.is_empty()).then(|| Failure::new(Kind::Leak, ""))
     }
 
@@ -232,7 +234,7 @@ impl Monitor for Leaks {
         if self.count > 1 {
             text = text.replace("refers to it", "refers to them");
         }
-        // Blocks of one place are described once.
+        // Blocks that were allocated at one place are described once.
         let mut lines: Vec<(String, usize)> = Vec::new();
         for found in &self.found {
             let line = line(found);

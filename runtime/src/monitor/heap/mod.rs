@@ -33,7 +33,7 @@ enum Wrong {
 struct Error {
     wrong: Wrong,
     site: Option<Site>,
-    /// The block, if the memory ever was in one.
+    /// The block that was freed, or the block next to the access if `outside` is set.
     block: Option<Block>,
     /// The access begins or ends outside of the block.
     outside: Option<Outside>,
@@ -52,16 +52,16 @@ struct Outside {
 /// Judges accesses and frees.
 pub(crate) struct Heap {
     error: Option<Error>,
-    /// The execution is repeated once, to find the places of an error to which it led.
+    /// This execution repeats an earlier one, to find the places of its error.
     looks: bool,
     will_look: bool,
     /// The number of the newest allocation when the execution began.
     first: u32,
-    /// The block whose places are wanted, by its number relative to `first`.
+    /// The block whose places must be found, by its number relative to `first`.
     wanted: Option<u32>,
     /// The places of the allocation, the free and the error.
     found: EngineVec<BlockEvent>,
-    /// The roles of these places, in the order in which they were found.
+    /// The role of each place of `found`.
     roles: [Option<Role>; 3],
 }
 
@@ -119,8 +119,8 @@ impl Heap {
         self.uses(execution, (address, 1), Wrong::Sync(access.op), access.site)
     }
 
-    /// The current task accesses bytes, from an address on, which may be free, in no block, or in a
-    /// dead stack frame.
+    /// The current task accesses some bytes from an address on. Checks whether these bytes are
+    /// free, in no block, or in a dead stack frame.
     #[inline]
     fn uses(
         &mut self,
@@ -168,8 +168,8 @@ impl Heap {
     }
 }
 
-/// Whether the operation accesses its object's memory. Some operations only use its address as a
-/// name.
+/// Whether the operation accesses its object's memory. Some operations only use the address of the
+/// object as a name.
 const fn touches(op: Op) -> bool {
     let number = op as u8;
     let atomic = Op::AtomicLoad as u8 <= number && number < Op::Fence as u8;
@@ -245,7 +245,7 @@ impl Monitor for Heap {
         let error = self
             .error
             .filter(|_| end.execution.ending == Ending::Stopped)?;
-        // The message needs places, which are found when the failure is reported.
+        // The message needs places. These are found when the failure is reported.
         let kind = match error.wrong {
             Wrong::Free if error.block.is_some() => Kind::DoubleFree,
             Wrong::Free => Kind::InvalidFree,

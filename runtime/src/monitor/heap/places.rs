@@ -1,8 +1,8 @@
 //! The places in the program's source at which memory is allocated and freed.
 //!
 //! The allocator is called from the standard library's code, which does not know the line of its
-//! caller. Therefore a schedule that has failed is repeated, and the stack is walked at the block's
-//! allocation and free, which are recognised by their numbers.
+//! caller. Therefore a schedule that has failed is repeated. In the repetition, the stack is
+//! walked at the block's allocation and free. Their numbers are the same in both executions.
 
 use crate::base::memory::engine_vec;
 use crate::base::source_path::Place;
@@ -20,7 +20,7 @@ pub(super) struct BlockEvent {
 }
 
 impl BlockEvent {
-    /// The current task, at a place that is not known yet.
+    /// An event of the current task. Its place is not known yet: see [`find`].
     pub(super) fn here(execution: &Execution) -> Self {
         let task = execution.schedule.current;
         Self {
@@ -31,7 +31,7 @@ impl BlockEvent {
     }
 }
 
-/// Finds the place of the caller, for a [`BlockEvent`] that lies in the engine's memory.
+/// Finds the place of the caller. `found` must be in the engine's memory.
 #[cold]
 pub(super) fn find(found: &mut BlockEvent) {
     stack::in_a_copy(|| {

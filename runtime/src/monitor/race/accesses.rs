@@ -13,7 +13,7 @@ use super::{Earlier, GivenUp, Races, What};
 use crate::base::memory::engine_vec;
 use crate::execution::{How, Op, Site, TaskId};
 
-/// The maximum number of granules with a longer history.
+/// The maximum number of granules with a record: a history that does not fit into a cell.
 const MOST_RECORDS: usize = 1 << 20;
 
 impl Races {
@@ -22,8 +22,8 @@ impl Races {
         self.note_atomic(task, address, length, access, true);
     }
 
-    /// As [`Self::atomic`]. `orders` states whether the location has one order for all tasks: under a
-    /// weak memory model each store has its own.
+    /// As [`Self::atomic`]. `orders`: whether the access orders tasks through the location. Under
+    /// a weak memory model it does not: each store of the location has its own clock.
     pub(super) fn note_atomic(
         &mut self,
         task: TaskId,
@@ -65,8 +65,8 @@ impl Races {
         }
     }
 
-    /// An atomic operation of `task` on a counter that only such operations touch: it may order,
-    /// and never races.
+    /// An atomic operation of `task` on a counter that only atomic operations touch. It may order
+    /// tasks, and never races.
     pub(crate) fn count(
         &mut self,
         task: TaskId,
@@ -108,8 +108,8 @@ impl Races {
         });
     }
 
-    /// Whether `task` made an access of this kind to these bytes in its current epoch, and no other
-    /// access has followed.
+    /// Whether `task` made an access of this kind to these bytes in its current epoch, and this is
+    /// still the last access. May return `false` although it is.
     pub(super) fn is_repeated(
         &self,
         task: TaskId,
@@ -133,9 +133,9 @@ impl Races {
         }
     }
 
-    /// Records a plain access of `task` to any bytes, if nothing else must be done: none of the
-    /// bytes is free or outside of a block, and no earlier access must be checked. `mark` is the mark
-    /// of its line. Returns whether the access is recorded.
+    /// Records a plain access of `task` to any bytes, if this needs no check: no byte is free or
+    /// outside of a block, and all earlier accesses are known to the task. `mark` is the mark of
+    /// the access's line. Returns whether the access was recorded.
     #[inline]
     pub(crate) fn notes(
         &mut self,
@@ -152,9 +152,10 @@ impl Races {
             })
     }
 
-    /// Records a plain access in the granules of a range that need no check. Calls `each` for the
-    /// others until it returns false: with the first address of the range in the granule, the word
-    /// of the access, and the cell. Returns whether each call returned true.
+    /// Records a plain access in those granules of a range that need no check. Calls `each` for
+    /// each other granule, until a call returns `false`. Its arguments are the first address of
+    /// the range in the granule, the word of the access, and the cell. Returns whether all calls
+    /// returned `true`.
     #[inline]
     fn each_granule(
         &mut self,
@@ -207,8 +208,9 @@ impl Races {
         true
     }
 
-    /// As [`Self::notes`], in one granule. If the granule was not accessed before in this execution,
-    /// `is_settled` returns whether the bytes are live and the task knows of their allocation.
+    /// As [`Self::notes`], in one granule. `is_settled` returns whether the bytes are live and the
+    /// task knows of their allocation. It is called only if the granule was not accessed before in
+    /// this execution.
     #[inline]
     fn notes_word(
         &mut self,
@@ -235,8 +237,8 @@ impl Races {
         is_over
     }
 
-    /// Records an access to bytes that are live, if the earlier accesses to its granule were to some
-    /// of its bytes, and are known to `task`. Returns whether it is recorded.
+    /// Records an access to live bytes, if the last access to the granule was to some of these
+    /// bytes, and is known to `task`. Returns whether the access was recorded.
     fn covers_known(&mut self, task: TaskId, cell: *mut Cell, own: Word, is_write: bool) -> bool {
         // SAFETY: as in `notes_word`.
         let cell = unsafe { &mut *cell };
@@ -250,8 +252,8 @@ impl Races {
         is_over
     }
 
-    /// The cell of the granule of an address that is not in a private page; `None` if there is no
-    /// room for it. It stays there until the monitor gives up, or the next execution begins.
+    /// The cell of the granule of an address that is not in a private page. `None` if there is no
+    /// room for it. The pointer is valid until the monitor gives up, or the next execution begins.
     #[inline]
     fn cell(&mut self, address: usize) -> Option<*mut Cell> {
         match self.inline_check.cell(address) {
@@ -260,7 +262,7 @@ impl Races {
         }
     }
 
-    /// As [`Self::cell`], if it must be searched.
+    /// As [`Self::cell`], if the cell is not in the table of the inline check.
     #[inline(never)]
     fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
         self.note_page(address);
@@ -272,7 +274,7 @@ impl Races {
         Some(cell)
     }
 
-    /// Whether an earlier access happened before the `own` one of `task`.
+    /// Whether the access `earlier` happened before the access `own` of `task`.
     #[inline]
     fn is_over(&mut self, task: TaskId, own: Word, earlier: Word) -> bool {
         let epoch = earlier.epoch();
@@ -287,8 +289,8 @@ impl Races {
         is_known
     }
 
-    /// An access in one granule whose last access is not known to have happened before it, or was
-    /// to other bytes, or which has a record.
+    /// Checks and records an access in one granule, by its record. Called if the granule already
+    /// has a record, or its last access may not have happened before, or was to other bytes.
     #[inline(never)]
     fn access_shared(
         &mut self,
@@ -317,7 +319,8 @@ impl Races {
         }
     }
 
-    /// The record of a granule, created if it has none.
+    /// The index of the record of a granule. Creates the record if the granule has none. `None` if
+    /// there is no room for it.
     fn record_at(&mut self, address: usize) -> Option<usize> {
         let first = self.epochs.first();
         let cell = self.shadow.cell(address, first)?;

@@ -2,9 +2,10 @@
 //!
 //! The engine does not see the writes of an initialiser in safe code. Therefore a block counts as
 //! written when it is allocated, and the allocation must happen before each access to it (Rust's
-//! memory model has such a write, too). A record of the write in each granule of the block would
-//! cost too much. It is looked up at the first access to a granule, and recorded if the granule has
-//! a longer history: a task that knows of a later access knows of the allocation, or races with it.
+//! memory model has such a write, too). It would cost too much to record this write in each
+//! granule of the block. So it is looked up at the first access to a granule. It is recorded in a
+//! granule only if the granule gets a record. Otherwise, a task that knows of a later access also
+//! knows of the allocation, or there is a race already.
 
 use super::Races;
 use super::lines::mark_of;
@@ -16,8 +17,8 @@ use crate::platform::heap::Block;
 impl Races {
     /// Records that `task` allocated a block.
     pub(crate) fn allocate(&mut self, task: TaskId, block: Block, site: Option<Site>) {
-        // All operations of the first task so far happen before those of tasks that are created
-        // later.
+        // There is only the first task. Its operations so far happen before the operations of all
+        // tasks that are created later.
         let word = if self.tasks.live == 1 {
             Word::NONE
         } else if let Some(epoch) = self.epoch_of(task) {
@@ -37,8 +38,8 @@ impl Races {
         all.place(block);
     }
 
-    /// Whether `task`, which runs, knows of the allocation of the memory at `address`, if it is
-    /// memory of the heap.
+    /// Whether the running `task` knows of the allocation of the memory at `address`. Always true
+    /// for memory that is not in the heap.
     pub(super) fn settles(&mut self, task: TaskId, address: usize) -> bool {
         if self.allocations.is_settled(address, 1) {
             return true;

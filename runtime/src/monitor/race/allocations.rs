@@ -6,7 +6,7 @@ use crate::platform::heap::{self, Block};
 
 /// The allocations of one execution.
 pub(super) struct Allocations {
-    /// The number of the newest allocation before it.
+    /// The number of the newest allocation before this execution.
     pub(super) before: u32,
     /// The write of each allocation, by its number relative to `before`: a word for all bytes of a
     /// granule, or [`Word::NONE`] if all tasks know of it.
@@ -15,9 +15,9 @@ pub(super) struct Allocations {
     pub(super) settled: (usize, usize),
     /// Memory below this address, the end of a page, may have been free before the execution,
     /// although accesses of earlier executions are recorded there. 0 if memory was put back: then
-    /// the heap does not allocate what was free before, and continues on a new page.
+    /// the heap does not reuse free memory, and continues on a new page.
     old: usize,
-    /// The bounds of the blocks below `old` that were allocated.
+    /// The bounds of the blocks below `old` that this execution allocated.
     reused: EngineVec<(usize, usize)>,
     pub(super) heap: Arena,
 }
@@ -52,8 +52,8 @@ impl Allocations {
         }
     }
 
-    /// Begins a new execution. Returns the lowest address of its allocations. Allocations that reuse
-    /// freed memory may lie below it. `is_put_back` states whether memory was restored.
+    /// Begins a new execution. Returns the lowest address of its new memory. Allocations that
+    /// reuse freed memory may be below this address. `is_put_back`: whether memory was restored.
     pub(super) fn begin(&mut self, is_put_back: bool) -> usize {
         self.before = heap::allocations();
         self.words.clear();
@@ -68,7 +68,7 @@ impl Allocations {
         end
     }
 
-    /// Records the place of a new block.
+    /// Records the bounds of a new block.
     pub(super) fn place(&mut self, block: Block) {
         self.settled = block.requested;
         if block.start < self.old {
@@ -76,7 +76,8 @@ impl Allocations {
         }
     }
 
-    /// The bounds of the blocks of the last execution that may be free in the next one.
+    /// The bounds of blocks that the last execution allocated in freed memory. They may be free in
+    /// the next execution.
     pub(super) fn reused(&self) -> &[(usize, usize)] {
         &self.reused
     }
@@ -87,23 +88,24 @@ impl Allocations {
         self.settled = (0, 0);
     }
 
-    /// Whether all of `length` bytes were requested in one live block, and the running task knows of
-    /// its allocation, if it is memory of the heap. This is a quick check, which may return false
-    /// although both hold.
+    /// Whether all of `length` bytes are requested bytes of one live block whose allocation the
+    /// running task knows, or are not in the heap. A quick check, which may return `false`
+    /// although this is so.
     #[inline]
     pub(super) fn is_settled(&self, address: usize, length: usize) -> bool {
         let (start, end) = self.settled;
         start <= address && address + length <= end || !heap::contains(address)
     }
 
-    /// The write of a block's allocation; [`Word::NONE`] if all tasks know of it.
+    /// The write of a block's allocation. [`Word::NONE`] if all tasks know of the allocation.
     pub(super) fn word_of(&self, block: Block) -> Word {
         let place = block.number.wrapping_sub(self.before).wrapping_sub(1);
         let word = self.words.get(place as usize);
         word.copied().unwrap_or(Word::NONE)
     }
 
-    /// As [`Self::word_of`], of the block around an address.
+    /// As [`Self::word_of`], for the live block around an address. [`Word::NONE`] if there is
+    /// none.
     pub(super) fn word_at(&self, address: usize) -> Word {
         (self.heap.block)(address).map_or(Word::NONE, |block| self.word_of(block))
     }

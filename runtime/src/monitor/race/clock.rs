@@ -1,27 +1,27 @@
 //! Epochs, the entries of clocks.
 //!
 //! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and Freund,
-//! PLDI'09). Epochs are numbered over all tasks and executions, so that a number alone determines
-//! its task, and whether it belongs to this execution. A clock holds, in the entry of each task,
-//! the last epoch of it that is known to have ended.
+//! PLDI'09). Epochs are numbered over all tasks and executions. So the number of an epoch alone
+//! determines its task, and whether it belongs to this execution. The entry of a task in a clock
+//! is the last epoch of this task that is known to have ended.
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
 
 pub(super) use crate::base::clock::{Clock, Epoch};
 
-/// The meaning of a number in the sequence of epochs.
+/// The meaning of a number. Epochs and records share one sequence of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A part of this task's life.
+    /// An epoch of this task.
     Task {
         task: u32,
         /// The task's entry in clocks.
         entry: u16,
-        /// The release that ended it, if it has ended.
+        /// The release that ended the epoch, if the epoch has ended.
         end: Option<Release>,
     },
-    /// No epoch: the record of a granule with a longer history.
+    /// Not an epoch: the record of a granule, with this index.
     Record(u32),
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Owner {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Release {
     pub(super) op: Op,
-    /// `None` in drops and opaque code.
+    /// The line of the release. `None` in drops and opaque code.
     pub(super) site: Option<Site>,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct Epochs {
     owners: EngineVec<Owner>,
 }
 
-/// The limit at which all histories are forgotten between two executions, before the numbers run
-/// out.
+/// If the numbers exceed this limit, all histories are forgotten between two executions, and the
+/// numbers begin anew.
 pub(super) const LAST: Epoch = 0x3000_0000;
 /// An epoch before all epochs of all executions.
 pub(super) const OLD: Epoch = 1;
@@ -58,7 +58,7 @@ impl Epochs {
         }
     }
 
-    /// Continues as if earlier executions had used all numbers below this one.
+    /// Continues as if earlier executions had used all numbers below `first`.
     #[cfg(test)]
     pub(super) fn begin_at(&mut self, first: Epoch) {
         self.first = first;
@@ -75,7 +75,7 @@ impl Epochs {
         is_full
     }
 
-    /// The first number of this execution: lower ones belong to earlier executions.
+    /// The first number of this execution. Lower numbers belong to earlier executions.
     #[inline]
     pub(super) fn first(&self) -> Epoch {
         self.first

@@ -1,9 +1,9 @@
 //! A window for each task: a range of epochs that the task knows completely, so that one comparison
 //! determines whether it knows of an access.
 //!
-//! Epochs are numbered in the order in which they begin. Such a range therefore usually contains no
-//! epoch that the task does not know, except those of other tasks since their last release. Its
-//! clock contains the epochs that it knows outside this range.
+//! Epochs are numbered in the order in which they begin. Of the recent epochs, a task usually
+//! knows all except the current epochs of the other tasks, so that such a range is long. The
+//! task's clock also contains the epochs that it knows outside of the range.
 
 use super::Races;
 use super::clock::Epoch;
@@ -13,7 +13,8 @@ use crate::execution::TaskId;
 /// The maximum number of epochs that are checked to widen a window.
 const FAR: Epoch = 16;
 impl Races {
-    /// As [`Self::epoch_of`]; further accesses of the epoch may be recorded by the fast path.
+    /// As [`Self::epoch_of`]. Also makes the fast path record further accesses of this epoch, if
+    /// it is possible.
     #[inline]
     pub(super) fn shown_epoch_of(&mut self, task: TaskId) -> Option<Epoch> {
         let epoch = self.epoch_of(task)?;
@@ -37,8 +38,8 @@ impl Races {
         }
     }
 
-    /// Adds an epoch that `task` knows to its window, if it knows all epochs in between, and these
-    /// are few. Returns whether it did.
+    /// Adds an epoch that `task` knows to its window, if the task knows all epochs in between, and
+    /// these are few. Returns whether the epoch was added.
     pub(super) fn widen(&mut self, task: TaskId, epoch: Epoch) -> bool {
         let (low, high) = self.tasks.get(task).window;
         let (between, window) = if epoch > high {
@@ -56,8 +57,8 @@ impl Races {
         is_one
     }
 
-    /// Enables the fast path for the running `task`, unless some accesses may be scheduling points,
-    /// which it must not skip.
+    /// Enables the fast path for the running `task`. Disables it if some accesses may be
+    /// scheduling points, because the fast path would skip these.
     #[inline]
     pub(super) fn show_now(&mut self, task: TaskId) {
         let own = self.tasks.get(task);

@@ -1,5 +1,5 @@
-//! The monitor's hooks. They derive the order of tasks from the events of an execution, except
-//! where shims and locks report it more exactly.
+//! The monitor's hooks. They derive the order of tasks from the events of an execution, unless
+//! shims and locks report this order more exactly.
 
 use core::ops::ControlFlow;
 
@@ -12,21 +12,21 @@ use crate::monitor::{End, Failure, Kind, Level, Monitor};
 use crate::platform::heap::{Allocation, Free};
 use crate::platform::image::image;
 
-/// The order that an operation creates between its task and others, by its object.
+/// The order that an operation creates between its task and other tasks through its object.
 enum Orders {
-    /// None, or another part of the runtime reports it.
+    /// No order, or another part of the runtime reports the order.
     Nothing,
     /// The operation comes after the earlier releases to the object.
     Acquires,
     /// The operation comes before later acquisitions of the object.
     Releases,
-    /// Both: all operations on the object are in one order.
+    /// As [`Self::Acquires`] and [`Self::Releases`]: all operations on the object are ordered.
     Both,
-    /// The operation comes after all operations of the other tasks that called opaque code before,
-    /// and all later operations of its task come before those of others that call it: see
-    /// [`Races::enter_unseen`].
+    /// A call of opaque code. It comes after the operations of tasks that called opaque code
+    /// before. Its task's later operations come before later calls of opaque code by other tasks:
+    /// see [`Races::enter_unseen`].
     Unseen,
-    /// It may order anything.
+    /// The operation may order any tasks.
     All,
 }
 
@@ -72,9 +72,9 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::ExclusiveEnd
         | Op::SharedBegin
         | Op::SharedEnd => Orders::Nothing,
-        // Their shims report the order by the objects that they use.
+        // The shims of these operations report the order.
         _ if op.uses_files() => Orders::Nothing,
-        // C code and the kernel.
+        // Operations of C code and of the kernel.
         _ if op as u8 >= Op::FutexWait as u8 => match op {
             Op::Parked | Op::Unparks => Orders::Nothing,
             _ => Orders::Both,
@@ -85,7 +85,8 @@ fn orders(op: Op, effect: Effect) -> Orders {
 }
 
 impl Races {
-    /// Orders the tasks after an operation of a task on the object at `object`, or on none.
+    /// Records the order of tasks that an operation of `task` creates. `object` is the address of
+    /// its object, or 0.
     fn order(&mut self, task: TaskId, object: usize, access: SyncAccess) {
         let SyncAccess {
             op, effect, site, ..

@@ -1,4 +1,5 @@
-//! Source lines in words: the lower bits of the addresses of their places.
+//! Source lines in the words of shadow memory. A line is represented by the lower bits of the
+//! address of its [`Location`].
 
 use core::panic::Location;
 
@@ -14,20 +15,20 @@ const ALIGNED: u32 = align_of::<Location<'static>>().trailing_zeros();
 /// The maximum distance of a place's address from [`origin`].
 const FAR: usize = 1 << (MARK_BITS + ALIGNED - 1);
 
-/// An address among the places that the compiler has put into the executable.
+/// The address of one of the places that the compiler has put into the executable.
 fn origin() -> usize {
     core::ptr::from_ref(Location::caller()).addr()
 }
 
-/// The mark in words of a source line whose place is at this address: the lower bits of the
-/// address, which is aligned.
+/// The mark of a source line whose place is at this address: the lower bits of the address,
+/// without those that are 0 because of its alignment.
 #[inline]
 pub(super) fn mark_at(address: usize) -> u64 {
     (address as u64 >> (ALIGNED - MARK_AT)) & MARK
 }
 
-/// The mark in words of a source line. 0 if there is no line, or if it is too far from [`origin`]
-/// for its lower bits to identify it.
+/// The mark of a source line. 0 if there is no line, or if its place is so far from [`origin`]
+/// that the lower bits of the address do not identify it.
 pub(super) fn mark_of(site: Option<Site>) -> u64 {
     let address = site.map_or(0, |site| core::ptr::from_ref(site).addr());
     let mark = mark_at(address);
@@ -51,9 +52,9 @@ pub(super) fn site_of(mark: u64) -> Option<Site> {
     Some(unsafe { &*(address_of(mark) as *const Location<'static>) })
 }
 
-/// Whether words have room for all lines whose code may report accesses to this runtime: those of
-/// the executable, if the runtime is a part of it, and those of its table of places. A library with
-/// code of another crate would have a runtime of its own.
+/// Whether every line whose code may report accesses to this runtime has a mark. These are the
+/// lines of the executable, if the runtime is a part of it, and the lines of its table of places.
+/// A library with code of another crate would have its own runtime.
 pub(super) fn are_all_near() -> bool {
     let bounds = executable::bounds();
     let (low, high) = bounds;

@@ -1,11 +1,11 @@
-//! Data races: two accesses to common memory, one of them a write, one of them not atomic, without
-//! an order in Rust's memory model.
+//! Data races: two accesses to common memory without an order in Rust's memory model. At least one
+//! of them is a write, and at least one is not atomic.
 //!
 //! The algorithm is `FastTrack` (Flanagan and Freund, PLDI'09): a vector clock for each task and
 //! for each object that orders tasks, and for each granule of memory the epochs of its last
-//! accesses. The order is that of the language, not of the search. The order of [`crate::search`]
-//! states which events depend on each other under a scheduler that runs one task at a time; this
-//! one states which order the program may rely on. A `Relaxed` load, for example, orders nothing
+//! accesses. The order is the happens-before relation of the language, on which a program may
+//! rely. It is not the order of [`crate::search`], which relates events that depend on each other
+//! under a scheduler that runs one task at a time. A `Relaxed` load, for example, orders nothing
 //! here.
 //!
 //! The monitor reports no race on a program without one, as long as all operations that order tasks
@@ -70,8 +70,8 @@ pub(crate) use task_order::MOST_TASKS;
 use task_order::{Tasks, acquires, releases};
 use unseen::Unseen;
 
-/// The tables for accesses in the user's code: the monitor's, if it watches the task. Thread-local,
-/// and so separate for each task.
+/// The tables for the accesses of the user's code: those of the monitor, if it watches this task.
+/// Thread-local, and so separate for each task.
 #[thread_local]
 static INLINE_CHECK: Cell<*const InlineCheck> = Cell::new(&raw const inline_check::NONE);
 
@@ -84,11 +84,11 @@ pub(crate) fn is_watched() -> bool {
 /// The treatment of accesses to plain memory in a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Accesses {
-    /// They are not watched.
+    /// Accesses are not watched.
     Ignored,
-    /// They are watched, and are scheduling points where they race.
+    /// Accesses are watched. The lines that were found to race are scheduling points.
     Watched,
-    /// They are scheduling points.
+    /// All accesses are scheduling points.
     Preempted,
 }
 
@@ -104,12 +104,12 @@ impl Accesses {
     }
 }
 
-/// The results of the executions of a search, at some moment.
+/// The results of the executions of a search so far, with which the search can begin anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Learnt {
     /// The number of lines that are scheduling points.
     pub(crate) points: usize,
-    /// The number of races that are forgiven.
+    /// The number of races that were reported, and are no failures any more.
     pub(crate) forgiven: usize,
 }
 
@@ -123,41 +123,43 @@ impl Learnt {
 /// The reason why the monitor stopped watching an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GivenUp {
-    /// More tasks than clocks have entries.
+    /// There are more tasks than entries in a clock.
     Tasks,
     /// The program accessed more memory than there is room for its history.
     Memory,
-    /// Tasks released more often than there is room to distinguish their epochs.
+    /// There were more releases than numbers for epochs.
     Releases,
 }
 
 /// The monitor of one execution.
 pub(crate) struct Races {
-    /// Whether executions are to be watched.
+    /// Whether executions must be watched.
     is_wanted: bool,
-    /// Whether this execution still is.
+    /// Whether this execution is watched, and the monitor has not given up.
     is_on: bool,
-    /// The reason why it is not.
+    /// The reason why the monitor has given up this execution.
     pub(crate) given_up: Option<GivenUp>,
     epochs: Epochs,
     tasks: Tasks,
     objects: Objects,
     shadow: Shadow,
     allocations: Allocations,
-    /// The bounds of the older memory that was freed in this execution.
+    /// The bounds of memory that was allocated before this execution, and freed in it.
     freed: EngineVec<(usize, usize)>,
-    /// The counters in memory that a task frees when it finds no other user, and this task.
+    /// Reference counters, each with a task that used it. The task frees the memory of the counter
+    /// if it is the last user.
     last_users: EngineVec<(TaskId, usize)>,
     inline_check: InlineCheck,
     stacks: Stacks,
     records: EngineVec<Record>,
     /// The number of `records` that belong to this execution.
     used: usize,
-    /// The clocks that were sent with messages; those in `received` can be reused.
+    /// The clocks that were sent with messages. Those whose indices are in `received` can be
+    /// reused.
     messages: EngineVec<Clock>,
     received: EngineVec<u32>,
-    /// An unseen operation may order tasks: all earlier operations are taken to have happened
-    /// before.
+    /// An unseen operation may have ordered tasks. From then on, each operation is taken to happen
+    /// after all earlier operations.
     orders_all: bool,
     unseen: Unseen,
     found: EngineVec<RaceReport>,
@@ -201,8 +203,8 @@ impl Races {
         }
     }
 
-    /// Watches accesses from the next execution on. Each of them is a scheduling point, or only
-    /// those that race.
+    /// Watches accesses from the next execution on. All accesses are scheduling points if
+    /// `all_are_points` is true. Otherwise only those are that were found to race.
     pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_wanted = true;
         self.inline_check.has_all_lines = lines::are_all_near();
@@ -210,21 +212,21 @@ impl Races {
         self.points.all = all_are_points;
     }
 
-    /// Sets the level of races, and those for files below some prefixes.
+    /// Sets the level of each race by the files of its lines: see [`Levels::set`].
     pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.levels.set(of_others, rules);
     }
 
-    /// The level of a race: the lower one of the levels of its two lines, so that a race is allowed
-    /// if one of its packages is.
+    /// The level of a race: the lower level of its two lines. So a race is allowed if the races of
+    /// one of its packages are allowed.
     fn level_of(&self, found: &RaceReport) -> Level {
         let level = |site: Option<Site>| site.map_or(Level::Deny, |site| self.levels.of(site));
         let [first, second] = found.sites().map(level);
         first.min(second)
     }
 
-    /// The races of the last execution with this level, in the order in which they were found,
-    /// except those that were reported and are forgiven.
+    /// The races of the last execution with this level, in the order in which they were found.
+    /// Races that were reported after earlier executions are left out.
     pub(crate) fn found(&self, level: Level) -> impl Iterator<Item = &RaceReport> {
         let forgiven = &self.known[..self.forgiven];
         self.found
@@ -233,7 +235,7 @@ impl Races {
             .filter(move |found| forgiven.is_empty() || !forgiven.contains(&found.pair()))
     }
 
-    /// The source files of the lines that give a race its level.
+    /// The source files of those lines of a race that have the level of the race.
     pub(crate) fn files_of(&self, found: &RaceReport) -> impl Iterator<Item = &'static str> {
         let level = self.level_of(found);
         let sites = found.sites().into_iter().flatten();
@@ -250,22 +252,22 @@ impl Races {
         }
     }
 
-    /// Returns to earlier results of executions.
+    /// Restores the results of the executions at an earlier moment.
     pub(crate) fn recall(&mut self, learnt: Learnt) {
         self.points.set_count(learnt.points);
         self.forgiven = learnt.forgiven.min(self.known.len());
     }
 
-    /// Whether a pair of lines that is not known raced in the last execution.
+    /// Whether a pair of lines raced in the last execution that raced in no earlier one.
     pub(crate) fn has_news(&self) -> bool {
         self.found
             .iter()
             .any(|found| !self.known.contains(&found.pair()))
     }
 
-    /// Records the lines that raced in the last execution, and makes those that may be preempted
-    /// scheduling points. Returns whether any was none before. These races are reported, and no
-    /// longer cause a failure.
+    /// Records the pairs of lines that raced in the last execution. From now on, they cause no
+    /// failure. Makes those of these lines that may be preempted scheduling points. Returns
+    /// whether this added a scheduling point.
     pub(crate) fn learn(&mut self, mut is_preempted: impl FnMut(Site) -> bool) -> bool {
         let before = self.points.count();
         for found in &self.found {
@@ -281,8 +283,8 @@ impl Races {
         self.points.count() > before
     }
 
-    /// Gives events in the next execution to the accesses that raced in the last one. Accesses have
-    /// no events unless they are scheduling points.
+    /// In the next execution, the accesses that raced in the last one have events. Other accesses
+    /// have events only if they are scheduling points.
     pub(crate) fn show(&mut self) {
         let before = self.learnt();
         self.learn(|_| true);
@@ -290,14 +292,14 @@ impl Races {
         self.points.show_all();
     }
 
-    /// Begins a new execution. `is_put_back` states whether the program's memory is restored.
+    /// Begins a new execution. `is_put_back`: whether the program's memory was restored.
     pub(crate) fn renew(&mut self, is_put_back: bool) {
         self.is_on = self.is_wanted;
         self.given_up = None;
         let forgets = self.epochs.begin();
         self.begin_memory(is_put_back);
         let fresh = self.allocations.begin(is_put_back);
-        // If memory is restored to another state than before, its blocks may be others.
+        // If memory is restored to another state than before, an address may be in another block.
         let has_moved = is_put_back && fresh != self.shadow.fresh();
         self.shadow.begin(forgets || has_moved, fresh);
         self.inline_check.hide();
@@ -329,8 +331,8 @@ impl Races {
         self.inline_check.forget_pages();
     }
 
-    /// Adds the releases to `object` to the clock of `task`. `excludes` states that the task holds
-    /// the object exclusively.
+    /// Adds the clocks that were released to `object` to the clock of `task`. `excludes`: whether
+    /// the task holds the object exclusively.
     pub(crate) fn acquire(&mut self, task: TaskId, object: usize, excludes: bool) {
         let own = &mut self.tasks.get_mut(task).clock;
         if let Some(object) = self.objects.find(object) {
@@ -345,16 +347,16 @@ impl Races {
         self.log_other(task);
     }
 
-    /// Releases the later operations of `task` to `object`, too: the end of this release is not
-    /// seen. The object is a counter in memory that `task` frees if it is the last user. Then the
-    /// task has acquired the counter.
+    /// Releases to `object` also the later operations of `task`, because the end of this release
+    /// is not seen. The object is a reference counter in memory that `task` frees if it is the
+    /// last user. Then the task acquires the counter.
     pub(crate) fn release_on(&mut self, task: TaskId, object: usize) {
         self.objects.at(object).until = Some(task);
         self.last_users.push((task, object));
     }
 
-    /// Releases the clock of `task` to `object`: to all tasks, or only to those that hold the
-    /// object exclusively.
+    /// Releases the clock of `task` to `object`: to all tasks that acquire it if `to_all` is true.
+    /// Otherwise only to tasks that acquire it exclusively.
     pub(crate) fn release(
         &mut self,
         task: TaskId,
@@ -373,7 +375,8 @@ impl Races {
         self.end_epoch(task, op, site);
     }
 
-    /// Records that `task` sends a message. Returns a number for the clock that is sent with it.
+    /// Records that `task` sends a message. Returns the number of the clock that is sent with the
+    /// message.
     pub(crate) fn send(&mut self, task: TaskId, op: Op, site: Option<Site>) -> u32 {
         self.log_other(task);
         let message = self.received.pop().unwrap_or_else(|| {

@@ -7,12 +7,13 @@ use crate::execution::TaskId;
 
 /// The clocks that were released to one object.
 pub(super) struct Object {
-    /// For every task that acquires it.
+    /// The clock for every task that acquires the object.
     pub(super) all: Clock,
-    /// For tasks that hold it exclusively: released by readers of a read-write lock.
+    /// The clock for tasks that acquire the object exclusively. Readers of a read-write lock
+    /// release to this clock.
     pub(super) exclusive: Clock,
-    /// A task whose later operations are released, too, because the end of the release is not
-    /// known.
+    /// A task whose later operations are released to the object, too, because the end of its
+    /// release is not seen.
     pub(super) until: Option<TaskId>,
 }
 
@@ -45,7 +46,7 @@ impl Objects {
         Some(&self.known[object as usize])
     }
 
-    /// The object at `address`.
+    /// The object at `address`, created if it does not exist.
     pub(super) fn at(&mut self, address: usize) -> &mut Object {
         let object = self.numbers.at(address, self.used as u32) as usize;
         if object == self.used {

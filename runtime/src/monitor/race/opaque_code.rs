@@ -1,7 +1,9 @@
-//! The order of the tasks that run opaque code, among themselves and through the program's atomics.
+//! The order that opaque code creates between tasks: the tasks that run it, and those that use the
+//! same atomics.
 //!
-//! All that opaque code can order counts as ordered: an order that is missing here would be a race
-//! that the program does not have, or an older store that no machine lets a task read.
+//! Every order that opaque code can create counts as created. If an order were missing here, the
+//! monitor would report a race that the program does not have, or offer an older store that no
+//! task can read.
 
 use super::Races;
 use super::unseen::UNSEEN;
@@ -9,11 +11,11 @@ use crate::execution::TaskId;
 use crate::memory::Word;
 
 impl Races {
-    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. The
-    /// release itself is not seen: a guard of opaque code may be dropped in the user's code.
-    /// Therefore each task that has been in opaque code releases all its operations there whenever
-    /// another task runs. Opaque code may also load the program's atomics, and so acquires all that
-    /// other tasks have released.
+    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. These
+    /// releases are not seen: a guard of opaque code may be dropped in the user's code. Therefore
+    /// each task that has been in opaque code releases all its operations to [`UNSEEN`] whenever
+    /// another task runs next. Opaque code may also load the program's atomics. So it acquires
+    /// all operations that other tasks have released.
     pub(crate) fn enter_unseen(&mut self, task: TaskId) {
         self.memory.stale.note_unseen();
         self.unseen.has_run = true;
@@ -33,27 +35,28 @@ impl Races {
         self.tasks.get_mut(task).is_unseen = true;
     }
 
-    /// Records that `task` continues, perhaps in opaque code: it acquires what tasks have released
-    /// there, if it has been there.
+    /// Records that `task` continues, perhaps in opaque code. If the task has called opaque code
+    /// before, it acquires all releases of opaque code.
     pub(crate) fn resume_unseen(&mut self, task: TaskId) {
         if self.tasks.get(task).is_unseen {
             self.acquire(task, UNSEEN, true);
         }
     }
 
-    /// Whether opaque code has run in this execution, so that the values of atomics must be reported.
+    /// Whether opaque code has run in this execution. Then the values of atomics must be reported.
     #[inline]
     pub(crate) fn has_unseen(&self) -> bool {
         self.unseen.has_run
     }
 
-    /// Records that the next reported operation reads this value of the atomic at `address`. If the
-    /// program has not stored it, opaque code may have released it.
+    /// Records that the next reported operation reads `value` from the atomic at `address`. If
+    /// this is not the value that the program's last operation left there, opaque code may have
+    /// stored it, and so have released its operations.
     pub(crate) fn meet_value(&mut self, address: usize, value: Word) {
         self.unseen.has_written = !self.unseen.keep(address, value);
     }
 
-    /// Records that the last operation left this value in the atomic at `address`.
+    /// Records that the last operation of the program left `value` in the atomic at `address`.
     pub(crate) fn leave_value(&mut self, address: usize, value: Word) {
         self.unseen.keep(address, value);
     }

@@ -1,4 +1,5 @@
-//! Plain accesses on their way to the monitors, and to the search where they are its events.
+//! Reports of plain accesses to the monitors. If an access is an event, it is reported to the
+//! search, too.
 
 use super::Races;
 use super::lines::mark_of;
@@ -33,9 +34,10 @@ impl Races {
     }
 }
 
-/// Reports that the task is about to access plain memory: some bytes from an address on. The `kind`
-/// consists of two flags: whether it writes, and whether it is a borrow. This is no scheduling
-/// point. Accesses of packages that are not explored are ignored, unless their code is instrumented.
+/// Reports that the task is about to access plain memory: some bytes from an address on. The
+/// `kind` consists of two flags: whether the access is a write, and whether it is a borrow. This
+/// function is no scheduling point. Accesses of packages that are not explored are ignored, unless
+/// their code is instrumented.
 #[inline(never)]
 pub(super) fn data_access(
     (address, length): (usize, usize),

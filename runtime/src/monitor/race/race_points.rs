@@ -1,8 +1,8 @@
-//! Lines whose accesses are scheduling points: those that were found to race (CHESS, section 3.5),
-//! or all.
+//! The lines whose accesses are scheduling points: the lines that were found to race (CHESS,
+//! section 3.5), or all lines.
 //!
-//! The scheduling points determine the schedules that exist. Therefore lines are only ever added, a
-//! search begins anew when one is added, and each failure stores their number.
+//! The scheduling points determine the schedules that exist. Therefore lines are added and never
+//! removed, a search begins anew when a line is added, and each failure stores the number of lines.
 
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::{self, Codec};
@@ -34,9 +34,9 @@ impl Line {
     }
 }
 
-/// The name in place of a file for the locks of the standard streams.
+/// The file name of the entry for the locks of the standard streams.
 const STREAMS: &str = "<standard streams>";
-/// The name in place of a file for files and environment variables.
+/// The file name of the entry for files and environment variables.
 const FILES: &str = "<files and environment>";
 
 /// The lines whose accesses are scheduling points.
@@ -44,13 +44,13 @@ pub(crate) struct RacePoints {
     lines: EngineVec<Line>,
     /// The index in `lines` of the entry for the locks of the standard streams.
     streams: Option<usize>,
-    /// The same for files and environment variables.
+    /// The index in `lines` of the entry for files and environment variables.
     files: Option<usize>,
-    /// The number of `lines` that are scheduling points now.
+    /// The first `count` lines are scheduling points now.
     count: usize,
     /// All lines are scheduling points.
     pub(super) all: bool,
-    /// The other `lines` have events, too.
+    /// The other `lines` are not scheduling points, but have events, too.
     shows_all: bool,
     /// The kinds of lines may have changed since the last check.
     has_changed: bool,
@@ -93,8 +93,8 @@ impl RacePoints {
         core::mem::take(&mut self.has_changed)
     }
 
-    /// The effect of an access at `site` on the search. `is_preempted` returns whether the line's
-    /// code is preempted; other lines are no scheduling points.
+    /// The effect of an access at `site` on the search. `is_preempted` returns whether the code of
+    /// the line is preempted. If it is not, the line is no scheduling point.
     #[inline]
     pub(crate) fn of(&mut self, site: Site, is_preempted: impl FnOnce() -> bool) -> Point {
         if !self.is_any() {
@@ -120,8 +120,7 @@ impl RacePoints {
         point
     }
 
-    /// Gives events to the lines that are no scheduling points, until the number of points is set
-    /// again.
+    /// Lines that are no scheduling points have events, too, until [`Self::set_count`] is called.
     pub(super) fn show_all(&mut self) {
         self.set_count(self.count);
         self.shows_all = true;
@@ -133,7 +132,7 @@ impl RacePoints {
         self.lines.iter().position(is)
     }
 
-    /// Adds the line of `site`. Returns whether it is new, and there was room.
+    /// Adds the line of `site`. Returns `false` if the line is known, or there is no room for it.
     pub(super) fn add(&mut self, site: Site) -> bool {
         let is_new = self.place(site).is_none() && self.lines.len() < MOST;
         if is_new {

@@ -20,7 +20,7 @@ pub(crate) struct RaceReport {
 }
 
 impl RaceReport {
-    /// The line to report: that of the later access, if it is known.
+    /// The line to report: the line of the later access, or of the earlier one if that is unknown.
     pub(crate) fn site(&self) -> Option<Site> {
         self.later.or(self.earlier)
     }
@@ -34,7 +34,8 @@ impl RaceReport {
         [self.earlier, self.later]
     }
 
-    /// A number for the pair of lines, independent of the order of the accesses.
+    /// A number that identifies the pair of lines. It does not depend on the order of the
+    /// accesses.
     pub(crate) fn pair(&self) -> u64 {
         let name = |site: Option<Site>| {
             let (file, number) = line(site).unwrap_or_default();
@@ -55,7 +56,7 @@ fn line(site: Option<Site>) -> Option<(&'static str, u32)> {
 }
 
 impl Races {
-    /// Records that an access of `task` races with an earlier one.
+    /// Records that an access of `task` races with the access `earlier`.
     #[cold]
     pub(super) fn note(&mut self, earlier: Earlier, task: TaskId, what: What, site: Option<Site>) {
         let known = |found: &RaceReport| found.is_between(earlier.site, site);

@@ -1,4 +1,5 @@
-//! Memory that is freed, or used by another task from now on: its history is forgotten.
+//! Memory that is freed, or that another task uses as its stack from now on: its history is
+//! forgotten.
 
 use core::sync::atomic::Ordering::Acquire;
 
@@ -10,14 +11,14 @@ use super::{Earlier, Races, What};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{How, Op, Site, TaskId};
 
-/// The knowledge of a task that frees memory, and the races of the free.
+/// The check of a free for races with earlier accesses.
 struct FreeCheck<'r> {
     epochs: &'r Epochs,
     records: &'r [Record],
     task: TaskId,
     own: &'r TaskOrder,
     first: Epoch,
-    /// The last access that was found to be known to the task.
+    /// An access that is known to the task: a cell with the same last access needs no check.
     known: Word,
     races: EngineVec<Earlier>,
 }
@@ -43,7 +44,7 @@ impl FreeCheck<'_> {
             return;
         }
         if is_known(epochs, &own.clock, epoch, task) {
-            // A task that knows of the last access knows of all.
+            // A task that knows of the last access knows of all earlier accesses.
             self.known = cell.last;
             return;
         }
@@ -57,7 +58,8 @@ impl FreeCheck<'_> {
 }
 
 impl Races {
-    /// Records that memory is freed: the earlier accesses to it do not matter for later ones.
+    /// Records that memory is freed, and the races of the free. The earlier accesses do not matter
+    /// for later accesses.
     pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
         self.allocations.unsettle();
         self.memory.forget(address, length);
@@ -96,7 +98,7 @@ impl Races {
         }
     }
 
-    /// Acquires the counters in memory that `task` frees: it has found them to have no other user.
+    /// Acquires the reference counters in memory that `task` frees: `task` was their last user.
     #[cold]
     fn acquire_counters(&mut self, task: TaskId, low: usize, high: usize) {
         let mut at = 0;
@@ -112,10 +114,11 @@ impl Races {
         }
     }
 
-    /// Begins a new execution. `is_put_back` states whether memory is restored: then the memory
-    /// that the last execution freed is not free, and the block there may not be the one that the
-    /// last execution accessed. Otherwise a process of its own may have free memory that the last
-    /// execution allocated.
+    /// Begins a new execution. `is_put_back`: whether memory was restored.
+    ///
+    /// If it was, the memory that the last execution freed is not free. The block there may be
+    /// another one than that which the last execution accessed. If it was not, each execution has
+    /// its own process. Then memory that the last execution allocated may be free.
     pub(super) fn begin_memory(&mut self, is_put_back: bool) {
         if is_put_back {
             for &(low, high) in &self.freed {
@@ -133,8 +136,8 @@ impl Races {
         self.freed.clear();
     }
 
-    /// Records that another task begins to use this memory as a stack: as [`Self::free`], but
-    /// without a check for races, and the memory is not free.
+    /// Records that another task begins to use this memory as a stack. As [`Self::free`], but does
+    /// not check for races, and the memory is not free afterwards.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
         self.memory.forget(low, high - low);
         let first = self.epochs.first();

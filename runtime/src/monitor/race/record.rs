@@ -1,5 +1,5 @@
-//! The longer history of a granule: different histories of its bytes, reads by several tasks, or
-//! atomic accesses.
+//! The record of a granule: a history that does not fit into a cell, because its bytes have
+//! different histories, several tasks read, or there are atomic accesses.
 
 use super::clock::{Clock, Epoch};
 use super::shadow::{Extent, Word};
@@ -9,19 +9,19 @@ use crate::execution::{Op, Site};
 /// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
-    /// It reads.
+    /// The access reads.
     Read,
-    /// It writes.
+    /// The access writes.
     Write,
-    /// It creates a shared reference, through which the program may read.
+    /// The creation of a shared reference, through which the program may read.
     Borrow,
-    /// It creates a unique reference, through which the program may write.
+    /// The creation of a unique reference, through which the program may write.
     BorrowMut,
-    /// It allocates the memory's block, which counts as a write of the whole block.
+    /// The allocation of the memory's block, which counts as a write of the whole block.
     Allocation,
-    /// It frees the memory.
+    /// The free of the memory.
     Free,
-    /// It is atomic; the flag states whether it writes.
+    /// An atomic access. The flag: whether it writes.
     Atomic(Op, bool),
 }
 
@@ -64,14 +64,14 @@ struct Segment {
     /// A bit for each byte.
     mask: u8,
     write: Word,
-    /// The last reads, by tasks that did not know of each other's.
+    /// The last reads. None of them happened before another one.
     reads: EngineVec<Word>,
 }
 
 /// The last load or store of a task.
 #[derive(Clone, Copy)]
 struct Use {
-    /// 0 if there was none.
+    /// The epoch of the access; 0 if there was none.
     epoch: Epoch,
     site: Option<Site>,
     op: Op,
@@ -85,8 +85,8 @@ impl Use {
     };
 }
 
-/// The accesses to an atomic by the last task with this entry in clocks. A task that knows of them
-/// knows of those by earlier tasks with this entry.
+/// The accesses to an atomic by the last task with this entry in clocks. Tasks that know of these
+/// accesses also know of the accesses by earlier tasks with the same entry.
 struct Uses {
     entry: u16,
     load: Use,
@@ -96,7 +96,8 @@ struct Uses {
 /// Bytes of a granule that are accessed atomically.
 struct Atomic {
     mask: u8,
-    /// The clock that an acquiring load learns: that of the release sequence of its value.
+    /// The clock that an acquiring load learns: the clock of the release sequence of the current
+    /// value.
     release: Clock,
     uses: EngineVec<Uses>,
 }
@@ -108,8 +109,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The record of a granule with at most an allocation, one write after it and one read after
-    /// that.
+    /// The record of a granule with at most an allocation, a write after the allocation, and a
+    /// read after the write.
     pub(super) fn new(allocation: Word, write: Word, read: Word) -> Self {
         let mut record = Self {
             segments: engine_vec(),
@@ -130,7 +131,7 @@ impl Record {
         }
     }
 
-    /// Calls `each` with all earlier accesses that conflict with a plain access to these bytes.
+    /// Calls `each` for all earlier accesses that conflict with a plain access to these bytes.
     pub(super) fn conflicts(&self, mask: u8, is_write: bool, mut each: impl FnMut(Earlier)) {
         for segment in self.segments.iter().filter(|s| s.mask & mask != 0) {
             segment.conflicts(is_write, &mut each);
@@ -159,8 +160,8 @@ impl Record {
         }
     }
 
-    /// Records a write. Each access that conflicts with the earlier ones conflicts with the write,
-    /// too.
+    /// Records a plain write. Removes the earlier accesses all of whose bytes are written: each
+    /// later access that conflicts with them conflicts with the write, too.
     pub(super) fn write(&mut self, word: Word) {
         let mask = word.extent().mask();
         for atomic in self.atomics.iter_mut().filter(|a| a.mask & mask != 0) {
@@ -174,7 +175,7 @@ impl Record {
         self.note(word, true);
     }
 
-    /// Records a read. `is_known` returns whether an earlier one happened before.
+    /// Records a plain read. `is_known` returns whether an earlier read happened before this one.
     pub(super) fn read(&mut self, word: Word, is_known: impl Fn(Epoch) -> bool) {
         self.note_in_segments(word.extent().mask(), |segment| {
             segment.reads.retain(|read| !is_known(read.epoch()));
@@ -182,7 +183,7 @@ impl Record {
         });
     }
 
-    /// Records an atomic access. Returns the clock that its location releases to acquiring
+    /// Records an atomic access. Returns the clock that the location releases to acquiring
     /// accesses.
     pub(super) fn atomic(
         &mut self,
@@ -220,7 +221,7 @@ impl Record {
         &mut atomic.release
     }
 
-    /// Records a plain access. A write replaces the earlier ones.
+    /// Records a plain access. A write replaces the earlier accesses.
     fn note(&mut self, word: Word, is_write: bool) {
         self.note_in_segments(word.extent().mask(), |segment| {
             if is_write {
@@ -232,7 +233,8 @@ impl Record {
         });
     }
 
-    /// Changes the segments of some bytes, which are split at the bounds of these bytes.
+    /// Calls `note` for the segments of some bytes. First splits the segments that contain other
+    /// bytes, too.
     fn note_in_segments(&mut self, mask: u8, mut note: impl FnMut(&mut Segment)) {
         let mut rest = mask;
         for at in 0..self.segments.len() {

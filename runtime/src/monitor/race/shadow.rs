@@ -1,10 +1,10 @@
 //! Shadow memory: a cell for each eight bytes that were accessed, found by address.
 //!
-//! A cell holds the last access and the last write, in one word each: the accessed bytes in its
-//! highest bits, then the epoch, and the source line in its lowest. One comparison therefore checks
-//! both the bytes and whether the epoch is in a range. Epochs identify the execution of a word, so
-//! that nothing needs clearing between executions. A history that does not fit, such as reads by
-//! several tasks, is in a record to which the cell points.
+//! A cell consists of two words: the last access and the last write. The highest bits of a word
+//! are the accessed bytes, the next ones are the epoch, and the lowest ones are the source line.
+//! So one comparison checks the bytes, and whether the epoch is in a range. The epoch of a word
+//! identifies its execution, so that nothing must be cleared between executions. If a history does
+//! not fit into a cell, such as reads by several tasks, the cell points to a record.
 
 use core::ops::Range;
 
@@ -13,47 +13,50 @@ use super::lines::{self, MARK_BITS};
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::execution::Site;
 
-/// The number of bytes for which one cell stands.
+/// The number of bytes of a granule. There is one cell for each granule.
 pub(super) const GRANULE: usize = 8;
-/// The number of bytes whose cells lie together.
+/// The number of bytes of a page. The cells of a page are contiguous.
 pub(super) const PAGE: usize = 4096;
 const CELLS: usize = PAGE / GRANULE;
-/// The maximum number of pages with cells: 512 MB for 256 MB of the program's memory.
+/// The maximum number of pages with cells. They have 512 MB of cells for 256 MB of the program's
+/// memory.
 const MOST_PAGES: usize = 1 << 16;
 /// The corresponding number of bytes of the program, if all of their pages are accessed.
 pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
-/// Stands for the first epoch of no execution.
+/// The first epoch of no execution.
 const NEVER: Epoch = Epoch::MAX;
 /// The bit in the epochs of memory that was freed in this execution.
 const FREE: Epoch = 1 << (Epoch::BITS - 1);
 
-/// The accessed bytes of a granule: the number of the others, and the first accessed byte.
+/// The accessed bytes of a granule: in the upper bits, the number of bytes that are not accessed;
+/// in the lower three bits, the index of the first accessed byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Extent(u8);
 
 impl Extent {
-    /// An impossible extent, eight bytes from the last one on, for a word that points to a record.
+    /// The extent of a word that points to a record. It is impossible for an access: eight bytes
+    /// from the last byte on.
     const OF_RECORD: Self = Self(7);
     /// All bytes.
     pub(super) const ALL: Self = Self(0);
-    /// All bytes, as a part of an allocated block: the impossible extent of eight bytes from the
-    /// second one on.
+    /// All bytes, in a word for the allocation of a block. It is impossible for another access:
+    /// eight bytes from the second byte on.
     pub(super) const OF_BLOCK: Self = Self(1);
 
-    /// `size` bytes from `address` on, which lie in one granule.
+    /// The extent of `size` bytes from `address` on. They must be in one granule.
     #[inline]
     pub(super) fn new(address: usize, size: usize) -> Self {
         Self((((GRANULE - size) << 3) | (address % GRANULE)) as u8)
     }
 
-    /// The number of the bytes.
+    /// The number of accessed bytes.
     #[inline]
     pub(super) fn length(self) -> usize {
         GRANULE - usize::from(self.0 >> 3)
     }
 
-    /// A bit for each byte.
+    /// A bit for each accessed byte.
     #[inline]
     pub(super) fn mask(self) -> u8 {
         if self == Self::OF_BLOCK {
@@ -63,7 +66,7 @@ impl Extent {
         (((1u16 << length) - 1) << start) as u8
     }
 
-    /// Whether all bytes of the other extent belong to this one.
+    /// Whether this extent contains all bytes of `other`.
     #[inline]
     pub(super) fn covers(self, other: Self) -> bool {
         other.mask() & !self.mask() == 0
@@ -79,7 +82,7 @@ impl Extent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Word(u64);
 
-/// The bits below the epoch: the source line, and whether the access is a borrow.
+/// The bit of a word that is set if the access is a borrow. The source line is in the next bits.
 pub(super) const BORROW: u64 = 1;
 pub(super) const MARK_AT: u32 = 1;
 pub(super) const EPOCH_AT: u32 = MARK_AT + MARK_BITS;
@@ -88,7 +91,7 @@ const EXTENT_AT: u32 = EPOCH_AT + Epoch::BITS;
 impl Word {
     pub(super) const NONE: Self = Self(0);
 
-    /// The word of an access whose line has this `mark`.
+    /// The word of an access. `mark` is the mark of its line.
     #[inline]
     pub(super) fn new(epoch: Epoch, extent: Extent, mark: u64, is_borrow: bool) -> Self {
         let borrow = if is_borrow { BORROW } else { 0 };
@@ -100,7 +103,7 @@ impl Word {
         Self(word)
     }
 
-    /// A word that is no access, but points to a record.
+    /// A word that points to the record with this number.
     pub(super) fn of_record(number: Epoch) -> Self {
         Self::new(number, Extent::OF_RECORD, 0, false)
     }
@@ -129,41 +132,43 @@ impl Word {
         lines::site_of(self.0 & lines::MARK)
     }
 
-    /// Whether this is an access to the same bytes, and in the same epoch, as another word.
+    /// Whether both words are accesses to the same bytes in the same epoch.
     #[inline]
     pub(super) fn is_like(self, other: Self) -> bool {
         self.is_of(other.0)
     }
 
-    /// As [`Self::is_like`], for a word's upper part.
+    /// As [`Self::is_like`], but compares with the upper part of a word.
     #[inline]
     pub(super) fn is_of(self, upper: u64) -> bool {
         (self.0 ^ upper) >> EPOCH_AT == 0
     }
 
-    /// Whether this has the upper part `upper`, and below it no bit except `others`.
+    /// Whether this word has the upper part `upper`, and of the lower bits at most those of
+    /// `others`.
     #[inline]
     pub(super) fn is_within(self, upper: u64, others: u64) -> bool {
         self.0 & !others == upper
     }
 
-    /// The distance of this from an access to the same bytes in some epoch; very large, if it is an
-    /// access to other bytes.
+    /// The distance of this word from the word `low`, an access in the first epoch of a range. It
+    /// is very large if the two accesses are to different bytes.
     #[inline]
     pub(super) fn from(self, low: u64) -> u64 {
         self.0.wrapping_sub(low)
     }
 }
 
-/// The history of the accesses to one granule: each of them was to all bytes of the ones before, and
-/// came after them in the order of tasks. A task that knows of the last one therefore knows of all.
+/// The history of the accesses to one granule. Each access was to all bytes of the earlier
+/// accesses, and these happened before it. So a task that knows of the last access knows of all
+/// accesses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// The last access; or a pointer to the record, if the history is longer. It stays for later
-    /// executions, as evidence that these bytes were live when they were accessed.
+    /// The last access, or a pointer to the record. It is kept for later executions, as evidence
+    /// that these bytes were live when they were accessed.
     pub(super) last: Word,
-    /// The last write; one of an earlier execution has no meaning. With a record: the last read, if
-    /// no write came after it.
+    /// The last write. A write of an earlier execution has no meaning. If the cell has a record:
+    /// the last read, if no write came after it.
     pub(super) write: Word,
 }
 
@@ -173,8 +178,8 @@ impl Cell {
         write: Word::NONE,
     };
 
-    /// Whether these bytes are live for certain, and in the same block: an execution has accessed
-    /// them, or the whole granule, since they were last freed.
+    /// Whether these bytes are certainly live, and in one block: an execution has accessed exactly
+    /// these bytes, or the whole granule, since they were last freed.
     #[inline]
     pub(super) fn is_evidence(&self, extent: u64) -> bool {
         let known = self.last.extent().in_word();
@@ -182,17 +187,18 @@ impl Cell {
             && (known == extent || known == Extent::ALL.in_word())
     }
 
-    /// Whether the execution with this `first` epoch has not accessed the memory, or it was freed
-    /// since then.
+    /// Whether there is no access of the current execution since the memory was last freed.
+    /// `first` is the first epoch of the current execution.
     #[inline]
     pub(super) fn is_new(&self, first: Epoch) -> bool {
         const { assert!(LAST as usize + 2 * MOST_EPOCHS < 1 << (Epoch::BITS - 2)) };
-        // Larger distances are those of freed memory, and, wrapped around, of all earlier epochs.
+        // The distance is larger than this if the memory was freed, or, because it wraps around,
+        // if the epoch is earlier.
         self.last.epoch().wrapping_sub(first) >= 1 << (Epoch::BITS - 2)
     }
 
-    /// Records that the memory is freed: its earlier accesses no longer matter, and the next access
-    /// must check whether it is live.
+    /// Records that the memory is freed: earlier accesses no longer matter, and the next access
+    /// must check whether the memory is live.
     #[inline]
     pub(super) fn free(&mut self) {
         self.last = Word(self.last.0 | u64::from(FREE) << EPOCH_AT);
@@ -207,9 +213,9 @@ impl Cell {
         self.write = Word::NONE;
     }
 
-    /// The last write in the execution with this `first` epoch, and the last read since then, of a
-    /// cell without a record. A read of the same bytes in the epoch of the write is left out,
-    /// because each access that conflicts with it also conflicts with the write.
+    /// The last write in the execution with this `first` epoch, and the last read since that
+    /// write. The cell must have no record. A read of the same bytes in the epoch of the write is
+    /// left out, because each access that conflicts with the read also conflicts with the write.
     pub(super) fn write_and_read(&self, first: Epoch) -> (Word, Word) {
         if self.is_new(first) {
             (Word::NONE, Word::NONE)
@@ -222,9 +228,9 @@ impl Cell {
         }
     }
 
-    /// Whether each access that conflicts with the `own` one, whose epoch has not ended, conflicts
-    /// with one that is recorded here and no borrow: the task made it in the same epoch, to the same
-    /// bytes or more.
+    /// Whether the access `own` need not be recorded: each access that conflicts with it conflicts
+    /// with a recorded access, too. This is so if the task made the recorded access in the same
+    /// epoch to at least the same bytes. It must not be a borrow, unless `own` is a borrow, too.
     #[inline]
     pub(super) fn implies(&self, own: Word, is_write: bool) -> bool {
         let implies = |word: Word| {
@@ -235,7 +241,7 @@ impl Cell {
         implies(self.last) && (!is_write || implies(self.write))
     }
 
-    /// Records an access that comes after all earlier ones.
+    /// Records an access. All earlier accesses must have happened before it.
     #[inline]
     pub(super) fn note(&mut self, word: Word, is_write: bool) {
         if is_write {
@@ -249,8 +255,8 @@ pub(super) struct Page {
     /// The number of the page; 0 for an empty slot.
     number: usize,
     cells: *mut Cell,
-    /// The first epoch of the execution that last accessed it; 0 if the contents of all its cells
-    /// are to be forgotten.
+    /// The first epoch of the execution that last accessed the page. 0 if its cells must be
+    /// cleared before the next access.
     touched: Epoch,
 }
 
@@ -269,7 +275,8 @@ impl Page {
         unsafe { core::slice::from_raw_parts_mut(self.cells.add(part.start), part.len()) }
     }
 
-    /// Records that a part of the page is freed in an execution that did not access the page.
+    /// Records that a part of the page is freed. The current execution must not have accessed the
+    /// page.
     pub(super) fn free(&mut self, part: Range<usize>) {
         if part == (0..CELLS) {
             self.touched = 0;
@@ -284,8 +291,8 @@ impl Page {
     }
 }
 
-/// The number of the page of an address. The page of null, which invalid pointers refer to, has a
-/// number, too.
+/// The number of the page of an address. It is never 0. The page at address 0 has a number, too,
+/// because invalid pointers refer to it.
 #[inline]
 fn number_of(address: usize) -> usize {
     address / PAGE + 1
@@ -296,8 +303,8 @@ pub(super) struct Shadow {
     /// A hash table whose size is a power of two.
     pages: EngineVec<Page>,
     count: usize,
-    /// The first address of the memory that was allocated in this execution. The history there from
-    /// earlier executions, and that the memory was live in them, has no meaning.
+    /// The first address of the memory that was allocated in this execution. From this address on,
+    /// the cells of earlier executions have no meaning, and are no evidence that memory is live.
     fresh: usize,
 }
 
@@ -310,8 +317,9 @@ impl Shadow {
         }
     }
 
-    /// Begins a new execution. `forgets` states whether all earlier histories are forgotten. The
-    /// allocations of the execution lie from `fresh` on, or in memory that was freed first.
+    /// Begins a new execution. `forgets`: whether all earlier histories are forgotten. The
+    /// allocations of the execution are at or after the address `fresh`, or in memory whose free
+    /// was reported before.
     pub(super) fn begin(&mut self, forgets: bool, fresh: usize) {
         self.fresh = fresh;
         if self.pages.is_empty() {
@@ -330,7 +338,7 @@ impl Shadow {
         }
     }
 
-    /// The cell of a granule that is accessed in the execution with this `first` epoch; `None` if
+    /// The cell of a granule that is accessed in the execution with this `first` epoch. `None` if
     /// there is no room for more pages.
     #[inline]
     pub(super) fn cell(&mut self, address: usize, first: Epoch) -> Option<&mut Cell> {
@@ -350,7 +358,8 @@ impl Shadow {
         Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }
 
-    /// Calls `each` for the pages of a range, with the granules of each that are in the range.
+    /// Calls `each` for each page with cells that overlaps the range, with the indices of those of
+    /// its granules that are in the range.
     #[inline]
     pub(super) fn parts(
         &mut self,
@@ -378,7 +387,8 @@ impl Shadow {
         self.fresh
     }
 
-    /// The slot of a page in the table, or the slot for it.
+    /// The slot of a page in the table. If the page is not in the table: the slot at which to add
+    /// it.
     #[inline]
     fn place(&self, number: usize) -> usize {
         let mask = self.pages.len() - 1;

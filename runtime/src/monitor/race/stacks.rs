@@ -1,21 +1,24 @@
 //! The stacks of tasks. The accesses of a task to its own stack are not recorded until another task
 //! has accessed the same page.
 //!
-//! Most accesses of unoptimised code are of this kind. When a task first accesses a page of another
-//! task's stack, earlier accesses of the owner are missing, so that the execution must be repeated.
-//! Pages are identified by their distance from the page with the stack's end, which is the same in
-//! each execution, and by the kind of the stack: that of the first task, whose locals are often
-//! shared, or any other. A page that was shared once is recorded for all stacks of its kind from
-//! then on. The rest of the last page, which has data of the same thread, counts as a part of the
-//! stack, because the shadow memory and its tables distinguish pages by their addresses.
+//! Most accesses of unoptimised code are accesses to the own stack. When a task first accesses a
+//! page of another task's stack, earlier accesses of the owner are missing, so that the execution
+//! must be repeated.
+//!
+//! A page is identified by the kind of its stack, and by its distance from the page with the
+//! stack's end: both are the same in each execution. The first task's stack has its own kind,
+//! because other tasks often access its locals. Once a page is shared, the accesses to this page
+//! are recorded for all stacks of its kind. The rest of the last page has other data of the same
+//! thread. It counts as a part of the stack, because the shadow memory and its tables distinguish
+//! only whole pages.
 
 use super::Races;
 use super::shadow::PAGE;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::TaskId;
 
-/// The number of pages of each stack, from its highest address, with a bit in `shared`. Accesses to
-/// pages below them are always recorded.
+/// The number of pages of each stack that have a bit in `shared`, counted from its highest
+/// address. Accesses to lower pages are always recorded.
 const PAGES: usize = 4096;
 /// The length of the longest access for which there is a quick check.
 pub(super) const SHORT: usize = 16;
@@ -24,15 +27,16 @@ pub(super) const SHORT: usize = 16;
 pub(super) struct OwnStack {
     /// The address after the stack.
     end: usize,
-    /// The first byte whose accesses may remain unrecorded, and the number of these bytes.
+    /// The bytes of the stack whose accesses may remain unrecorded: the first one, and their
+    /// number.
     low: usize,
     size: usize,
-    /// The size of the part from `low` on in which an access of at most [`SHORT`] bytes may begin and
-    /// remain unrecorded: no page up to the end of the access is shared.
+    /// The size of a part from `low` on. An access of at most [`SHORT`] bytes that begins in this
+    /// part need not be recorded: no page up to its end is shared.
     quick_size: usize,
     kind: Kind,
-    /// For each kind of stack, a bit for each page, by its distance from the last one, that tasks
-    /// share.
+    /// For each kind of stack, a bit for each page, by its distance from the last page: whether
+    /// tasks share the page.
     shared: [[u64; PAGES / 64]; 2],
 }
 
@@ -63,14 +67,14 @@ impl OwnStack {
         shared: [[0; PAGES / 64]; 2],
     };
 
-    /// As [`Self::NONE`], of a thread whose accesses are not watched.
+    /// As [`Self::NONE`], for a thread whose accesses are not watched.
     pub(super) const UNWATCHED: Self = Self {
         quick_size: usize::MAX,
         ..Self::NONE
     };
 
-    /// Whether an access of at most [`SHORT`] bytes need not be recorded. It may return false
-    /// although this holds.
+    /// Whether an access of at most [`SHORT`] bytes need not be recorded. May return `false`
+    /// although it need not.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -130,7 +134,7 @@ impl OwnStack {
         self.measure();
     }
 
-    /// Sets the size of the part in which all pages are private.
+    /// Sets `quick_size`, from the private pages at the start of the stack.
     fn measure(&mut self) {
         let shared = &self.shared[self.kind as usize];
         let deepest = shared.iter().rposition(|&pages| pages != 0);
@@ -138,7 +142,7 @@ impl OwnStack {
         self.quick_size = self.size.saturating_sub(count * PAGE + SHORT - 1);
     }
 
-    /// Records that tasks share a page of a stack. Returns whether this is new.
+    /// Records that tasks share a page of the stacks of this kind. Returns whether this is new.
     fn share(&mut self, kind: Kind, page: usize) -> bool {
         let Some(pages) = self.shared[kind as usize].get_mut(page / 64) else {
             return false;
@@ -155,17 +159,18 @@ impl OwnStack {
 
 /// The stacks of all tasks of an execution.
 pub(super) struct Stacks {
-    /// Whether the program is instrumented. Otherwise there are few accesses to stacks, and all are
-    /// recorded.
+    /// Whether the program is instrumented. If not, few accesses to stacks are reported, and all
+    /// of them are recorded.
     pub(super) are_special: bool,
     /// The bounds of each task's stack.
     of_tasks: EngineVec<(usize, usize)>,
-    /// The same bounds with whole last pages, sorted and each once: tasks may use a stack one after
-    /// the other.
+    /// The same bounds with whole last pages, sorted, without duplicates: several tasks may use
+    /// the same stack, one after the other.
     sorted: EngineVec<(usize, usize)>,
     /// The lowest and the highest of these bounds.
     bounds: (usize, usize),
-    /// Accesses of an owner to a page that other tasks accessed are missing.
+    /// A task accessed a page of another task's stack, and earlier accesses of the owner are
+    /// missing.
     misses_accesses: bool,
 }
 
@@ -205,15 +210,15 @@ impl Stacks {
     }
 }
 
-/// The page of an address, counted from the one with the last byte of its stack. A stack may end
-/// within a page.
+/// The index of the page of an address, counted down from the page with the last byte of its
+/// stack. A stack may end within a page.
 #[inline]
 fn page_below(end: usize, address: usize) -> usize {
     (end - 1) / PAGE - address / PAGE
 }
 
 impl Races {
-    /// Records the bounds of the stack of a new task, after those of the tasks before it.
+    /// Records the bounds of the stack of a new task. Tasks must be added in order.
     pub(crate) fn add_stack(&mut self, task: TaskId, stack: (usize, usize)) {
         if !self.stacks.are_special {
             return;
@@ -233,8 +238,8 @@ impl Races {
         }
     }
 
-    /// Records an access of the running task to a page of which the execution has recorded no
-    /// access, or perhaps none: it may be the first one to another task's stack.
+    /// Records an access of the running task to a page. It may be the first access to a page of
+    /// another task's stack. Must be called at least for the first recorded access to each page.
     #[inline]
     pub(super) fn note_page(&mut self, address: usize) {
         let (low, high) = self.stacks.bounds;
@@ -252,15 +257,16 @@ impl Races {
         }
     }
 
-    /// Whether the address may be on the stack of another task than the running one. The frame there
-    /// may be dead.
+    /// Whether the address may be on the stack of a task that is not running. The frame there may
+    /// be dead.
     #[inline]
     pub(super) fn is_on_other_stack(&self, address: usize) -> bool {
         let (low, high) = self.stacks.bounds;
         (low..high).contains(&address) && !self.inline_check.stack.contains(address)
     }
 
-    /// Whether accesses to the stacks of other tasks make it necessary to repeat the execution.
+    /// Whether accesses of the owner of a stack are missing, so that the execution must be
+    /// repeated.
     pub(crate) fn misses_accesses(&self) -> bool {
         self.stacks.misses_accesses
     }
@@ -274,7 +280,7 @@ mod tests {
 
     const MAIN: TaskId = TaskId(0);
     const OTHER: TaskId = TaskId(1);
-    /// The stacks of the two tasks, which lie apart.
+    /// The stacks of the two tasks. They are not adjacent.
     const STACKS: [(usize, usize); 2] = [(0x10_0000, 0x20_0000), (0x40_0000, 0x50_0000)];
 
     /// Begins an execution with two tasks, of which the first one runs.
@@ -431,7 +437,8 @@ mod tests {
             races.add_stack(OTHER, STACKS[1]);
             races.spawned(MAIN, OTHER, None);
         };
-        // Both are in one page. The end of the stack is a page after a place between them.
+        // Both addresses are in one page. The end of the stack is one page after an address
+        // between them.
         let [lower, upper] = [end - PAGE - 64, end - PAGE + 64];
         for is_repeated in [false, true] {
             begin(&mut races);

@@ -1,9 +1,9 @@
-//! The knowledge of each task about the others, and the entries of tasks in clocks.
+//! The clocks of tasks, and the entries of tasks in clocks.
 //!
-//! A clock with an entry for each task that ever existed would make a test with many short tasks
-//! quadratic. Therefore entries are reused: a new task gets the entry of one that has ended, if all
-//! operations of the old task happened before the new one. Then a task that knows of the new task
-//! also knows of the old one, and a larger epoch stands for both.
+//! With an entry for each task that ever existed, the cost of a test with many short tasks would
+//! be quadratic. Therefore entries are reused: a new task gets the entry of a task that has ended,
+//! if all operations of the old task happened before the new task. Then a task that knows of the
+//! new task also knows of the old one, and the larger epoch covers both.
 
 use super::clock::{Clock, Epoch, Owner, Release};
 use super::task_order::{NO_WINDOW, TaskOrder};
@@ -54,7 +54,8 @@ impl Races {
         true
     }
 
-    /// The epoch of the running `task` for an access; `None` if there is no room for a new one.
+    /// The current epoch of the running `task`. Begins a new epoch if the last one has ended.
+    /// `None` if there is no room for a new epoch.
     #[inline]
     pub(super) fn epoch_of(&mut self, task: TaskId) -> Option<Epoch> {
         match self.tasks.get(task).epoch {
@@ -81,8 +82,8 @@ impl Races {
         Some(epoch)
     }
 
-    /// Ends the epoch of the running `task`: its operations so far are released, and later ones are
-    /// not.
+    /// Ends the epoch of the running `task`: its operations so far are released, and its later
+    /// operations are not.
     pub(super) fn end_epoch(&mut self, task: TaskId, op: Op, site: Option<Site>) {
         let own = self.tasks.get_mut(task);
         if own.epoch != 0 {
@@ -93,7 +94,7 @@ impl Races {
         self.inline_check.hide();
     }
 
-    /// Records that `task` has created another one.
+    /// Records that `task` has created the task `child`.
     pub(crate) fn spawned(&mut self, task: TaskId, child: TaskId, site: Option<Site>) {
         self.log_other(task);
         if self.add_task(child, Some(task)) {
@@ -107,8 +108,9 @@ impl Races {
         self.log_other(task);
     }
 
-    /// Records a fence of every task at once, by `task`: all operations so far, those of tasks that
-    /// have ended included, come before all later ones. The tasks of `unfinished` have not ended.
+    /// Records that `task` performs a fence of all tasks at once: all operations so far, also
+    /// those of tasks that have ended, happen before all later operations. `unfinished` are the
+    /// tasks that have not ended.
     pub(crate) fn fence_all(&mut self, task: TaskId, unfinished: &[TaskId]) {
         for &other in unfinished {
             self.fence(other, Ordering::SeqCst, None);
@@ -121,8 +123,8 @@ impl Races {
         }
     }
 
-    /// Records that `next` runs after `task`. Not inlined: the monitor is off for most programs, in
-    /// which a switch is faster without this code.
+    /// Records that `next` runs after `task`. Not inlined, because the monitor is off for most
+    /// programs: their switches are faster without this code.
     #[inline(never)]
     pub(crate) fn switched(&mut self, task: TaskId, next: TaskId) {
         if self.orders_all && task != next {
@@ -137,7 +139,7 @@ impl Races {
         self.show_now(next);
     }
 
-    /// Records an operation that may order tasks in unseen ways.
+    /// Records an operation that may order any tasks, in ways that are not seen.
     pub(crate) fn order_all(&mut self, task: TaskId) {
         if self.orders_all {
             return;
@@ -186,7 +188,7 @@ mod tests {
                 races.release(task, 0x10, true, (Op::Exit, None));
                 races.tasks.end(task);
             }
-            // As if the end of the scope, and not that of its tasks, is awaited.
+            // The task waits for the end of the scope, not for the ends of its tasks.
             races.acquire(MAIN, 0x10, true);
         }
         assert!(races.tasks.entries == 3 && races.is_on && !is_racy(&races));

@@ -1,4 +1,5 @@
-//! The monitor's ways to record an access, with cases in which each may and may not be used.
+//! The monitor's ways to record an access: for each way, cases in which it may be used, and cases
+//! in which it may not.
 
 use core::cell::Cell;
 use core::panic::Location;
@@ -25,11 +26,11 @@ thread_local! {
 /// The way in which an access was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// Without a call.
+    /// By the inline check, without a call of the monitor.
     InlineCheck,
-    /// By the monitor, without a check.
+    /// By the monitor, without a check for races.
     Note,
-    /// With a check for races.
+    /// By the monitor, with a check for races.
     Judged,
 }
 
@@ -37,16 +38,16 @@ enum Way {
 struct Machine {
     races: Races,
     task: TaskId,
-    /// The program's code was rewritten, so it is known to be explored.
+    /// The program's code was rewritten, so that it is certainly explored.
     is_rewritten: bool,
-    /// Free memory is accessed.
+    /// The next access is to free memory.
     is_free: bool,
-    /// The memory consists of blocks. Otherwise all of it is one block that is settled.
+    /// The memory consists of several blocks. If not, all memory is one settled block.
     has_blocks: bool,
 }
 
 impl Machine {
-    /// A machine with this number of tasks, none of which knows of any other.
+    /// A machine with this number of tasks. No task knows of another one.
     fn new(tasks: u32) -> Self {
         let mut races = Races::new();
         races.turn_on(false);
@@ -344,7 +345,7 @@ fn each_execution_looks_at_memory_anew() {
     assert!(!machine.is_racy(), "with the write of the execution before");
 }
 
-/// An invalid pointer is most likely one near null: the access is recorded before it fails.
+/// Most invalid pointers are near null. The access is recorded before it fails.
 #[test]
 fn accesses_next_to_null_are_noted() {
     let mut machine = Machine::new(1);
@@ -402,7 +403,7 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
     }
 }
 
-/// Each process begins with the same free memory.
+/// Each execution has its own process, which begins with the same free memory.
 #[test]
 fn memory_that_a_process_allocates_is_looked_at_anew_in_the_next_process() {
     const START: usize = PLACE + 64;
@@ -453,7 +454,7 @@ fn lines_that_become_scheduling_points_are_told_of() {
     }
 }
 
-/// A task without a recent release leaves a gap in the epochs that another one knows.
+/// If a task has not released recently, there is a gap in the epochs that another task knows.
 #[test]
 fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
     let mut machine = Machine::new(3);
@@ -476,7 +477,7 @@ fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
     assert_eq!(machine.words().len(), 2);
 }
 
-/// Words are compared as numbers, of which the epoch is only a part.
+/// Words are compared as numbers, and the epoch is only a part of such a number.
 #[test]
 fn numbers_of_epochs_may_be_large() {
     for first in [2, LAST - 3] {
@@ -505,8 +506,8 @@ fn numbers_of_epochs_may_be_large() {
     }
 }
 
-/// A task runs the destructor of a value, and then frees it, because another one has meanwhile
-/// given up the memory.
+/// A task runs the destructor of a value, and then frees its memory, because another task has
+/// dropped the last other reference meanwhile.
 #[test]
 fn a_task_that_frees_memory_as_its_last_user_knows_of_the_others() {
     let counter = PLACE + 64;

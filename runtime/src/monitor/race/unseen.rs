@@ -5,20 +5,21 @@ use crate::base::address_table::AddressTable;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::memory::Word;
 
-/// Stands for all objects of code that is not seen.
+/// The address that represents all objects of opaque code.
 pub(super) const UNSEEN: usize = 24;
 
-/// The part of opaque code in an execution.
+/// The state of opaque code in an execution.
 pub(super) struct Unseen {
-    /// Some task has called it.
+    /// Some task has called opaque code.
     pub(super) has_run: bool,
-    /// The numbers of atomics, and the values that they had after their last operation by the
-    /// program.
+    /// The index of each atomic in `values`, and the value of each atomic after the program's last
+    /// operation on it.
     numbers: AddressTable,
     values: EngineVec<Word>,
-    /// The atomic of the running operation has another value: opaque code may have stored it.
+    /// The atomic of the running operation has another value than that: opaque code may have
+    /// stored it.
     pub(super) has_written: bool,
-    /// A clock that is used again, for its allocation.
+    /// A clock for temporary use, kept to reuse its allocation.
     pub(super) clock: Clock,
 }
 
@@ -40,7 +41,7 @@ impl Unseen {
         self.values.clear();
     }
 
-    /// Records the value of an atomic. Returns whether it had the same one before.
+    /// Records the value of an atomic. Returns whether the recorded value was the same before.
     pub(super) fn keep(&mut self, address: usize, value: Word) -> bool {
         if self.values.is_empty() {
             self.numbers.clear();
@@ -53,7 +54,8 @@ impl Unseen {
         false
     }
 
-    /// Whether opaque code may have written the value of the running operation's atomic.
+    /// Returns whether opaque code may have stored the value of the running operation's atomic,
+    /// and clears this flag.
     pub(super) fn take_written(&mut self) -> bool {
         core::mem::take(&mut self.has_written)
     }

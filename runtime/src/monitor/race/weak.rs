@@ -1,4 +1,5 @@
-//! Operations under a weak memory model: the order of tasks follows the stores that they read.
+//! Operations under a weak memory model. The order of tasks follows from the stores that they
+//! read.
 
 use super::order::Atomic;
 use super::task_order::{IS_X86, TaskOrder, releases};
@@ -19,13 +20,14 @@ fn knowledge(own: &mut TaskOrder, task: TaskId, epoch: Epoch) -> Knowledge<'_> {
 }
 
 impl Races {
-    /// Whether the stores of this execution are kept, and the order of tasks is known.
+    /// Whether the stores of this execution are kept, and the monitor has not given up.
     #[inline]
     pub(crate) fn keeps_stores(&self) -> bool {
         self.memory.is_on && self.is_on
     }
 
-    /// Whether atomic operations of this execution could have met stores that were not offered.
+    /// Whether atomic operations of this execution could have met stores that the search was not
+    /// offered.
     pub(crate) fn misses_late_effects(&self) -> bool {
         let is_limited = self.memory.is_limited || self.memory.stale.is_limited;
         self.memory.model.is_weak() && (is_limited || self.given_up.is_some())
@@ -47,7 +49,7 @@ impl Races {
         self.memory.offer(&known, access, state, would)
     }
 
-    /// Records the access that was offered stores, and was `performed`.
+    /// Records an access after [`Self::offer_stores`]. `performed` is its result.
     pub(crate) fn meet_store(
         &mut self,
         task: TaskId,
@@ -69,7 +71,8 @@ impl Races {
             self.memory.stale.note_fence(&own.clock, &own.readable);
             own.clock.join(&own.readable);
         }
-        // What a later relaxed store releases, it releases only on x86.
+        // A later relaxed store of this task releases the operations before the exchange only on
+        // x86.
         let writes = performed.written.is_some();
         let is_relaxed = writes && !releases(performed.order);
         self.memory.stale.is_limited |=
@@ -80,13 +83,13 @@ impl Races {
             own.released.assign(&own.clock);
             own.has_released_by_exchange = true;
         }
-        // A failing exchange releases as a fence: it must not release what comes after it.
+        // A failing exchange releases as a fence. It must not release later operations.
         if is_fence || writes && releases(performed.order) {
             self.end_epoch(task, op, site);
         }
     }
 
-    /// As [`Self::meet_store`], with a check for races with other accesses to the location.
+    /// As [`Self::meet_store`], but also checks for races with other accesses to the location.
     pub(super) fn perform_atomic(
         &mut self,
         task: TaskId,
@@ -101,7 +104,7 @@ impl Races {
         }
     }
 
-    /// Logs a fence of `task`, which has acquired and not yet released.
+    /// Logs a fence of `task`. Called after the fence has acquired, and before it releases.
     pub(super) fn log_fence(&mut self, task: TaskId, order: Ordering) {
         if self.keeps_stores()
             && let Some(epoch) = self.epoch_of(task)
@@ -111,8 +114,8 @@ impl Races {
         }
     }
 
-    /// Logs an operation of `task` on a lock, or on anything else that orders tasks and is no atomic
-    /// location.
+    /// Logs an operation of `task` on a lock, or on another object that orders tasks and is no
+    /// atomic location.
     #[inline]
     pub(super) fn log_other(&mut self, task: TaskId) {
         if self.memory.is_on {

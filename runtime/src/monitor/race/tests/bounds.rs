@@ -1,5 +1,5 @@
-//! Accesses of random programs outside of blocks: none is recorded without a call of the monitors,
-//! which judge them.
+//! Accesses of random programs outside of blocks. None of them is recorded without a call of the
+//! monitors, because the monitors must report it.
 
 use core::cell::RefCell;
 
@@ -13,7 +13,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Makes it a new allocation.
+    /// Makes the block a new allocation.
     fn renew(&mut self, size: usize, number: u32) {
         let start = self.block.start;
         self.block.requested = (start, start + size);
@@ -24,13 +24,13 @@ impl Slot {
 
 /// The bytes before each block.
 const HEADER: usize = 16;
-/// The blocks of executions lie from here on, if memory is restored.
+/// If memory is restored, all blocks that an execution allocates are at or after this address.
 const FRESH: usize = PLACE + PAGE;
 
 thread_local! {
     /// The blocks of the heap, by address.
     static TABLE: RefCell<Vec<Slot>> = const { RefCell::new(Vec::new()) };
-    /// The address after the last one.
+    /// The address after the last block.
     static END: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -85,7 +85,7 @@ impl Run<'_> {
         self.machine.races.allocate(self.machine.task, block, site);
     }
 
-    /// Frees a block, allocates one in its place, does both at once, or allocates another one.
+    /// Frees a block, allocates a block in place of a free one, does both, or adds a new block.
     fn change_heap(&mut self) {
         let count = TABLE.with_borrow(Vec::len);
         self.number += 1;
@@ -118,7 +118,8 @@ impl Run<'_> {
         TABLE.with_borrow(|table| table.get(place).map(|slot| (*slot, place)))
     }
 
-    /// Makes an access near a block. Returns `false` if its error ends the execution.
+    /// Makes an access near a block. Returns `false` if the access is an error, which ends the
+    /// execution.
     fn access(&mut self) -> bool {
         let count = TABLE.with_borrow(Vec::len);
         let Some((slot, _)) = self.slot(count) else {
@@ -159,7 +160,7 @@ impl Run<'_> {
         {
             assert!(is_correct, "it is repeated");
         }
-        // If it is not correct, the execution ends before the access is recorded.
+        // If the access is not correct, the execution ends before the access is recorded.
         self.machine.is_free = !is_correct;
         let way = self.machine.access(address, length, what, site);
         assert!(

@@ -1,23 +1,26 @@
 //! The races of random programs, found by the monitor and by brute force.
 //!
-//! A sequence of programs runs on one monitor, as the executions of a search do. Their accesses have
-//! all sizes and offsets, and lie in stacks, in blocks of the heap and in other memory; see
-//! [`program`]. They are made as the hooks and the shims make them ([`machine`]). A program is
-//! repeated while the monitor misses accesses to stacks. Brute force ([`model`]) has for each task the
-//! set of the steps that happened before, and a list of all accesses. It has no code in common
-//! with the monitor.
+//! A sequence of programs runs on one monitor, as the executions of a search do. Their accesses
+//! have all sizes and offsets, and lie in stacks, in blocks of the heap and in other memory; see
+//! [`program`]. They are made in the same way as by the hooks and the shims: see [`machine`]. A
+//! program is repeated while the monitor misses accesses to stacks. Brute force ([`model`]) has
+//! for each task the set of the steps that happened before, and a list of all accesses. It has no
+//! code in common with the monitor.
 //!
-//! Compared are:
+//! The test compares:
 //! - whether there is a race;
 //! - each report: brute force finds a race of two accesses with these lines, kinds and tasks;
 //! - each byte: its first race is reported, unless the monitor has no room for further reports;
 //! - each access to memory that is not live: it reaches the heap's monitor;
 //! - the number of repetitions: at most one for each page of a stack, and one more.
 //!
-//! Not compared are: the later races of a byte, of which the monitor finds some; a race of a free
-//! with the allocation of its block, which needs an access to the block; the missing order that a
-//! report names; atomic accesses of different sizes to common bytes, which are no races for either;
-//! and [`Races::release_on`], which by design also orders accesses after the release.
+//! The test does not compare:
+//! - the later races of a byte, of which the monitor finds only some;
+//! - a race of a free with the allocation of its block: the monitor finds it only if the block was
+//!   accessed;
+//! - the missing order that a report names;
+//! - atomic accesses of different sizes to common bytes: neither side counts them as races;
+//! - [`Races::release_on`], which by design also orders accesses after the release.
 
 mod machine;
 mod model;
@@ -45,7 +48,7 @@ impl Sequence {
         let mut rng = Rng::new(seed);
         let live = random::first_blocks(&mut rng);
         let mut programs = Vec::new();
-        // A search can change from the memory image to a process for each execution.
+        // A search may first restore a memory image, and later use one process for each execution.
         let images = rng.below(2 * LENGTH);
         for number in 0..LENGTH {
             let is_put_back = number < images;
@@ -54,7 +57,7 @@ impl Sequence {
         Self { seed, programs }
     }
 
-    /// Runs the programs, and returns the number of those with a race; or the first difference
+    /// Runs the programs. Returns the number of programs with a race, or the first difference
     /// between the monitor and brute force.
     fn check(&self) -> Result<usize, String> {
         let mut rng = Rng::new(self.seed);
@@ -70,7 +73,7 @@ impl Sequence {
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|_| Err("a panic".into()))
     }
 
-    /// Removes programs and steps as long as there is a difference.
+    /// Removes programs and steps, if there still is a difference without them.
     fn shrink(&mut self) {
         let mut has_shrunk = true;
         while has_shrunk {
@@ -92,7 +95,7 @@ impl Sequence {
         }
     }
 
-    /// Makes a change if it removes something and leaves a difference.
+    /// Makes a change, if it removes something and there still is a difference after it.
     fn try_out(&mut self, change: impl FnOnce(&mut Self)) -> bool {
         let size = |it: &Self| {
             let steps = it.programs.iter().map(|it| it.steps.len());
@@ -220,8 +223,8 @@ fn names(words: &str, access: Access) -> bool {
 /// The number of programs of a sequence.
 const LENGTH: u64 = 10;
 
-/// The seeds of the sequences. The environment variable `CHESS_PROGRAMS` sets the number of their
-/// programs.
+/// The seeds of the sequences. The environment variable `CHESS_PROGRAMS` sets the number of the
+/// programs in all sequences.
 fn seeds() -> std::ops::Range<u64> {
     const USUAL: u64 = 20_000;
     let asked = std::env::var("CHESS_PROGRAMS");

@@ -1,5 +1,5 @@
-//! The monitor in the engine's place: programs are run on it as the engine, the hooks and the shims
-//! run them.
+//! A machine that runs programs on the monitor. It calls the monitor in the same way as the
+//! engine, the hooks and the shims.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -55,7 +55,7 @@ fn set_live(place: usize, number: Option<u32>) {
     LIVE.set(live);
 }
 
-/// The tables and ranges of the monitor that are in use.
+/// A restriction of the monitor: which of its fast paths a program may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mode {
     Usual,
@@ -74,7 +74,7 @@ pub(super) struct Machine {
     /// The number of the last allocation.
     allocations: u32,
     messages: VecDeque<u32>,
-    /// The values of atomics; each store changes them.
+    /// The values of atomics. Each store changes the value.
     values: HashMap<usize, u64>,
     sites: [Site; LINES],
 }
@@ -86,7 +86,8 @@ impl Drop for Machine {
     }
 }
 
-/// Accesses stop the program when the heap's monitor sees that the memory is not live.
+/// The program has stopped at an access, because the heap's monitor found that the memory is not
+/// live.
 struct Stopped;
 
 impl Machine {
@@ -258,7 +259,7 @@ impl Machine {
         self.report(bytes, flags, from, site, is_wrong)
     }
 
-    /// As `report` in `order.rs`, and then `data_access` in `plain.rs`.
+    /// Does the same as `report` in `order.rs`, and then `data_access` in `plain.rs`.
     fn report(
         &mut self,
         bytes: Bytes,

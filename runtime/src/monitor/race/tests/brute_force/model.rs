@@ -48,21 +48,21 @@ pub(super) struct Race {
     pub(super) later: Access,
     /// The common bytes.
     pub(super) common: (usize, usize),
-    /// The first of the common bytes without an earlier race, if there is one.
+    /// The first common byte that has no earlier race, if there is one.
     pub(super) first: Option<usize>,
-    /// It need not be reported.
+    /// The monitor need not report the race.
     pub(super) is_optional: bool,
 }
 
 #[derive(Clone, Default)]
 struct Task {
-    /// The steps that happened before its next one, and its own ones.
+    /// The steps that happened before the task's next step, and the task's own steps.
     knows: Steps,
-    /// The steps that it knew at its last releasing fence.
+    /// The steps that the task knew at its last releasing fence.
     fenced: Steps,
-    /// The steps that its next acquiring fence learns.
+    /// The steps that the task learns by its next acquiring fence.
     readable: Steps,
-    /// Its own steps since its last release.
+    /// The task's own steps since its last release.
     unreleased: Steps,
     is_unseen: bool,
 }
@@ -71,13 +71,14 @@ struct Task {
 struct Model {
     tasks: Vec<Task>,
     current: usize,
-    /// The releases to each object: to all tasks, and to those that hold it exclusively.
+    /// The steps that were released to each object: to all tasks, and to tasks that acquire the
+    /// object exclusively.
     objects: HashMap<usize, [Steps; 2]>,
     messages: VecDeque<Steps>,
     counters: HashMap<usize, Steps>,
     unseen: Steps,
     has_unseen: bool,
-    /// The atomics that have the value of the last operation by the program, since opaque code runs.
+    /// The atomics that have the value of the program's last operation, once opaque code has run.
     has_own_value: HashSet<usize>,
     orders_all: bool,
     accesses: Vec<Access>,
@@ -124,9 +125,9 @@ fn releases(order: Ordering) -> bool {
 }
 
 impl Task {
-    /// An operation on a location that contains the steps of `sequence`.
+    /// An operation on a location. `sequence` are the steps of the release sequence of its value.
     fn synchronize(&mut self, sequence: &mut Steps, how: How, order: Ordering) {
-        // On x86 this is a fence of the machine, on which programs rely.
+        // On x86 a `SeqCst` update is a fence of the machine, and programs rely on that.
         let is_fence = cfg!(any(target_arch = "x86", target_arch = "x86_64"))
             && how == How::Exchange
             && order == Ordering::SeqCst;
@@ -153,7 +154,7 @@ impl Task {
     }
 }
 
-/// Whether the step releases all steps of its task so far, to some tasks.
+/// Whether the act releases all steps of its task so far to some tasks.
 fn is_release(act: Act) -> bool {
     match act {
         Act::Atomic(_, how, order) | Act::Count(_, how, order) => {
@@ -201,7 +202,7 @@ impl Model {
             Act::Access(bytes, kind, _) => {
                 self.access(number, step, bytes, Use::Plain(kind));
                 if kind.is_write() && kind != Kind::BorrowMut {
-                    // A load does not read from a release before it.
+                    // A later load cannot read from an earlier release.
                     for (atomic, sequence) in &mut self.atomics {
                         if overlap(range(*atomic), range(bytes)).is_some() {
                             *sequence = 0;
@@ -287,7 +288,7 @@ impl Model {
         self.access(number, step, bytes, by);
     }
 
-    /// The place of an atomic in the list.
+    /// The index of an atomic in the list.
     fn atomic(&mut self, bytes: Bytes) -> usize {
         let known = self.atomics.iter();
         let known = known.map(|(bytes, _)| range(*bytes));
@@ -298,7 +299,7 @@ impl Model {
         })
     }
 
-    /// The earlier accesses to a region do not matter any more.
+    /// Removes the earlier accesses to a region, because they do not matter any more.
     fn forget(&mut self, region: Region) {
         self.accesses.retain(|known| known.bytes.region != region);
         self.atomics.retain(|(bytes, _)| bytes.region != region);

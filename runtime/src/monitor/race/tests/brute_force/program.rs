@@ -8,13 +8,13 @@ use crate::platform::heap::FIRST;
 
 /// The highest number of tasks of a program.
 pub(super) const TASKS: usize = 6;
-/// The highest number of steps of a program: the model has a bit for each.
+/// The highest number of steps of a program. The model has a bit for each step.
 pub(super) const STEPS: usize = 120;
 /// The number of source lines of a program's accesses.
 pub(super) const LINES: usize = 32;
 
 const STATIC: usize = 0x5000_0000_0000;
-/// Memory that is no heap and no stack. The pages of both parts have the same places in the table
+/// Memory that is neither heap nor stack. The pages of both parts have the same slots in the table
 /// of the inline check.
 const STATICS: [(usize, usize); 2] = [
     (STATIC, STATIC + 4 * PAGE),
@@ -22,13 +22,13 @@ const STATICS: [(usize, usize); 2] = [
 ];
 
 const HEAP: usize = FIRST - FIRST % PAGE + 0x10_0000;
-/// The page at which the blocks begin that only the program itself allocates, if memory is put
-/// back. Otherwise some of them are in the page before.
+/// The first page of the blocks that only the program itself allocates, if memory is put back. If
+/// not, some of these blocks are in the page before.
 const FRESH: usize = HEAP + 4 * PAGE;
 pub(super) const BLOCKS: usize = 8;
 /// The blocks that may be live before the program begins.
 pub(super) const OLD: usize = 4;
-/// These blocks and the next one up to [`FRESH`].
+/// The number of blocks before [`FRESH`]: the old ones and one more.
 const BEFORE_FRESH: usize = 5;
 /// The start and the end of each block of the heap.
 pub(super) const HEAP_BLOCKS: [(usize, usize); BLOCKS] = {
@@ -58,8 +58,8 @@ pub(super) fn end_of_heap(is_put_back: bool) -> usize {
 
 const STACK: usize = 0x7000_0000_0000;
 pub(super) const STACKS: usize = 4;
-/// The bounds of stacks. Most of their ends are in the middle of a page, whose rest has other data of
-/// the thread. The last one has more pages than the monitor distinguishes.
+/// The bounds of stacks. Most stacks end in the middle of a page; the rest of this page has other
+/// data of the thread. The last stack has more pages than the monitor distinguishes.
 pub(super) const STACK_BOUNDS: [(usize, usize); STACKS] = {
     let mut stacks = [(0, 0); STACKS];
     let (pages, parts) = ([4, 5, 4, 4100], [0, 0x7b0, 0x10, 0xff0]);
@@ -78,7 +78,7 @@ pub(super) enum Region {
     Static(usize),
     /// A block of the heap.
     Block(usize),
-    /// A stack and the rest of its last page, which are used by one task at a time.
+    /// A stack and the rest of its last page. One task at a time uses them.
     Stack(usize),
 }
 
@@ -142,9 +142,9 @@ pub(super) enum Act {
     Access(Bytes, Kind, Origin),
     Atomic(Bytes, How, Ordering),
     Fence(Ordering),
-    /// Acquires an object, perhaps exclusively.
+    /// Acquires an object. The flag: exclusively.
     Acquire(usize, bool),
-    /// Releases an object, perhaps to all tasks.
+    /// Releases an object. The flag: to all tasks.
     Release(usize, bool),
     Send,
     /// Receives the oldest message.
@@ -163,7 +163,7 @@ pub(super) enum Act {
     Resume,
     /// Stores to an atomic in opaque code.
     UnseenStore(Bytes),
-    /// Origin now on all steps are ordered.
+    /// From now on all steps are ordered.
     OrderAll,
 }
 
@@ -179,7 +179,7 @@ pub(super) struct Step {
 pub(super) struct Program {
     /// Whether memory is put back before the program begins, and each time that it is repeated.
     pub(super) is_put_back: bool,
-    /// The blocks that are live when it begins.
+    /// The blocks that are live when the program begins.
     pub(super) live: [bool; BLOCKS],
     /// The stack of the first task.
     pub(super) stack: usize,
@@ -191,8 +191,8 @@ pub(super) struct State {
     /// The stack of each task, and whether it has ended.
     pub(super) tasks: Vec<(usize, bool)>,
     pub(super) live: [bool; BLOCKS],
-    /// The blocks that were not live when the program began, and from which the heap takes no memory
-    /// because it was put back.
+    /// The blocks that were not live when the program began, and that the heap does not allocate,
+    /// because memory was put back.
     lost: [bool; BLOCKS],
     messages: usize,
     /// The last step accessed memory that is not live.
@@ -212,7 +212,7 @@ impl State {
         }
     }
 
-    /// Whether this memory is not that of a live block.
+    /// Whether these bytes should be in a live block, but are not.
     pub(super) fn is_wrong(&self, bytes: Bytes) -> bool {
         let Region::Block(block) = bytes.region else {
             return false;

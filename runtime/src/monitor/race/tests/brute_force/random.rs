@@ -11,7 +11,7 @@ use crate::execution::How;
 use crate::monitor::race::shadow::PAGE;
 
 impl Program {
-    /// A program that begins with this memory.
+    /// A random program. `live` are the blocks that are live when it begins.
     pub(super) fn random(rng: &mut Rng, is_put_back: bool, live: [bool; BLOCKS]) -> Self {
         let mut program = Self {
             is_put_back,
@@ -63,21 +63,21 @@ pub(super) fn first_blocks(rng: &mut Rng) -> [bool; BLOCKS] {
 struct Style {
     attempts: u64,
     tasks: usize,
-    /// The number of steps of a task in a row, on average.
+    /// The average number of consecutive steps of a task.
     stays: u64,
-    /// The percentage of switches of tasks that are ordered.
+    /// The percentage of switches between tasks at which operations order the two tasks.
     handovers: u64,
-    /// The kind of operations that order them.
+    /// The kind of these operations.
     handover: u64,
     shares_lines: bool,
-    /// The addresses around which most accesses are.
+    /// Most accesses are near these addresses.
     hot: Vec<(Region, usize)>,
     lengths: u64,
-    /// The shares of operations that order tasks, of atomics, and of allocations and frees.
+    /// The percentages of operations that order tasks, of atomics, and of allocations and frees.
     orders: u64,
     atomics: u64,
     frees: u64,
-    /// Orders of atomics other than `Relaxed` occur.
+    /// Atomics have other orderings than `Relaxed`, too.
     has_orders: bool,
 }
 
@@ -135,7 +135,8 @@ impl Style {
         }
     }
 
-    /// Steps of two tasks, the first of which happen before the others, or almost do.
+    /// Steps of two tasks that order the tasks: those of the first task happen before those of the
+    /// second one. Sometimes an ordering is too weak for that.
     fn handover(&self, rng: &mut Rng) -> (Vec<Act>, Vec<Act>) {
         use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
         let mut order = |usual: [Ordering; 3]| match rng.below(8) {
@@ -170,7 +171,7 @@ impl Style {
         }
     }
 
-    /// A block, most likely one that is accessed.
+    /// A block: most likely one near which accesses are.
     fn block(&self, rng: &mut Rng) -> usize {
         match self.hot[rng.below(self.hot.len() as u64) as usize].0 {
             Region::Block(block) if rng.below(8) != 0 => block,
@@ -237,7 +238,7 @@ impl Style {
         if let Region::Block(_) = region
             && rng.below(256) == 0
         {
-            // It goes beyond the end.
+            // The access goes beyond the end of the region.
             bytes.length = end - start + 1 + rng.below(15) as usize;
         }
         let kinds = [Kind::Read, Kind::Write, Kind::Read, Kind::Write];
