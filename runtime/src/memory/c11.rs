@@ -1,13 +1,14 @@
 //! RC11: which late effects the language allows.
 //!
 //! A graph is consistent if `hb; eco` is irreflexive, updates are atomic, and `psc`, the order of
-//! its sequentially consistent events, is acyclic (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI'17,
-//! section 4). The first two hold by the places that are offered; this file decides the third.
+//! its sequentially consistent events, is acyclic (Lahav, Vafeiadis, Kang, Hur and Dreyer,
+//! PLDI'17, section 4). Only places at which the first two conditions hold are offered. This file
+//! decides the third condition.
 
 use super::graph::Window;
 use super::relation::Relation;
 
-/// The relations of a decision, kept for their allocations.
+/// The relations of a decision, kept to reuse their allocations.
 pub(super) struct Scratch {
     hb: Relation,
     elsewhere: Relation,
@@ -56,7 +57,9 @@ pub(super) fn is_consistent(graph: &Window<'_>, scratch: &mut Scratch) -> bool {
     scb.join(between);
     eco.fill(size, |a, b| graph.eco(a, b));
     psc.clear(size);
-    // The ends of a pair are sequentially consistent events, or lie behind or before such a fence.
+    // A pair consists of sequentially consistent events. If the first one is a fence, the path may
+    // begin at an event after it in `hb`. If the second one is a fence, the path may end at an
+    // event before it in `hb`.
     let mut reached = Relation::new();
     for a in (0..size).filter(|&a| is_sc(a)) {
         reached.clear(size);

@@ -5,7 +5,7 @@ use super::history::{NO_EVENT, StoreId, Stores};
 use crate::base::clock::{Clock, Epoch};
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// Stands for the location of an event that has none.
+/// The location of an event that accesses no location.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// An event of the graph.
@@ -13,42 +13,42 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Event {
     pub(super) task: u32,
-    /// Its number among the events of its task, from 1 on.
+    /// The number of the event among the events of its task, from 1 on.
     pub(super) number: u32,
-    /// Its epoch, and the entry of its task in clocks.
+    /// The epoch of the event, and the entry of its task in clocks.
     pub(super) entry: u16,
     pub(super) epoch: Epoch,
     pub(super) location: u32,
-    /// The store that it reads.
+    /// The store that the event reads.
     pub(super) reads: Option<StoreId>,
     pub(super) writes: Option<StoreId>,
-    /// A sequentially consistent access or fence.
+    /// The event is a sequentially consistent access or fence.
     pub(super) is_sc: bool,
     pub(super) is_fence: bool,
-    /// An update that leaves the value unchanged, and is taken for a load.
+    /// The event is an update that leaves the value unchanged, and is treated as a load.
     pub(super) is_kept: bool,
-    /// On x86, stores of its task before it reach memory before any later operation of the task.
+    /// On x86, earlier stores of the task reach memory before any later operation of the task.
     pub(super) is_locked: bool,
-    /// The number of a clock of the log.
+    /// The index of its clock in [`Log::clocks`].
     clock: u32,
-    /// The next event of its task that is an instruction: a fence that is not locked is none.
+    /// The next event of its task that is an instruction of x86: see [`Self::is_nothing`].
     pub(super) next: u32,
     /// The previous event that reads the same store.
     pub(super) other_reader: u32,
 }
 
 impl Event {
-    /// Whether it is a fence that is no instruction of x86.
+    /// Whether the event is a fence that is no instruction on x86.
     pub(super) fn is_nothing(&self) -> bool {
         self.is_fence && !self.is_locked
     }
 
-    /// Whether it stores, and later loads of its task may overtake it on x86.
+    /// Whether the event is a store that later loads of its task may overtake on x86.
     pub(super) fn is_plain_store(&self) -> bool {
         self.writes.is_some() && !self.is_locked
     }
 
-    /// Whether it loads, and may overtake earlier stores of its task on x86.
+    /// Whether the event is a load that may overtake earlier stores of its task on x86.
     pub(super) fn is_plain_load(&self) -> bool {
         self.reads.is_some() && !self.is_locked
     }
@@ -57,14 +57,14 @@ impl Event {
 /// The events of a task.
 #[derive(Clone, Copy)]
 pub(super) struct TaskEvents {
-    /// Their number.
+    /// The number of events.
     count: u32,
-    /// Its newest clock.
+    /// The index of the task's newest clock.
     clock: u32,
-    /// The newest instruction, and the newest locked one.
+    /// The newest instruction, and the newest locked event.
     newest: u32,
     pub(super) locked: u32,
-    /// The clock of its newest instruction.
+    /// The index of the clock of the newest instruction.
     known: u32,
 }
 
@@ -81,17 +81,18 @@ impl TaskEvents {
 /// The events of an execution.
 pub(super) struct Log {
     events: EngineVec<Event>,
-    /// The clocks of the events.
+    /// The clocks of the events. Consecutive events of a task share a clock if it is the same.
     clocks: EngineVec<Clock>,
     used: usize,
     tasks: EngineVec<TaskEvents>,
-    /// For each task, the instructions whose clock differs from that of the instruction before.
+    /// For each task, the instructions whose clock differs from the clock of the task's previous
+    /// instruction.
     changes: EngineVec<EngineVec<u32>>,
     /// The number of sequentially consistent events.
     pub(super) sc: usize,
 }
 
-/// A task without a clock.
+/// The index of the clock of a task that has no clock yet.
 const NO_CLOCK: u32 = u32::MAX;
 
 impl Log {
@@ -137,7 +138,8 @@ impl Log {
         self.tasks.len()
     }
 
-    /// The first instruction of `task` that `event` of another task happens before.
+    /// The first instruction of `task` that happens after `event`, an event of another task.
+    /// [`NO_EVENT`] if there is none.
     pub(super) fn first_after(&self, event: &Event, task: usize) -> u32 {
         let changes = &self.changes[task];
         let is_known = |&at: &u32| {
@@ -153,7 +155,7 @@ impl Log {
         }
     }
 
-    /// An event of `task`, in this epoch of this entry, that is not yet in the log.
+    /// A new event of `task`, with this entry and epoch. It is not yet in the log.
     pub(super) fn event_of(&self, task: u32, (entry, epoch): (u16, Epoch)) -> Event {
         Event {
             task,
@@ -173,7 +175,7 @@ impl Log {
         }
     }
 
-    /// Appends an event that has this `clock`. Returns its place.
+    /// Appends an event with this `clock`. Returns its index in the log.
     pub(super) fn add(&mut self, event: Event, clock: &Clock) -> u32 {
         let task = event.task as usize;
         if task >= self.tasks.len() {
@@ -215,14 +217,14 @@ impl Log {
     }
 }
 
-/// An event with its places in the modification order of its location. With the store at place `p`
-/// they are:
+/// An event with its positions in the modification order of its location. For the store at place
+/// `p` the positions are:
 ///
-/// - `4 * p` for that store;
-/// - `4 * p + 1` for its readers, and for the updates that leave its value unchanged and are taken for
-///   loads: these follow the store, and come before the next one. It is open which of them a reader
-///   of the value reads from, so that they are not ordered with the readers;
-/// - `4 * p + 2` for a store between that store and the next one.
+/// - `4 * p` for the store itself;
+/// - `4 * p + 1` for the readers of the store, and for updates that leave its value unchanged and
+///   are treated as loads. These updates come after the store and before the next one. A reader of
+///   the value may have read from any of them, so that they are not ordered with the readers;
+/// - `4 * p + 2` for a new store between this store and the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) event: Event,
@@ -246,7 +248,7 @@ impl Node {
     }
 }
 
-/// The newest events of a graph; the last one is the candidate.
+/// The newest events of a graph. The last one is the candidate: the event that may be late.
 pub(super) struct Window<'a> {
     pub(super) nodes: &'a [Node],
     log: &'a Log,
@@ -265,7 +267,7 @@ impl<'a> Window<'a> {
         a.task == b.task && a.number < b.number
     }
 
-    /// Whether `a` and `b` access one location.
+    /// Whether `a` and `b` access the same location.
     pub(super) fn meet(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.nodes[a].event, &self.nodes[b].event);
         a.location == b.location && a.location != NOWHERE
@@ -291,7 +293,7 @@ impl<'a> Window<'a> {
         self.meet(a, b) && places.is_some_and(|(a, b)| a < b)
     }
 
-    /// Whether `a` reads a store that `b` follows in modification order.
+    /// Whether `a` reads a store that comes before `b` in modification order.
     pub(super) fn rb(&self, a: usize, b: usize) -> bool {
         let places = self.nodes[a].reads_at.zip(self.nodes[b].writes_at);
         self.meet(a, b) && places.is_some_and(|(a, b)| a < b)
@@ -316,7 +318,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The place in the log of the first of some stores; [`NO_EVENT`] if none of them is logged.
+/// The index in the log of the first event among some stores. [`NO_EVENT`] if none of them is in
+/// the log.
 pub(super) fn first_event(stores: &Stores, some: &[StoreId]) -> u32 {
     let events = some.iter().map(|&store| stores.get(store).event);
     events.min().unwrap_or(NO_EVENT)

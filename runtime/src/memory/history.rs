@@ -12,39 +12,42 @@ pub(super) type Site = &'static core::panic::Location<'static>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct StoreId(pub(super) u32);
 
-/// Stands for the log entry of a value that was there before its location was first seen.
+/// The event of a value that existed before its location was first seen: it is not in the log.
 pub(super) const NO_EVENT: u32 = u32::MAX;
 
 /// A store of one execution.
 pub(super) struct Store {
     pub(super) value: Word,
-    /// Its epoch, and the entry of its task in clocks. Epoch 0 is known to all tasks.
+    /// The epoch of the store, and the entry of its task in clocks. All tasks know of epoch 0.
     pub(super) entry: u16,
     pub(super) epoch: Epoch,
-    /// The number of its event among those of its task, and its task: its name in all executions
-    /// that share the events that lead to it.
+    /// The task of the store, and the number of its event among the events of this task. Together
+    /// they are the name of the store: it is the same in all executions with the same events
+    /// before the store.
     pub(super) task: u32,
     pub(super) number: u32,
     pub(super) location: u32,
-    /// The newest event that reads it.
+    /// The newest event that reads the store.
     pub(super) newest_reader: u32,
-    /// The step of the trace that contains it.
+    /// The step of the trace that contains the store.
     pub(super) step: u32,
-    /// Its event in the log, or [`NO_EVENT`].
+    /// The index of its event in the log, or [`NO_EVENT`].
     pub(super) event: u32,
-    /// Its event as reports count them.
+    /// The number of its event in reports.
     pub(super) reported: u32,
-    /// The line of the program.
+    /// The line of the store in the program.
     pub(super) site: Option<Site>,
     /// Its place in the modification order.
     pub(super) place: u32,
-    /// The version of the object, as the detection of spins counts, while it was the newest store.
+    /// The version of the object while this was the newest store. The detection of spins counts
+    /// the versions.
     pub(super) version: u32,
-    /// A read-modify-write: nothing comes between it and the store before it.
+    /// The store of a read-modify-write: no store comes between it and the previous one.
     pub(super) is_update: bool,
-    /// The clock that a load of it acquires.
+    /// The clock that a load of this store acquires.
     pub(super) message: Clock,
-    /// The first epoch in which each task read it, by the tasks' entries.
+    /// For each task that read the store, its entry and the first epoch in which it read the
+    /// store.
     pub(super) readers: EngineVec<(u16, Epoch)>,
 }
 
@@ -70,19 +73,19 @@ impl Store {
         }
     }
 
-    /// Whether the store happened before all that has this `clock`.
+    /// Whether the store happened before an event with this `clock`.
     fn is_in(&self, clock: &Clock) -> bool {
         self.epoch <= clock.get(self.entry)
     }
 
-    /// Whether the store, or a load that read it, happened before all that has this `clock`. Then
-    /// coherence forbids an access there to come before it.
+    /// Whether the store, or a load that read it, happened before an event with this `clock`. Then
+    /// coherence forbids that this event comes before the store in modification order.
     pub(super) fn is_known(&self, clock: &Clock) -> bool {
         let known = |&(entry, epoch): &(u16, Epoch)| epoch <= clock.get(entry);
         self.is_in(clock) || self.readers.iter().any(known)
     }
 
-    /// Records a load of it.
+    /// Records a load of the store.
     pub(super) fn read_in(&mut self, entry: u16, epoch: Epoch) {
         if self.readers.iter().all(|&(other, _)| other != entry) {
             self.readers.push((entry, epoch));
@@ -90,7 +93,7 @@ impl Store {
     }
 }
 
-/// All stores of one execution. It is reused for its allocations.
+/// All stores of one execution. The value is kept for all executions, to reuse its allocations.
 pub(super) struct Stores {
     all: EngineVec<Store>,
     used: usize,
@@ -118,14 +121,14 @@ impl Stores {
         &mut self.all[store.0 as usize]
     }
 
-    /// Two different stores.
+    /// References to two different stores.
     pub(super) fn pair(&mut self, new: StoreId, old: StoreId) -> (&mut Store, &Store) {
         let both = [new.0 as usize, old.0 as usize];
         let [new, old] = self.all.get_disjoint_mut(both).expect("two stores");
         (new, old)
     }
 
-    /// Adds a store of this value to `location` that is known to all tasks.
+    /// Adds a store of this value to `location`. All tasks know of it.
     pub(super) fn add(&mut self, location: u32, value: Word) -> StoreId {
         let store = StoreId(self.used as u32);
         if self.used == self.all.len() {
@@ -141,7 +144,7 @@ impl Stores {
         self.used
     }
 
-    /// Makes `store` a new one, as [`Self::add`] does.
+    /// Replaces `store` by a new store of this value to `location`. All tasks know of it.
     pub(super) fn renew(&mut self, store: StoreId, location: u32, value: Word) {
         let new = self.get_mut(store);
         new.value = value;
@@ -161,11 +164,12 @@ impl Stores {
 pub(super) struct Location {
     pub(super) address: usize,
     pub(super) size: usize,
-    /// Its stores in modification order. The program's memory holds the last one.
+    /// Its stores in modification order. The program's memory contains the value of the last
+    /// store.
     pub(super) order: EngineVec<StoreId>,
-    /// Older stores were dropped.
+    /// The oldest stores were dropped.
     pub(super) is_cut: bool,
-    /// Its only store, past the end of the exploration.
+    /// Its only store, after the end of the exploration.
     pub(super) only: Option<StoreId>,
 }
 
@@ -218,7 +222,7 @@ impl Locations {
 
     /// Forgets the stores of all locations in this memory.
     pub(super) fn forget(&mut self, start: usize, size: usize) {
-        // The locations are searched if they are fewer than the addresses.
+        // If there are fewer locations than addresses, the locations are searched.
         if size > self.used {
             let there = start..start + size;
             let all = self.all[..self.used].iter_mut();

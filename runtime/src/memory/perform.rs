@@ -9,7 +9,7 @@ use super::model::{acquires, releases};
 use super::{Access, At, Kind, Knowledge, MOST_STORES, Memory, Performed, is_locked};
 
 impl Memory {
-    /// Records the access for which [`Self::offer`] was called, and which was `performed`.
+    /// Records the access for which [`Self::offer`] was called. `performed` is its result.
     pub(crate) fn perform(
         &mut self,
         known: &mut Knowledge<'_>,
@@ -65,7 +65,7 @@ impl Memory {
         self.written = event.writes;
     }
 
-    /// As [`Self::perform`], past the end of the exploration: only the order of tasks is still
+    /// As [`Self::perform`], after the end of the exploration. Only the order of tasks is still
     /// tracked.
     #[cold]
     fn perform_unexplored(
@@ -110,7 +110,7 @@ impl Memory {
         }
     }
 
-    /// Adds the store of `event`, which comes right after the store `met`.
+    /// Adds the store of `event`. It comes directly after the store `met` in modification order.
     fn store(
         &mut self,
         known: &Knowledge<'_>,
@@ -140,7 +140,7 @@ impl Memory {
         id
     }
 
-    /// Inserts a store into the order of its location.
+    /// Inserts a store into the modification order of its location, at the index `at`.
     fn insert(&mut self, location: u32, at: usize, store: StoreId) {
         let order = &mut self.locations.get_mut(location).order;
         let first = self.stores.get(order[0]).place;
@@ -150,7 +150,7 @@ impl Memory {
         }
     }
 
-    /// Drops the oldest stores of a location that has too many.
+    /// Drops the oldest store of a location that has too many stores.
     fn drop_old(&mut self, location: u32) {
         let location = self.locations.get_mut(location);
         if location.order.len() > MOST_STORES {
@@ -171,7 +171,7 @@ impl Memory {
         self.log.add(event, known.clock);
     }
 
-    /// Records an operation on something else than an atomic location: a lock, for example.
+    /// Records an operation on an object that is no atomic location, for example a lock.
     pub(crate) fn other(&mut self, known: &Knowledge<'_>) {
         if self.is_over {
             return;

@@ -2,7 +2,7 @@
 
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// A relation over the numbers below its size.
+/// A relation on the numbers below `size`.
 pub(super) struct Relation {
     size: usize,
     /// The number of words of each row.
@@ -20,7 +20,7 @@ impl Relation {
         }
     }
 
-    /// Makes it an empty relation.
+    /// Makes this the empty relation on the numbers below `size`.
     pub(super) fn clear(&mut self, size: usize) {
         self.size = size;
         self.width = size.div_ceil(64);
@@ -28,7 +28,7 @@ impl Relation {
         self.bits.resize(size * self.width, 0);
     }
 
-    /// Makes it the relation of all different pairs that `has`.
+    /// Makes this the relation of all pairs of different numbers for which `has` is true.
     pub(super) fn fill(&mut self, size: usize, has: impl Fn(usize, usize) -> bool) {
         self.clear(size);
         for a in 0..size {
@@ -48,7 +48,7 @@ impl Relation {
         self.bits[a * self.width + b / 64] >> (b % 64) & 1 == 1
     }
 
-    /// All numbers that follow `a`.
+    /// All numbers `b` such that the relation has the pair (a, b).
     pub(super) fn after(&self, a: usize) -> impl Iterator<Item = usize> {
         let row = &self.bits[a * self.width..][..self.width];
         row.iter().enumerate().flat_map(|(word, &bits)| {
@@ -65,7 +65,8 @@ impl Relation {
         }
     }
 
-    /// Makes it the composition of two others: a pair of the first, and then one of the second.
+    /// Makes this the composition of two relations: it has the pair (a, c) if `first` has (a, b)
+    /// and `second` has (b, c).
     pub(super) fn compose(&mut self, first: &Self, second: &Self) {
         self.clear(first.size);
         for a in 0..self.size {
@@ -75,7 +76,7 @@ impl Relation {
         }
     }
 
-    /// Makes all that follows `b` in `other` follow `a`.
+    /// For each pair (b, c) of `other`, adds the pair (a, c).
     pub(super) fn add_row(&mut self, a: usize, other: &Self, b: usize) {
         let own = &mut self.bits[a * self.width..][..self.width];
         let other = &other.bits[b * other.width..][..other.width];
@@ -84,7 +85,8 @@ impl Relation {
         }
     }
 
-    /// Whether no number follows itself, by any number of pairs. The relation becomes its closure.
+    /// Whether no chain of pairs leads from a number to itself. Replaces the relation by its
+    /// transitive closure.
     pub(super) fn is_acyclic(&mut self) -> bool {
         let mut row = Self::new();
         row.clear(self.size);

@@ -1,18 +1,18 @@
-//! The stale-load monitor: a decision, from sequentially consistent executions alone, whether a
-//! program has weaker ones.
+//! The stale-load monitor: it decides from sequentially consistent executions alone whether a
+//! program has executions that are not sequentially consistent.
 //!
-//! Some execution of a program is not sequentially consistent if and only if some sequentially
-//! consistent execution has an offer of a late effect. (The first late effect of the one is such an
-//! offer; an offer is a consistent execution. Burckhardt and Musuvathi, CAV'08, decide the same for
-//! TSO.) So a search under sequential consistency that is complete, and during which there is no
-//! offer, covers the weaker model as well.
+//! A program has such an execution if and only if a late effect is offered in some sequentially
+//! consistent execution. (Up to its first late effect, every execution is sequentially consistent,
+//! and this effect is offered there. Conversely, each offer leads to an execution that the model
+//! allows. Burckhardt and Musuvathi, CAV'08, decide the same for TSO.) So if a search under
+//! sequential consistency is complete and meets no offer, it covers the weaker model as well.
 
 use crate::base::clock::Clock;
 use crate::base::codec::codec;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 
-/// The most pairs of lines that are kept.
+/// The largest number of findings that are kept.
 const MOST: usize = 64;
 
 /// An operation that could have had a late effect.
@@ -21,7 +21,7 @@ pub(crate) struct Stale {
     /// The name of the operation.
     pub(crate) operation: &'static str,
     pub(crate) place: Place,
-    /// The place of the store that it could have missed, if that has one.
+    /// The place of the store that the operation could have missed, if this store has a place.
     pub(crate) newer: Option<Place>,
 }
 
@@ -33,11 +33,11 @@ codec!(Stale {
 
 /// The findings of a search.
 pub(crate) struct StaleLoads {
-    /// Whether late effects are only noted, and not chosen.
+    /// Whether late effects are only recorded, and not chosen.
     pub(crate) is_on: bool,
     pub(crate) found: EngineVec<Stale>,
-    /// The findings of this execution are not complete: an exchange was taken for a fence, as x86
-    /// has it, though the language does not; or operations that are not seen may order tasks.
+    /// The findings of this execution are not complete. Either an exchange was treated as a fence,
+    /// which is true on x86 but not in the language, or unseen operations may order tasks.
     pub(crate) is_limited: bool,
 }
 
@@ -57,13 +57,13 @@ impl StaleLoads {
         }
     }
 
-    /// Records that the order of tasks depends on operations that are not seen.
+    /// Records that the order of tasks depends on unseen operations.
     pub(crate) fn note_unseen(&mut self) {
         self.is_limited |= self.is_on;
     }
 
-    /// Records that a sequentially consistent exchange of a task is taken for a fence, before which
-    /// the task had this `clock`, and which acquires `readable`.
+    /// Records that a sequentially consistent exchange of a task is treated as a fence. `clock` is
+    /// the clock of the task before the fence. The fence acquires `readable`.
     pub(crate) fn note_fence(&mut self, clock: &Clock, readable: &Clock) {
         self.is_limited |= self.is_on && !clock.covers(readable);
     }

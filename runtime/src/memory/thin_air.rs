@@ -1,17 +1,18 @@
 //! No thin air: program order and reads-from together have no cycle (Lahav et al., PLDI'17,
 //! section 2).
 //!
-//! Loads read stores that were performed before, so that only one kind of event could close a cycle.
-//! An update that leaves the value unchanged is taken for a load. If the next store of the location
-//! is an update that was performed before, that one reads from it.
+//! Loads read stores that were performed before them, so that only one kind of event can close a
+//! cycle: an update that leaves the value unchanged, and is treated as a load. If the next store
+//! of the location belongs to another update that was performed before, then this other update
+//! reads from the first one.
 
 use super::graph::Event;
 use super::history::NO_EVENT;
 use super::walk::{Graph, Visited};
 
 impl Graph<'_> {
-    /// Whether a path of program order and reads-from leads from the event `from` to the next event of
-    /// `task`.
+    /// Whether a path of program order and reads-from leads from the event `from` to the event
+    /// that `task` performs next.
     pub(super) fn leads_to(&self, from: u32, task: u32, visited: &mut Visited) -> bool {
         visited.begin(self.log.len());
         visited.push(from);
@@ -33,7 +34,8 @@ impl Graph<'_> {
         false
     }
 
-    /// The update that reads from `event`, if that is an update that is taken for a load.
+    /// The update that reads from `event`, if `event` is an update that is treated as a load.
+    /// [`NO_EVENT`] if there is none.
     fn update_after(&self, event: &Event) -> u32 {
         let read = event.reads.filter(|_| event.is_kept);
         let next = read.map_or(NO_EVENT, |store| self.after(store));

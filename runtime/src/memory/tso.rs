@@ -1,13 +1,13 @@
 //! TSO: which late effects x86 allows.
 //!
 //! A graph is consistent if it is coherent at each location, and the order in which its events
-//! reach memory is acyclic: `rf` from other tasks, `mo`, `rb`, and program order without the pairs
-//! of a store and a later load that have nothing locked between them (Owens, Sarkar and Sewell,
-//! TPHOLs'09; Alglave, Maranget and Tautschnig, TOPLAS'14). Locks, channels and the ends of tasks
-//! order events of two tasks, too. Their operations are locked, so that happens-before between two
-//! tasks is a part of this order. Only loads are ever late: an execution
-//! may run stores in the order in which they reach memory. Coherence holds by the places that are
-//! offered; this file looks for the cycles.
+//! reach memory is acyclic. This order consists of `rf` between different tasks, `mo`, `rb`, and
+//! program order without the pairs of a store and a later load with no locked event between them
+//! (Owens, Sarkar and Sewell, TPHOLs'09; Alglave, Maranget and Tautschnig, TOPLAS'14). Locks,
+//! channels and the ends of tasks order events of two tasks, too. Their operations are locked, so
+//! that happens-before between two tasks is a part of this order. Only loads are ever late: an
+//! execution may run stores in the order in which they reach memory. Only coherent places are
+//! offered, so that this file has to search only for cycles.
 
 use super::graph::Event;
 use super::history::{NO_EVENT, StoreId};
@@ -15,8 +15,9 @@ use super::walk::{Graph, Visited};
 use crate::base::clock::Clock;
 
 impl Graph<'_> {
-    /// Whether a load of `task` may read `source`, which is not the newest store of its location: no
-    /// path leads from the next store back to the load. `clock` is that of the load.
+    /// Whether a load of `task` may read `source`, which is not the newest store of its location.
+    /// It may if no path of the order leads from the store after `source` to the load. `clock` is
+    /// the clock of the load.
     pub(super) fn allows(
         &self,
         (task, clock): (u32, &Clock),
@@ -30,7 +31,8 @@ impl Graph<'_> {
         let locked = log.task(task).locked;
         while let Some(at) = visited.stack.pop() {
             let event = log.get(at as usize);
-            // The load comes after all of its task but the stores that it may overtake.
+            // The load comes after all events of its task, except the stores that it may
+            // overtake.
             let is_before = if event.task == task {
                 let is_locked = locked != NO_EVENT && at <= locked;
                 is_locked || !event.is_plain_store() && !event.is_nothing()
@@ -40,9 +42,10 @@ impl Graph<'_> {
             if is_before {
                 return false;
             }
-            // A store comes before the next event that is no plain load, and any other event before the
-            // next one, and before the next one that is no plain store: a store between two loads
-            // does not keep them in order, but the loads do.
+            // A plain store comes before the task's next event that is no plain load. Any other
+            // event comes before the next event, and before the next event that is no plain
+            // store. (Of two loads with a store between them, the first one comes before the
+            // second one, although the second one may overtake the store.)
             if event.is_plain_store() {
                 visited.push(self.next_but(event.next, Event::is_plain_load));
             } else {
@@ -72,7 +75,7 @@ impl Graph<'_> {
         true
     }
 
-    /// The first event of a task from this one on that is not `of_kind`.
+    /// The first event of a task, from `event` on, for which `of_kind` is false.
     fn next_but(&self, mut event: u32, of_kind: impl Fn(&Event) -> bool) -> u32 {
         while event != NO_EVENT && of_kind(self.log.get(event as usize)) {
             event = self.log.get(event as usize).next;

@@ -4,16 +4,17 @@ use super::graph::Log;
 use super::history::{Locations, NO_EVENT, StoreId, Stores};
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// The graph, without the event that may be late.
+/// The graph, without the candidate: the event that may be late.
 pub(super) struct Graph<'a> {
     pub(super) log: &'a Log,
     pub(super) stores: &'a Stores,
     pub(super) locations: &'a Locations,
 }
 
-/// The events that a search has visited, kept for its allocations.
+/// The events that a search has visited. The value is kept for all searches, to reuse its
+/// allocations.
 pub(super) struct Visited {
-    /// For each event the number of the last search that visited it.
+    /// For each event, the number of the last search that visited it.
     searches: EngineVec<u32>,
     search: u32,
     pub(super) stack: EngineVec<u32>,
@@ -28,7 +29,7 @@ impl Visited {
         }
     }
 
-    /// Begins a search in a graph of this number of events.
+    /// Begins a search in a graph with this number of events.
     pub(super) fn begin(&mut self, events: usize) {
         if self.searches.len() < events || self.search == u32::MAX {
             self.searches.clear();
@@ -49,7 +50,7 @@ impl Visited {
 }
 
 impl Graph<'_> {
-    /// The event of the store that follows this one in modification order.
+    /// The event of the store after `store` in modification order. [`NO_EVENT`] if there is none.
     pub(super) fn after(&self, store: StoreId) -> u32 {
         let Self {
             stores, locations, ..

@@ -1,4 +1,4 @@
-//! Searches under memory models, against brute force by the axioms.
+//! Searches under memory models, compared with brute force by the axioms.
 
 mod axioms;
 mod stores;
@@ -28,7 +28,7 @@ fn explore(program: &Program, model: Model, search: &mut dyn Strategy) -> Found 
     explore_up_to(program, model, search, u64::MAX).expect("there is no limit")
 }
 
-/// As [`explore`]; `None` if that takes more than `most` executions.
+/// As [`explore`], but `None` if that takes more than `most` executions.
 fn explore_up_to(
     program: &Program,
     model: Model,
@@ -67,7 +67,7 @@ fn random_program(seed: u64) -> Program {
     let mut below = |n: u64| rng.below(n) as usize;
     let tasks = 2 + below(3);
     let values = 1 + below(3) as u64;
-    // Programs with few orderings are weaker, or have more synchronization.
+    // Programs with few orderings have more weak executions, or more synchronization.
     let strength = below(4);
     let order = |all: [Ordering; 3], rng: &mut dyn FnMut(u64) -> usize| match strength {
         0 => all[0],
@@ -126,10 +126,11 @@ fn random_program(seed: u64) -> Program {
     program
 }
 
-/// The most graphs of a program that brute force continues.
+/// The largest number of graphs of a program that brute force continues.
 const MOST: usize = 100_000;
 
-/// A search, and whether updates that keep a value are loads: that leaves out graphs, but no end.
+/// A search: its name, its constructor, and whether updates that leave the value unchanged are
+/// loads. If they are, there are fewer graphs, but the same ends.
 type Way = (&'static str, fn() -> Box<dyn Strategy>, bool);
 
 const WAYS: [Way; 3] = [
@@ -138,7 +139,7 @@ const WAYS: [Way; 3] = [
     ("dpor with loads", || Box::new(Dpor::new()), true),
 ];
 
-/// Whether a search finds something else than the graphs that the axioms allow.
+/// Whether the results of a search differ from those that the axioms allow.
 fn differs(program: &Program, model: Model, allowed: &Allowed, (_, search, loads): Way) -> bool {
     let mut stores = Stores::new(model);
     stores.reads_kept = loads;
@@ -171,7 +172,8 @@ fn searches_reach_each_consistent_graph_and_no_other() {
     }
 }
 
-/// Asserts that each search finds what the axioms allow of a small program.
+/// Asserts that each search finds all results that the axioms allow, and no others, for a small
+/// program.
 fn agrees_with_the_axioms(program: &Program) {
     for model in MODELS {
         let all = allowed(program, model, MOST).expect("it is small");
@@ -182,9 +184,9 @@ fn agrees_with_the_axioms(program: &Program) {
     }
 }
 
-/// Updates that leave the value unchanged, and may be taken for loads. The first one has the ordering
-/// of an exchange that succeeds. The second one may be late, so that the other update reads from it.
-/// The third one may not: the other update would read from its own future.
+/// Updates that leave the value unchanged, and may be treated as loads. The first one has the
+/// ordering of an exchange that succeeds. The second one may be late, so that the other update
+/// reads from it. The third one may not be late: the other update would read from its own future.
 #[test]
 fn updates_that_keep_the_value_are_updates() {
     let keep = Act::Atomic(Y, Atomic::Add(0, Relaxed));
@@ -209,8 +211,8 @@ fn updates_that_keep_the_value_are_updates() {
     programs.iter().for_each(agrees_with_the_axioms);
 }
 
-/// An update that leaves the value unchanged is a store, so that the load of the first task comes before
-/// it in the order of sequentially consistent events.
+/// An update that leaves the value unchanged is a store. So the load of the first task comes
+/// before this update in the order of sequentially consistent events.
 #[test]
 fn an_update_that_keeps_the_value_comes_after_the_loads_of_older_values() {
     let swap = |order| Act::Atomic(X, Atomic::Swap(2, order));
@@ -229,8 +231,8 @@ fn an_update_that_keeps_the_value_comes_after_the_loads_of_older_values() {
     programs.iter().for_each(agrees_with_the_axioms);
 }
 
-/// The first task cannot read the old value of Y: its lock comes after the store of the third task,
-/// which comes after both updates of the second task.
+/// The first task cannot read the old value of Y: it acquires the lock after the store of the
+/// third task, and this store comes after both updates of the second task.
 #[test]
 fn a_lock_is_a_part_of_the_order_in_which_events_reach_memory() {
     let program = vec![
@@ -311,7 +313,7 @@ const X: u32 = 0;
 const Y: u32 = 1;
 const Z: u32 = 2;
 
-/// Two tasks that store one value and load the other, with these acts between.
+/// Two tasks. Each one stores one value, performs the acts `between`, and loads the other value.
 fn store_buffering(order: [Ordering; 2], between: &[Act]) -> Vec<Vec<Act>> {
     let task = |own, other| [&[st(own, 1, order[0])], between, &[ld(other, order[1])]].concat();
     vec![task(X, Y), task(Y, X)]
@@ -334,8 +336,8 @@ fn independent_reads(store: Ordering, loads: [Ordering; 2], between: &[Act]) -> 
     ]
 }
 
-/// Litmus tests, with the numbers of their graphs under SC, TSO and C11. Those that `GenMC` publishes
-/// are the same.
+/// Litmus tests, with the numbers of their graphs under SC, TSO and C11. `GenMC` publishes the
+/// same numbers for some of them.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn litmus() -> Vec<Litmus> {
     let sc = Act::Fence(SeqCst);
@@ -573,8 +575,8 @@ fn litmus_tests_have_the_graphs_that_the_models_allow() {
     }
 }
 
-/// The exchange fails, and is a fence on x86. It does not release the later store of its task, so that
-/// the last load may read the value before that store.
+/// The exchange fails, and is a fence on x86. It does not release the later store of its task. So
+/// the last load may read the value before this store.
 #[test]
 fn a_failing_exchange_releases_nothing_that_comes_after_it() {
     let failing = Act::Atomic(2, Atomic::Exchange(1, 3, AcqRel, SeqCst));

@@ -1,4 +1,4 @@
-//! Values of atomics, in one type for all of them.
+//! The values of atomics: one type for the atomics of all types.
 
 /// The value of an atomic of at most eight bytes. The value of a pointer keeps its provenance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,9 @@
 //! Brute force by the axioms of a memory model: all consistent graphs of a program of atomics,
-//! fences and locks. It shares no code with what it checks.
+//! fences and locks. It shares no code with the implementation that it checks.
 //!
-//! A graph grows by one event of some task at a time: a load with any store that it could read, a
-//! store at any place of the modification order. The axioms forbid more in a larger graph, so a
-//! graph that they forbid is not continued. Each graph is continued once.
+//! A graph grows by one event of some task at a time: a load with each store that it could read,
+//! or a store at each place of the modification order. If the axioms forbid a graph, they forbid
+//! each larger one, so that this graph is not continued. Each graph is continued once.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering;
 use super::super::Model;
 use crate::search::testing::{Act, Atomic, Final, OBJECTS, Program, seen_after};
 
-/// A relation, or a set for each event: bit `b` of number `a`.
+/// A relation, or a set for each event `a`. The pair (a, b) is bit `b` of number `a`.
 type Relation = Vec<u32>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,12 +28,12 @@ enum Kind {
 struct Event {
     kind: Kind,
     task: usize,
-    /// Its number among the events of its task, from 1 on.
+    /// The number of the event among the events of its task, from 1 on.
     number: u64,
-    /// The value, or the lock.
+    /// The index of the value, or of the lock.
     object: usize,
     order: Ordering,
-    /// The event that it reads.
+    /// The event whose store this event reads.
     reads: Option<usize>,
     writes: Option<u64>,
     /// A read-modify-write, even if it fails.
@@ -77,13 +77,13 @@ struct Graph {
 #[derive(Default)]
 pub(super) struct Allowed {
     pub(super) ends: BTreeSet<Final>,
-    /// The names of the graphs: for each load its name and that of its store, then the modification
-    /// orders, then the orders of the tasks that held each lock.
+    /// The names of the graphs. A name consists of the names of each load and its store, the
+    /// modification orders, and for each lock the order of the tasks that held it.
     pub(super) graphs: BTreeSet<Vec<u64>>,
 }
 
-/// All graphs of `program` that `model` allows; `None` if there are more than `most`, with those
-/// that are not complete.
+/// All graphs of `program` that `model` allows. `None` if there are more than `most` graphs,
+/// incomplete ones included.
 pub(super) fn allowed(program: &Program, model: Model, most: usize) -> Option<Allowed> {
     let init = |object| Event {
         kind: Kind::Init,
@@ -230,7 +230,7 @@ impl Graph {
         key
     }
 
-    /// The pairs that `has`.
+    /// The relation of all pairs for which `has` is true.
     fn relation(&self, has: impl Fn(usize, usize) -> bool) -> Relation {
         let all = 0..self.events.len();
         let row = |a: usize| {
@@ -301,7 +301,7 @@ impl Graph {
             }
     }
 
-    /// Alglave, Maranget and Tautschnig, TOPLAS'14, figure 21.
+    /// Whether TSO allows the graph (Alglave, Maranget and Tautschnig, TOPLAS'14, figure 21).
     fn is_tso(&self, po: &Relation, [rf, mo, rb]: [&Relation; 3], locks: &Relation) -> bool {
         let events = &self.events;
         let meet = |a: usize, b: usize| {
@@ -342,16 +342,18 @@ impl Graph {
         is_acyclic(union(&[&kept, &outside, mo, rb, locks]))
     }
 
-    /// Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI'17, definition 1, with the release sequences of
-    /// C++20. That `po` and `rf` together are acyclic holds by construction.
+    /// Whether RC11 allows the graph (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI'17, definition
+    /// 1, with the release sequences of C++20). `po` and `rf` together are acyclic by
+    /// construction.
     fn is_rc11(&self, po: &Relation, [rf, mo, rb]: [&Relation; 3], locks: &Relation) -> bool {
         let events = &self.events;
         let all = 0..events.len();
         let is_fence = |event: usize| events[event].kind == Kind::Fence;
-        // The stores of each release sequence, by its head.
+        // For each store, the stores of the release sequence that it heads.
         let next = self.relation(|a, b| has(rf, a, b) && events[b].writes.is_some());
         let sequence = or_same(closure(next));
-        // The releases behind which a sequence begins, and the acquisitions before which it is read.
+        // The release fences before the head of a sequence, and the acquire fences after a read of
+        // it.
         let begins = self.relation(|a, b| is_fence(a) && events[a].releases() && has(po, a, b));
         let ends = self.relation(|a, b| is_fence(b) && events[b].acquires() && has(po, a, b));
         let mut synchronizes = locks.clone();
@@ -421,7 +423,7 @@ fn union(relations: &[&Relation]) -> Relation {
         .collect()
 }
 
-/// The pairs of one relation and then the other.
+/// The composition of two relations.
 fn then(first: &Relation, second: &Relation) -> Relation {
     let row = |&row: &u32| {
         let (mut through, mut after) = (row, 0);

@@ -1,4 +1,4 @@
-//! The stores of the memory models, as the memory of a machine of `chess_search`.
+//! An implementation of the memory of a machine of `chess_search` by the runtime's memory models.
 
 use core::sync::atomic::Ordering;
 
@@ -25,18 +25,19 @@ fn access_of(atomic: Atomic, v: u32) -> Access {
     }
 }
 
-/// The stores, and what each task knows of the others.
+/// The stores, and the knowledge of each task about the other tasks.
 pub(super) struct Stores {
     races: Races,
     /// The tasks that held each lock, in order.
     locks: Vec<Vec<u64>>,
-    /// Whether an update that keeps the value, and through which others cannot synchronize with its
-    /// task, is taken for a load, as the shims do.
+    /// Whether an update that leaves the value unchanged is treated as a load, as the shims do: if
+    /// no other task can synchronize with its task through the store.
     pub(super) reads_kept: bool,
-    /// Of the monitor of stale loads: an access could have had a late effect; that may be unknown.
+    /// The results of the stale-load monitor: whether an access could have had a late effect, and
+    /// whether the monitor could not decide that.
     pub(super) has_spoken: bool,
     pub(super) is_unclear: bool,
-    /// The tasks that have done a fence.
+    /// For each task, whether it has performed a fence.
     fenced: Vec<bool>,
 }
 
