@@ -33,7 +33,8 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Whether a browser is installed. Otherwise the running test is skipped.
+    /// Returns whether a browser is installed. If not, reports that the running test is skipped:
+    /// the caller must return.
     pub fn is_there() -> bool {
         needs(&[name().unwrap_or(NAMES[0])])
     }

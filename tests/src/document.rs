@@ -5,7 +5,7 @@
 pub struct Block {
     /// The first word after the opening fence.
     pub language: String,
-    /// The text after that word and a comma, for instance `file=src/lib.rs`.
+    /// The text after the language and a comma, for instance `file=src/lib.rs`.
     pub note: String,
     /// The text of a comment directly before the block.
     pub mark: String,
@@ -14,12 +14,13 @@ pub struct Block {
 }
 
 impl Block {
-    /// Returns the name of the file that the block is the content of.
+    /// Returns the name of the file whose content the block is. `None` if the block is no file.
     pub fn file(&self) -> Option<&str> {
         self.note.strip_prefix("file=")
     }
 
-    /// The file in which it replaces the method of the same signature.
+    /// Returns the name of the file in which the block replaces a method: the one with the same
+    /// signature. `None` if the block is no such method.
     pub fn file_of_method(&self) -> Option<&str> {
         self.note.strip_prefix("method=")
     }
@@ -69,7 +70,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// `source` with the method `replacement` in place of its method of the same signature.
+/// Returns `source` with `replacement` in place of the method that has the same signature.
 ///
 /// # Panics
 ///

@@ -36,21 +36,21 @@ pub struct ExpectedTest {
     pub preemptions: Option<u64>,
     /// A part of the message.
     pub message: Option<String>,
-    /// The bound that must be completed, if it is not the default.
+    /// The bound that a passing test must complete, if it is not [`DEFAULT_BOUND`].
     pub bound_completed: Option<u64>,
-    /// The exact number of schedules, if stated.
+    /// The exact number of schedules. Not checked if it is missing.
     pub schedules: Option<u64>,
-    /// False if no bound can be completed.
+    /// `false` if the search of a passing test must not be complete. Then no bound is checked.
     pub complete: Option<bool>,
-    /// Whether the completed bound is not checked.
+    /// Whether the check of the completed bound is left out.
     #[serde(default)]
     pub unfinished: bool,
-    /// The reason why CI leaves the test to `cargo league`.
+    /// The reason why CI does not explore the test: only `cargo league` does.
     pub league: Option<String>,
-    /// A part that each warning of a passing test must contain. Without it, the test must have no
-    /// warnings.
+    /// A text that each warning of a passing test must contain. If it is missing, a passing test
+    /// must have no warnings.
     pub warning: Option<String>,
-    /// A sentence that the report must have about operations outside control.
+    /// A sentence about operations outside control that the report must contain.
     pub outside: Option<String>,
     /// The behaviour under plain `cargo test`, as a note for readers.
     pub native: Option<String>,
@@ -70,8 +70,8 @@ impl Expected {
         tests.map(|test| &*test.test)
     }
 
-    /// Panics, listing all differences, unless `run` has the expected verdict for each expected
-    /// test and no other verdicts. The tests of the league are not checked.
+    /// Panics with all differences, unless `run` has the expected verdict for each expected test,
+    /// and no other verdicts. Tests that only `cargo league` explores are not checked.
     #[track_caller]
     pub fn assert_met_by(&self, run: &Run) {
         let verdicts = run.verdicts();
@@ -137,20 +137,20 @@ impl ExpectedTest {
                 let bound = self.bound_completed.unwrap_or(DEFAULT_BOUND);
                 compare("bound_completed", bound.into());
             }
-            // The search must have completed every bound below that of the failure.
+            // The search must have completed every bound below the bound of the failure.
             "failed" | "timing" if !self.unfinished => {
                 let below = self
                     .preemptions
                     .and_then(|preemptions| preemptions.checked_sub(1));
-                // Schedules with early timeouts are explored after the others.
+                // Schedules with early timeouts are explored after all other schedules.
                 let others = verdict.get("timers_last").filter(|last| !last.is_null());
                 let found = match others {
                     Some(others) if self.outcome == "failed" => others,
                     _ => verdict,
                 };
                 let bound = &found["bound_completed"];
-                // Otherwise, a sampling search has proved the bound afterwards, when it minimised
-                // the failure.
+                // If a sampling search found the failure, the minimisation has proved the bound
+                // afterwards.
                 let is_shown = verdict["minimised"]["fewest_preemptions"] == true;
                 if !is_shown && *bound != Value::from(below) {
                     wrong.push(format!("bound_completed {bound} instead of {below:?}"));

@@ -2,7 +2,7 @@
 //!
 //! libtest cannot skip a running test, so a skipped test counts as passed. Each skipped test is
 //! printed on standard error, bypassing the capture of libtest, and recorded in a file. The last
-//! test binary, `skipped`, prints their number.
+//! test binary, `skipped`, prints the number of skipped tests.
 
 use std::env;
 use std::fs::{self, File};
@@ -17,7 +17,8 @@ use crate::tool::build_dirs;
 /// The variable that makes a missing program a failure.
 const NEED_ALL: &str = "CHESS_TESTS_NEED_ALL";
 
-/// Whether all of these commands work. Otherwise the running test is skipped.
+/// Returns whether all of these commands work. If not, reports that the running test is skipped:
+/// the caller must return.
 ///
 /// # Panics
 /// If a command is missing while the variable `CHESS_TESTS_NEED_ALL` is set.
@@ -25,7 +26,8 @@ pub fn needs(commands: &[&str]) -> bool {
     goes_on(commands, env::var_os(NEED_ALL).is_some())
 }
 
-/// Like [`needs`], for a program that `.ci/run` does not install. It may be missing on any machine.
+/// Like [`needs`], for a program that `.ci/run` does not install. Never panics, because such a
+/// program may be missing on any machine.
 pub fn wants(command: &str) -> bool {
     goes_on(&[command], false)
 }
@@ -49,8 +51,8 @@ fn goes_on(commands: &[&str], is_needed: bool) -> bool {
     false
 }
 
-/// Returns the tests that were skipped so far during this call of cargo, a line each, and clears
-/// the list.
+/// Returns a line for each test that was skipped so far during this call of cargo, and clears the
+/// list.
 pub fn take_skipped() -> Vec<String> {
     let text = fs::read_to_string(file()).unwrap_or_default();
     // The file may not exist.
@@ -58,8 +60,8 @@ pub fn take_skipped() -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Returns the file of this call of cargo. Cargo starts all test binaries, so its process id
-/// identifies the call.
+/// Returns the file with the skipped tests of this call of cargo. Cargo starts all test binaries,
+/// so that its process id identifies the call.
 fn file() -> PathBuf {
     let name = format!("skipped-{}", parent_id());
     build_dirs().target.join(name)

@@ -19,9 +19,9 @@ use crate::Run;
 /// The interval at which a waiting test checks its condition.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Catches Ctrl-C in this process. A script starts its background jobs with Ctrl-C ignored, and the
-/// processes that these tests start would inherit that. A signal that is caught here is not ignored
-/// by them; it still ends this process.
+/// Catches Ctrl-C in this process, although it still ends this process. A shell script starts its
+/// background jobs with Ctrl-C ignored. If this process is such a job, the processes that it
+/// starts would inherit this. They do not ignore a signal that their parent catches.
 fn listen_to_interrupts() {
     static LISTENS: Once = Once::new();
     LISTENS.call_once(|| {
@@ -30,7 +30,7 @@ fn listen_to_interrupts() {
     });
 }
 
-/// A command that runs in a process group of its own.
+/// A command that runs in its own process group.
 pub struct Process {
     child: Child,
     description: String,
@@ -77,12 +77,12 @@ impl Process {
         let _gone = kill_process(self.pid(), Signal::TERM);
     }
 
-    /// Sends SIGKILL to the tool alone. Its child processes must notice that.
+    /// Sends SIGKILL to the tool alone. Its child processes must notice that it has ended.
     pub fn kill(&self) {
         let _gone = kill_process(self.pid(), Signal::KILL);
     }
 
-    /// Waits until `condition` holds. Returns false if the process ends before that.
+    /// Waits until `condition` holds. Returns `false` if the process ends before it holds.
     pub fn wait_until(&mut self, mut condition: impl FnMut() -> bool) -> bool {
         loop {
             if condition() {
@@ -95,8 +95,8 @@ impl Process {
         }
     }
 
-    /// Waits for the end of the process. Returns the peak memory of the largest process below it in
-    /// bytes, including memory that it shares with others.
+    /// Waits for the end of the process. Returns the peak memory of its largest descendant, in
+    /// bytes. This includes memory that several processes share.
     pub fn peak_memory(&mut self) -> u64 {
         let (id, mut peak) = (self.id(), 0);
         self.wait_until(|| {
@@ -209,7 +209,7 @@ pub fn descendants(root: u32) -> Vec<(u32, String)> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter_map(|id: u32| {
             let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            // The name, in parentheses, may contain anything.
+            // The name of the process, in parentheses, may contain any character.
             let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?;
             Some((id, parent.parse().ok()?))
         })

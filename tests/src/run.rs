@@ -11,7 +11,7 @@ pub struct Run {
     pub code: Option<i32>,
     /// The signal that ended the process.
     pub signal: Option<i32>,
-    /// Whether the test sent that signal because the process took too long.
+    /// Whether the signal was sent by the test, because the process took too long.
     pub killed: bool,
     /// Standard output.
     pub stdout: String,
@@ -81,8 +81,8 @@ impl Run {
     /// Returns standard error without the parts that differ between runs, for
     /// snapshots.
     ///
-    /// The progress lines of cargo and of the tool are removed too: they depend
-    /// on what was built before, and on the speed of the machine.
+    /// The progress lines of cargo and of the tool are removed, too: they depend on earlier
+    /// builds, and on the speed of the machine.
     pub fn message(&self) -> String {
         let is_progress = |line: &&str| {
             let verbs = [

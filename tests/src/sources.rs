@@ -1,6 +1,6 @@
 //! Sources of small libraries that several tests use.
 
-/// A test that loses an update where its first load is preempted.
+/// A test that loses an update if it is preempted after its first load.
 pub const LOSES_AN_UPDATE: &str = "\
 #[test]
 fn counts() {

@@ -1,4 +1,4 @@
-//! The real `cargo-chess`: it is located, built if needed, and started as a user would start it.
+//! Finds the real `cargo-chess`, builds it if needed, and starts it as a user would.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -25,8 +25,8 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
     static DIRS: OnceLock<BuildDirs> = OnceLock::new();
     DIRS.get_or_init(|| {
         let executable = env::current_exe().expect("this executable has a path");
-        // The path of a test is target/[triple/]profile/deps/executable. A program is one level
-        // higher.
+        // The path of a test is target/[triple/]profile/deps/executable. A program is in the
+        // parent directory of `deps`.
         let profile = executable
             .ancestors()
             .skip(1)
@@ -44,13 +44,14 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
     })
 }
 
-/// The variable with the path of the built tool, for the programs of this package that tests start.
+/// The variable with the path of the built tool, for programs of this package that tests start.
 ///
-/// Without it, such a program would build the tool itself. If cargo then replaced the tool, the
-/// builds of other tests would not find their compiler's wrapper for a moment.
+/// Without this variable, such a program would build the tool itself. While cargo replaced the
+/// tool, the builds of other tests would not find the tool, which wraps their compiler.
 const TOOL_VARIABLE: &str = "END_TO_END_TOOL";
 
-/// Returns the path of the tool, built once per process. Cargo decides whether it is stale.
+/// Returns the path of the tool. Its first call in a process builds the tool, if cargo finds that
+/// the tool is stale.
 fn binary() -> &'static Path {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let binary = BINARY.get_or_init(|| {
@@ -60,8 +61,8 @@ fn binary() -> &'static Path {
     binary.as_deref().expect("cargo-chess could not be built")
 }
 
-/// Returns a call of a program of this package, which uses the same build of the tool as this
-/// process.
+/// Returns a call of a program of this package. The program uses the same build of the tool as
+/// this process.
 pub fn program(path: &str) -> Command {
     let mut command = Command::new(path);
     command.env(TOOL_VARIABLE, binary());
@@ -95,8 +96,8 @@ fn build() -> bool {
     let mut build = Command::new(cargo());
     build
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        // Of the whole workspace, so that the features of dependencies are those of `cargo test
-        // --workspace`, which has built them.
+        // Builds for the whole workspace: then dependencies have the same features as in
+        // `cargo test --workspace`, which has built them already.
         .args(["build", "--quiet", "--workspace", "--bin", "cargo-chess"])
         .args(["--profile", if name == "debug" { "dev" } else { name }])
         .arg("--target-dir")
@@ -150,8 +151,8 @@ impl Chess {
                 "CHESS_CACHE_DIR",
                 build_dirs().target.join("end-to-end/cache"),
             )
-            // Nearly all builds of the tests are first builds. Incremental compilation would take a
-            // third more of their time.
+            // Nearly all builds of the tests are first builds. Incremental compilation would make
+            // these a third slower.
             .env("CARGO_INCREMENTAL", "0")
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
@@ -185,8 +186,8 @@ impl Chess {
     }
 }
 
-/// Whether this is a variable that cargo sets for these tests, or that configures cargo, and that
-/// is absent in a user's shell.
+/// Whether a variable is absent in a user's shell: cargo sets it for these tests, or it configures
+/// the cargo that runs them.
 fn is_of_the_outer_cargo(name: &str) -> bool {
     let kept = [
         "CARGO_HOME",

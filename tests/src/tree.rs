@@ -1,4 +1,4 @@
-//! A snapshot of a user's tree of files, for comparison with a later one.
+//! A snapshot of a user's files, for comparison with a later snapshot.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ impl Tree {
         Self { entries }
     }
 
-    /// Replaces a text in a file, if it has such a file.
+    /// Replaces a text in a file, if the tree has this file.
     pub(crate) fn replace(&mut self, file: &Path, text: &str, by: &str) {
         if let Some((_, content)) = self.entries.get_mut(file) {
             let old = std::str::from_utf8(content).expect("the file is text");
@@ -50,7 +50,7 @@ impl Tree {
         }
     }
 
-    /// Panics with the names of the files, unless the tree below `root` is unchanged.
+    /// Panics with the names of the changed files, unless the tree below `root` is unchanged.
     #[track_caller]
     pub fn assert_same_as(&self, root: &Path) {
         let now = Self::of(root);
@@ -65,9 +65,9 @@ impl Tree {
         );
     }
 
-    /// Writes the files that differ into `root`, and removes the files that are
-    /// not in this tree. Unchanged files keep their times, so that cargo does
-    /// not rebuild them.
+    /// Makes the files below `root` equal to this tree: writes the files that differ, and removes
+    /// files that are not in this tree. Unchanged files keep their times, so that cargo does not
+    /// rebuild them.
     pub(crate) fn write_to(&self, root: &Path) {
         fs::create_dir_all(root).expect("the directory can be made");
         let present = Self::of(root);

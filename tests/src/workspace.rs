@@ -11,7 +11,7 @@ use crate::{Chess, Tree};
 /// A directory with a user's workspace in it.
 pub struct Workspace {
     root: PathBuf,
-    /// Removes the directory at the end, unless it is shared with other tests.
+    /// Removes the directory when the workspace is dropped. `None` if other tests share it.
     _temporary: Option<TempDir>,
 }
 
@@ -33,12 +33,12 @@ fn locked(threads: u32, increments: u32) {
 ";
 
 impl Workspace {
-    /// Returns the copy of a fixture that all tests share. It is built once, because its target
-    /// directory is shared too. Only the target directory may change in it.
+    /// Returns the copy of a fixture that all tests share. It is built once, because the tests
+    /// also share its target directory. Tests may change only its target directory.
     pub fn shared(fixture: &str) -> Self {
         let root = build_dirs().target.join("end-to-end").join(fixture);
         fs::create_dir_all(&root).expect("the directory can be made");
-        // Other tests, in this process or in another, may do the same at this time.
+        // Other tests, in this process or in another one, may fill the copy at the same time.
         let lock = File::create(root.with_extension("lock")).expect("the file can be made");
         lock.lock().expect("the file can be locked");
         tree_of(fixture).write_to(&root);
@@ -63,8 +63,8 @@ impl Workspace {
         workspace
     }
 
-    /// Returns the directory `name` next to the shared copies. The first call creates it with
-    /// `fill`, and it is kept for later calls.
+    /// Returns the directory `name` next to the shared copies. The first call creates the
+    /// directory with `fill`. Later calls, also of later runs, return it unchanged.
     pub fn kept(name: &str, fill: impl FnOnce(&Self)) -> Self {
         let root = build_dirs().target.join("end-to-end").join(name);
         if !root.exists() {
@@ -95,8 +95,8 @@ impl Workspace {
         }
     }
 
-    /// Like [`Self::with_library`], for a library of `tests` that may call `locked(threads,
-    /// increments)`. The arguments determine the number of schedules.
+    /// Like [`Self::with_library`], for a library with `tests` and a function `locked(threads,
+    /// increments)` that they may call. Its arguments determine the number of schedules.
     pub fn with_locks(tests: &str) -> Self {
         Self::with_library(&format!("{LOCKS}{tests}"))
     }
@@ -121,8 +121,8 @@ impl Workspace {
         &self.root
     }
 
-    /// Returns a file next to the root directory, for data about this workspace that is called
-    /// `what`.
+    /// Returns the path of a file next to the root directory, for data about this workspace.
+    /// `what` is the name of the data.
     pub fn beside(&self, what: &str) -> PathBuf {
         let mut path = self.root.as_os_str().to_owned();
         path.push(format!(".{what}"));
@@ -165,7 +165,8 @@ impl Workspace {
     }
 }
 
-/// The files of a fixture. Crates of this repository that it depends on are found from any place.
+/// The files of a fixture. Their paths to crates of this repository are changed so that they are
+/// valid in any directory.
 fn tree_of(fixture: &str) -> Tree {
     let mut tree = Tree::of(&source_of(fixture));
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime");

@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub struct Bugs {
     /// Bugs of published crates, each with the version that fixed it.
     pub bug: Vec<Bug>,
-    /// Defects of current releases. Those of one entry follow one another.
+    /// Defects of current releases. The defects of one entry are consecutive.
     pub found: Vec<Found>,
     /// Crates without known bugs.
     pub clean: Vec<Clean>,
@@ -52,7 +52,7 @@ pub struct Found {
     /// The address of a public report, if there is one.
     pub report: Option<String>,
     /// The entry and the test, separated by a space, that show the same defect: one correction
-    /// corrects both, or the same mistake stands in copies of the code.
+    /// corrects both, or the code with the mistake was copied.
     pub same_as: Option<String>,
     /// One of [`Found::CHECKS`] if no other check shows the defect.
     pub only: Option<String>,
@@ -62,10 +62,10 @@ impl Found {
     /// The values of `only`.
     pub const CHECKS: [&str; 3] = ["faults", "linearizability", "weak memory"];
 
-    /// Returns the test of `all` that shows the same defect, if this one names one.
+    /// Returns the test of `all` that is named by [`Self::same_as`].
     ///
     /// # Panics
-    /// If there is no such test, or if that one names another one in its turn.
+    /// If `all` has no such test, or if that test itself has a [`Self::same_as`].
     pub fn original<'a>(&self, all: &'a [Self]) -> Option<&'a Self> {
         let same_as = self.same_as.as_deref()?;
         let (entry, test) = same_as.split_once(' ').expect("an entry and a test");
@@ -76,10 +76,10 @@ impl Found {
         Some(original)
     }
 
-    /// Returns the crate and its version, which the name of the entry has.
+    /// Returns the crate and its version, from the name of the entry.
     ///
     /// # Panics
-    /// If the name has another form.
+    /// If the name of the entry does not contain them.
     pub fn package(&self) -> (&str, &str) {
         let (_, name) = self.entry.split_once('/').expect("it is below found/");
         name.rsplit_once('-').expect("a name and a version")
@@ -94,7 +94,7 @@ pub struct Refuted {
     pub package: String,
     /// The suspicion.
     pub claim: String,
-    /// The reason for which it is none.
+    /// The reason why it is no defect.
     pub why: String,
 }
 

@@ -1,6 +1,6 @@
-//! The tests in fixtures/clients: the crate of each, the constructor and the operations of a structure,
-//! and the results of `cargo clients`: `explained.toml` and `passed.toml`. `false-alarms.toml` has the
-//! failures that were faults of the tool.
+//! The tests in fixtures/clients: the crate of each test, the constructor and the operations of
+//! the structure that it checks, and the results of `cargo clients` in `explained.toml` and
+//! `passed.toml`. The failures that were faults of the tool are in `false-alarms.toml`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ pub struct Explained {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// The names of the tests, each after that of its binary.
+    /// The names of the tests, each after the name of its binary.
     pub tests: Vec<String>,
     /// The kind of the failure.
     pub kind: String,
@@ -38,9 +38,9 @@ pub struct Failure {
 pub enum Judgement {
     /// A defect of the crate.
     Crate,
-    /// The documentation says so.
+    /// The documentation describes this behaviour.
     Documented,
-    /// There is none yet.
+    /// There is no judgement yet.
     Open,
 }
 
@@ -71,7 +71,7 @@ impl Explained {
     }
 }
 
-/// The tests that pass, by their names, each with its exploration.
+/// The explorations of the tests that pass, by the names of the tests.
 #[derive(Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Passed(pub BTreeMap<String, Explored>);
@@ -155,7 +155,8 @@ pub struct FalseAlarm {
     pub report: String,
     /// The fault of the tool.
     pub cause: String,
-    /// The test that fails if the fault comes back: a file from the root, and a name in it.
+    /// The test that fails if the fault returns: the path of its file from the root of the
+    /// repository, and a name in this file.
     pub test: (String, String),
 }
 
@@ -176,7 +177,8 @@ pub(super) struct Structure {
     pub(super) operations: Vec<String>,
 }
 
-/// The crates that the tests depend on with their versions, by the names of the crates in sources.
+/// The crates on which the tests depend. The keys are the names of the crates in sources, and the
+/// values are the packages with their versions.
 fn versions() -> BTreeMap<String, String> {
     let manifest = fs::read_to_string(source_of("clients").join("Cargo.toml"));
     let manifest = manifest.expect("the fixture has a manifest");
@@ -187,11 +189,11 @@ fn versions() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The tests of each crate with its version. A test is in a module with the name of its crate, or checks a
-/// structure.
+/// The tests of each crate. The keys are the crates with their versions. The crate of a test is the
+/// crate of the structure that it checks, or else has the name of the test's module.
 ///
 /// # Panics
-/// If there is no such crate.
+/// If the tests do not depend on a crate of this name.
 pub fn tests_by_crate<'a>(
     tests: impl IntoIterator<Item = &'a String>,
 ) -> BTreeMap<String, Vec<&'a String>> {
@@ -210,10 +212,10 @@ pub fn tests_by_crate<'a>(
     by_crate
 }
 
-/// The structures of all tests, by the names of the tests.
+/// The structures that tests check, by the names of the tests.
 ///
 /// # Panics
-/// If a test has another form than those of the fixture.
+/// If the sources of the tests are missing, or a structure belongs to an unknown crate.
 pub(super) fn structures() -> BTreeMap<String, Structure> {
     let versions = versions();
     let whole = r"fn (\w+)\(\) \{\s+Linearizability::of\((?s)(.*?)\)\n(.*?)\.check\(\)";

@@ -1,6 +1,6 @@
-//! The catalogue: the defects that the tool found in published crates, the tests of these crates that
-//! passed, and the false alarms that were corrected. It is a page of the book, which is made from the
-//! fixtures.
+//! The catalogue: the defects that the tool found in published crates, the tests of these crates
+//! that passed, and the false alarms that were corrected. It is a page of the book. This module
+//! makes the page from the fixtures.
 
 mod bugs;
 mod clients;

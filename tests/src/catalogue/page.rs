@@ -1,4 +1,4 @@
-//! The page of the book.
+//! The text of the catalogue: a page of the book.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -124,13 +124,13 @@ fn defects(found: &[Found]) -> String {
         let note = source_of("bugs").join(&tests[0].entry).join("NOTE.md");
         let note = fs::read_to_string(&note);
         let note = note.unwrap_or_else(|error| panic!("{}: {error}", tests[0].entry));
-        // The heading is one of this page.
+        // The note begins with its heading, which becomes a subheading of this page.
         let _ = write!(text, "\n##{note}");
     }
     text
 }
 
-/// Sentences with the numbers of tests, of distinct defects, and of groups of these.
+/// Sentences with the number of tests, of distinct defects, and of groups of defects.
 fn numbers(found: &[Found]) -> String {
     let distinct = || found.iter().filter(|it| it.original(found).is_none());
     let crates: BTreeSet<_> = distinct().map(Found::package).collect();
@@ -163,7 +163,7 @@ fn suspicions(refuted: &[Refuted]) -> String {
     REFUTED.to_owned() + &rows.collect::<String>()
 }
 
-/// A table of the crates, with the tests of each and their results.
+/// A table of the crates, with the tests of each crate and their results.
 fn crates(passed: &Passed, explained: &Explained) -> String {
     let failed = explained.failure.iter().flat_map(|it| &it.tests);
     let crates = tests_by_crate(passed.0.keys().chain(failed));
@@ -200,7 +200,7 @@ fn crates(passed: &Passed, explained: &Explained) -> String {
     text
 }
 
-/// The tests of a crate, after the names of their binaries: `locks: mutex, rwlock; pools: jobs`.
+/// The tests of a crate, grouped by their binaries: `locks: mutex, rwlock; pools: jobs`.
 fn names(tests: &[&String]) -> String {
     let binary = |test: &str| test.split("::").next().unwrap_or_default().to_owned();
     let groups = tests.chunk_by(|one, next| binary(one) == binary(next));

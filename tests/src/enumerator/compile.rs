@@ -11,11 +11,11 @@ pub(super) enum Step {
         lock: Lock,
         mode: Mode,
     },
-    /// Like `Acquire`, but the task does not observe the number of the lock.
+    /// Like `Acquire`, but the task does not observe the number that the lock protects.
     LockGate {
         gate: usize,
     },
-    /// Continues at `otherwise` if the lock is not free.
+    /// Tries to acquire the lock. Continues at `otherwise` if the lock is not free.
     Attempt {
         lock: Lock,
         mode: Mode,
@@ -51,7 +51,7 @@ pub(super) enum Step {
     SocketRead(usize),
     SocketTryRead(usize),
     SocketWrite(usize),
-    /// Releases a gate's lock, waits for a notification, and acquires the lock again.
+    /// Releases the lock of a gate, waits for a notification, and acquires the lock again.
     Wait {
         gate: usize,
     },
@@ -93,7 +93,7 @@ pub(super) enum Step {
     Park,
     Unpark(usize),
     Join(usize),
-    /// Like `Join`, but has no effect if the task is joined already.
+    /// Like `Join`, but has no effect if the task was joined before.
     JoinRest(usize),
     IsFinished(usize),
     StrongCount,

@@ -1,7 +1,7 @@
 //! The objects that tasks share, and their states.
 
-/// A lock of any kind. The kinds differ in the tasks that may acquire a lock again, and in whether
-/// the lock protects a number.
+/// A lock of any kind. Kinds of locks differ in whether the owner may acquire the lock again, and
+/// whether the lock protects a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lock(pub(super) usize);
 
@@ -48,30 +48,31 @@ impl Lock {
         Self(15 + at)
     }
 
-    /// Whether its owner may acquire it again. This holds for stdout and stderr, but not for stdin.
+    /// Whether the owner may acquire the lock again. True for stdout and stderr, but not for
+    /// stdin.
     pub(super) fn is_reentrant(self) -> bool {
         self == Self::stream(0) || self == Self::stream(1)
     }
 
-    /// Whether it is a lock inside std. To acquire it is a scheduling point, to release it is not:
-    /// the book says that a call that std completes by itself is one step.
+    /// Whether the lock is inside std. The acquisition of such a lock is a scheduling point, and
+    /// its release is not: by the book, a call that std completes by itself is one step.
     pub(super) fn is_of_stream(self) -> bool {
         (Self::stream(0).0..=Self::stream(2).0).contains(&self.0)
     }
 
-    /// Whether it protects a number, which each holder observes, and which exclusive holders
-    /// increment.
+    /// Whether the lock protects a number. Each holder observes the number, and exclusive holders
+    /// increment it.
     pub(super) fn has_number(self) -> bool {
         self.0 < 8
     }
 
-    /// Whether a task that waits to write blocks new readers. std's documentation allows this for
-    /// `RwLock`.
+    /// Whether new readers must wait while a task waits to write. std's documentation allows this
+    /// for `RwLock`.
     pub(super) fn is_kept_by_waiting(self) -> bool {
         self == Self::rwlock(0) || self == Self::rwlock(1)
     }
 
-    /// Returns its index among all locks.
+    /// Returns the index of the lock among all locks.
     pub(super) fn index(self) -> usize {
         self.0
     }
@@ -80,11 +81,11 @@ impl Lock {
 /// The state of a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct LockState {
-    /// The task that holds it exclusively, counted from 1, or 0 if there is none.
+    /// The task that holds the lock exclusively, counted from 1, or 0 if there is none.
     pub(super) owner: u8,
-    /// The number of times that the owner has acquired it.
+    /// The number of times that the owner has acquired the lock.
     pub(super) depth: u8,
-    /// The number of tasks that hold it shared.
+    /// The number of tasks that hold the lock shared.
     pub(super) readers: u8,
     /// The number that the lock protects.
     pub(super) number: u8,
@@ -131,17 +132,17 @@ impl LockState {
 /// The state of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Channel {
-    /// The number of messages that it can buffer: none, a fixed number, or any number (`None`).
+    /// The number of messages that the channel can buffer. `None` if the number is unlimited.
     pub(super) capacity: Option<usize>,
     pub(super) messages: Vec<u8>,
     /// The tasks that have a sender, one bit each.
     pub(super) senders: u8,
-    /// The task that has the receiver. A number that is not the number of a task stands for a
-    /// receiver that the program keeps to its end. `None` once the receiver is dropped.
+    /// The task that has the receiver. `None` after the receiver was dropped. If the program keeps
+    /// the receiver to its end, the number is not the number of a task.
     pub(super) receiver: Option<u8>,
-    /// Without capacity: the tasks that wait until their message is received, in order.
+    /// If the capacity is 0: the tasks that wait until their message is received, in order.
     pub(super) offers: Vec<u8>,
-    /// Without capacity: whether the receiver waits for a message.
+    /// If the capacity is 0: whether the receiver waits for a message.
     pub(super) is_awaited: bool,
 }
 
@@ -150,7 +151,7 @@ pub(super) struct Channel {
 pub(super) enum Cell {
     #[default]
     Empty,
-    /// A task is initializing it.
+    /// A task is initializing the cell.
     Begun,
     Full(u8),
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// An operation of a task. Numbers name objects. The operations in a list are performed while the
-/// object is held.
+/// An operation of a task. The numbers are those of objects. If an operation has a list of
+/// operations, these are performed while the object is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named as in std")]
 pub enum Op {
@@ -14,7 +14,8 @@ pub enum Op {
     CompareExchange(usize),
     Lock(usize, Vec<Op>),
     TryLock(usize, Vec<Op>),
-    /// Panics at the end, while it holds the lock. The task then continues.
+    /// Locks the object, performs the operations, and panics while it holds the lock. The panic is
+    /// caught, and the task continues.
     LockAndPanic(usize, Vec<Op>),
     IsPoisoned(usize),
     ClearPoison(usize),
@@ -23,8 +24,8 @@ pub enum Op {
     TryRead(usize, Vec<Op>),
     TryWrite(usize, Vec<Op>),
     Downgrade(usize, Vec<Op>),
-    /// Increments the number that the lock of a gate protects. A gate also has a condition
-    /// variable.
+    /// Increments the number of a gate. A gate is a number, a lock that protects it, and a
+    /// condition variable.
     Raise(usize, Vec<Op>),
     WaitWhile(usize),
     Wait(usize),
@@ -56,7 +57,7 @@ pub enum Op {
     Rename(usize),
     /// Writes at the end of a file that all tasks have opened.
     Append(usize),
-    /// Reads the length of that file.
+    /// Reads the length of the file of [`Self::Append`].
     Length(usize),
     FileLock(usize, Vec<Op>),
     FileTryLock(usize, Vec<Op>),
@@ -73,11 +74,11 @@ pub enum Op {
     CWrite(usize, Vec<Op>),
     CTryRead(usize, Vec<Op>),
     CTryWrite(usize, Vec<Op>),
-    /// Waits for a unit of a semaphore of C. Each semaphore has one unit at first.
+    /// Waits for a unit of a C semaphore. Each semaphore initially has one unit.
     SemWait(usize),
     SemTryWait(usize),
     SemPost(usize),
-    /// Reads a byte of a stream socket, and waits for one. Each socket has one byte at first.
+    /// Waits for a byte of a stream socket, and reads it. Each socket initially has one byte.
     SocketRead(usize),
     SocketTryRead(usize),
     SocketWrite(usize),
@@ -85,7 +86,7 @@ pub enum Op {
     CLoad(usize),
     CStore(usize),
     CAdd(usize),
-    /// Like `Store` and `FetchAdd`, on the same numbers, but performed by C code that gets the
+    /// Like `Store` and `FetchAdd` on the same atomics, but performed by C code that receives the
     /// address.
     CStoreAt(usize),
     CAddAt(usize),
@@ -97,12 +98,12 @@ pub enum Op {
 pub enum Kind {
     Atomic,
     Mutex,
-    /// Like `Mutex`, with tasks that panic while they hold one.
+    /// Like `Mutex`, but tasks may panic while they hold the lock.
     Poison,
     /// Like `Poison`, with `clear_poison`.
     ClearPoison,
     RwLock,
-    /// Like `RwLock`, with writers that become readers.
+    /// Like `RwLock`, but writers may become readers.
     Downgrade,
     Condvar,
     Channel,
@@ -169,7 +170,7 @@ impl Kind {
 }
 
 impl Op {
-    /// Returns the operations that are performed while it holds an object.
+    /// Returns the operations that are performed while this operation holds an object.
     pub fn body(&self) -> &[Op] {
         match self {
             Self::Lock(_, ops)
@@ -253,7 +254,7 @@ impl Program {
 
     /// Returns the program as an expression of the interpreter's language.
     pub fn expression(&self) -> String {
-        // Only lists have brackets.
+        // In the debug format, only lists have brackets.
         format!("{:?}", self.tasks).replace('[', "&[")
     }
 

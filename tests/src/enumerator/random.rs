@@ -63,8 +63,9 @@ pub fn random_program(seed: u64, kinds: &[Kind]) -> Program {
     Program { tasks: program }
 }
 
-/// Drops each operation that the task has already performed three times. The tool regards a fourth
-/// operation without effect as a spinning loop, and a switch before it is not a preemption.
+/// Removes each operation that the task has already performed three times. The tool treats the
+/// fourth repetition of an operation without effect as a spinning loop, and a switch before it is
+/// not a preemption.
 fn without_spins(ops: &mut Vec<Op>, before: &mut Vec<Op>) {
     const TURNS: usize = 3;
     ops.retain_mut(|op| {
@@ -89,7 +90,7 @@ impl Place<'_> {
             if *self.left == 0 {
                 break;
             }
-            // Some kinds have no operation that is possible at this point.
+            // For some kinds, no operation is possible at this point.
             if let Some(op) = (0..4).find_map(|_| self.op(depth)) {
                 ops.push(op);
             }
@@ -97,7 +98,7 @@ impl Place<'_> {
         ops
     }
 
-    /// Returns the operations while an object is held.
+    /// Returns operations to perform while an object is held.
     fn body(&mut self, depth: usize, held: Option<(Kind, usize)>) -> Vec<Op> {
         if depth == 0 {
             return Vec::new();

@@ -11,7 +11,8 @@ use super::machine::State;
 pub struct Outcomes {
     /// The outcomes in which all tasks end.
     pub ends: BTreeMap<String, usize>,
-    /// The outcome in which no task is enabled and some have not ended.
+    /// The smallest number of preemptions of a deadlock: no task is enabled, and some task has not
+    /// ended. `None` if there is none.
     pub deadlock: Option<usize>,
 }
 
@@ -35,8 +36,8 @@ impl Outcomes {
 
 /// Returns the possible outcomes of `program`, or `None` if it has more than `limit` states.
 ///
-/// A preemption is a switch away from an enabled task. Switches away from a task that waits or has
-/// ended are free.
+/// A preemption is a switch away from an enabled task. A switch away from a task that waits or has
+/// ended is free.
 pub fn enumerate(program: &Program, limit: usize) -> Option<Outcomes> {
     let steps = compile(program);
     let mut outcomes = Outcomes::default();

@@ -51,7 +51,7 @@ fn an_update_is_lost_with_one_preemption() {
 #[test]
 fn a_semaphore_has_one_unit_and_those_that_are_posted() {
     let all = outcomes(&[&[], &[SemWait(0), SemPost(0)], &[SemTryWait(0)]]);
-    // The second task keeps the unit that it takes.
+    // The second task does not return the unit that it has acquired.
     assert_eq!(all.deadlock, Some(0));
     let taken = set([("[], [], [1", 0), ("[], [], [77", 1)]);
     assert_eq!(seen(&all), taken);
@@ -190,7 +190,7 @@ fn a_cell_is_empty_while_it_is_initialized() {
 #[test]
 fn a_permit_is_kept_and_does_not_add_up() {
     let all = outcomes(&[&[Park, Park], &[Unpark(0), Unpark(0)]]);
-    // Both before the first park; or one each.
+    // Both unparks come before the first park: deadlock. Or one comes before each park.
     assert_eq!(all.deadlock, Some(0));
     assert_eq!(seen(&all), set([("[], [", 1)]));
 }
@@ -231,8 +231,8 @@ fn streams_may_be_locked_again_but_stdin() {
 
 #[test]
 fn a_stream_is_given_back_with_the_last_operation_under_its_lock() {
-    // To release it is not a scheduling point. The other tasks therefore have to run before it is
-    // acquired, and then be preempted themselves.
+    // The release of the lock is not a scheduling point. The other task therefore has to run
+    // before the acquisition, and then be preempted itself.
     let all = outcomes(&[&[Stdio(1, vec![])], &[StrongCount, Flush(1), StrongCount]]);
     let expected = [("[], [1, 1", 0), ("[], [2, 1", 2), ("[], [2, 2", 1)];
     assert_eq!(seen(&all), set(expected));
@@ -295,7 +295,7 @@ fn a_sender_releases_its_stream_when_it_runs_again() {
         &[TryRecv(RENDEZVOUS), Stdio(0, vec![])],
         &[Stdio(0, vec![Send(RENDEZVOUS)]), TrySend(RENDEZVOUS)],
     ]);
-    // The receiver waits for the stream, and is there at the second send.
+    // The receiver waits for the lock of the stream, and has arrived at the second send.
     let expected = set([("[], [3], [1, 77", 0), ("[], [77], [0, 0", 0)]);
     assert_eq!(seen(&all.up_to(0)), expected);
 }

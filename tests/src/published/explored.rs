@@ -10,7 +10,7 @@ use super::native::Test;
 use super::sources::Package;
 use crate::{Chess, Run, Workspace};
 
-/// The time limit of the exploration of a package. Only a hanging one exceeds it.
+/// The time limit of the exploration of a package. Only an exploration that hangs exceeds it.
 const PATIENCE: Duration = Duration::from_hours(2);
 
 /// The verdicts on the tests of a package.
@@ -21,13 +21,13 @@ pub struct Explored {
     pub build: Duration,
     /// The time that exploring took.
     pub run: Duration,
-    /// The error of the tool, unless it ran to its end.
+    /// The error of the tool, if it did not run to its end.
     pub broken: Option<String>,
 }
 
 impl Explored {
-    /// Explores the tests of `package` with the arguments `exploration`. The
-    /// output of the tool is kept next to the workspace under the name `what`.
+    /// Explores the tests of `package` with the arguments `exploration`. The output of the tool is
+    /// kept in a file called `what`, next to the workspace.
     pub fn of(
         package: &Package,
         workspace: &Workspace,
@@ -85,7 +85,7 @@ impl Explored {
     }
 }
 
-/// Returns the error of the tool, unless it ran to its end.
+/// Returns the error of the tool, if it did not run to its end.
 fn how_it_broke(run: &Run) -> Option<String> {
     match run.code {
         Some(0 | 4 | 100) => None,

@@ -1,4 +1,5 @@
-//! The result of each test under plain `cargo test`, kept in a file next to the workspace.
+//! The result of each test under plain `cargo test`. The results are kept in a file next to the
+//! workspace.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,10 +15,10 @@ use crate::{Chess, Workspace};
 /// The time limit of a build.
 const PATIENCE_TO_BUILD: Duration = Duration::from_mins(30);
 
-/// The time limit for the tests of one binary. Tests that are not done by then have no verdict.
+/// The time limit for the tests of one binary. Tests that have not ended by then have no result.
 const PATIENCE_TO_RUN: Duration = Duration::from_mins(5);
 
-/// A test as the tool names it: its binary and its path.
+/// A test, named as by the tool: its binary and its path.
 pub type Test = (String, String);
 
 /// The results of the tests of a package, except `ignored` ones.
@@ -39,8 +40,8 @@ struct Binary {
 }
 
 impl Native {
-    /// Returns the results of the package's tests. The first call runs them and
-    /// keeps the results for later calls.
+    /// Returns the results of the package's tests. The first call runs the tests, and keeps the
+    /// results for later calls.
     ///
     /// # Errors
     ///

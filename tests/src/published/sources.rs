@@ -1,4 +1,4 @@
-//! The published sources: downloaded by cargo, and copied so that each is a workspace of its own.
+//! The published sources. Cargo downloads them, and each crate is copied into its own workspace.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,11 +14,11 @@ pub struct Package {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The features that its tests need, in addition to the default ones.
+    /// The features that its tests need, in addition to the default features.
     pub features: Vec<String>,
-    /// Whether helper crates of its tests depend on it, so that they must use this copy.
+    /// Whether its tests use other crates that depend on it. These must use the copy, too.
     is_used_by_its_tests: bool,
-    /// The directory where cargo unpacked it.
+    /// The directory into which cargo has unpacked the crate.
     sources: PathBuf,
 }
 
@@ -93,7 +93,8 @@ impl Package {
         }
     }
 
-    /// Returns the arguments of cargo that select its tests, without doctests and examples.
+    /// Returns the arguments of cargo that select the tests of the package, without doctests and
+    /// examples.
     pub fn selection(&self) -> Vec<String> {
         let mut all = vec![
             "--lib".to_owned(),
@@ -112,16 +113,16 @@ impl Package {
         self.name == name && self.version.starts_with(version)
     }
 
-    /// Returns a copy of the package that is a workspace. It is created at the
-    /// first call, and then kept.
+    /// Returns a copy of the package that is a workspace. The first call creates the copy, and
+    /// later calls return the same one.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// If the copy cannot be written.
     pub fn workspace(&self) -> Workspace {
         let name = format!("published/{}-{}", self.name, self.version);
         Workspace::kept(&name, |new| {
             new.fill_with(&self.sources);
-            // The toolchain that its developers pin may not be installed.
+            // The toolchain that the package pins may not be installed.
             for name in ["rust-toolchain", "rust-toolchain.toml"] {
                 let _none = fs::remove_file(new.root().join(name));
             }
@@ -144,8 +145,8 @@ impl Package {
         })
     }
 
-    /// Returns `lock` without the published copy of this crate, which helper crates of its tests
-    /// depend on.
+    /// Returns `lock` without the published copy of this crate: other crates that the tests use
+    /// must use the copy in the workspace.
     fn without_published_copy(&self, lock: &str) -> String {
         let name = format!("name = \"{}\"\n", self.name);
         let is_copy = |block: &&str| block.contains(&name) && block.contains("\nsource = ");

@@ -16,14 +16,14 @@ pub(crate) struct Exploration {
 }
 
 impl Exploration {
-    /// Explores the tests of the package in `entry`, a directory of `workspace`: up to `schedules`
-    /// schedules of each, or as many as the default settings allow.
+    /// Explores the tests of the package in `entry`, a directory of `workspace`. Each test has up
+    /// to `schedules` schedules, or as many as the default settings allow if it is `None`.
     pub(crate) fn of(workspace: &Workspace, entry: &str, schedules: Option<u64>) -> Self {
         let args = ["chess", "test", "--locked", "--no-fail-fast"];
         let limit = schedules.map(|schedules| format!("--schedules={schedules}"));
         let mut command = Chess::new(&workspace.root().join(entry), &args)
             .arg("--message-format=json")
-            // The rest of the debug information would take a quarter of the time of the builds.
+            // More debug information would take a quarter of the time of the builds.
             .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
             .arg("--target-dir")
             .arg(workspace.root().join("target"));

@@ -1,4 +1,4 @@
-//! The newest releases of crates with defects: is a defect still there?
+//! Explores the newest releases of crates with defects, and prints whether a defect still exists.
 
 use std::fs;
 use std::process::Command;
@@ -37,7 +37,7 @@ pub(crate) fn print(found: &[&Found]) {
     }
 }
 
-/// Replaces the version of the crate by its newest one, and returns that.
+/// Replaces the version of the crate by the newest one. Returns the newest version.
 fn update(workspace: &Workspace, found: &Found) -> Option<String> {
     let (name, version) = found.package();
     let root = workspace.root().join(&found.entry);

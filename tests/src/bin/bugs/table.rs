@@ -1,12 +1,13 @@
-//! The rows of the table: for each entry the result, the expected result, and that of the fixed
-//! version.
+//! The rows of the table: for each entry the result, the expected result, and the result of the
+//! fixed version.
 
 use end_to_end::catalogue::{Bug, Found};
 use serde_json::Value;
 
 use crate::exploration::Exploration;
 
-/// The header with an explanation of the columns. Seconds are those of exploration alone.
+/// The header with an explanation of the columns. The times are those of exploration alone, in
+/// seconds.
 pub(crate) const HEADER: &str = "\
 entry                          verdict  kind           schedules  preemptions  expected  seconds  | fixed    verdict  schedules  seconds";
 
@@ -31,8 +32,8 @@ pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String
     )
 }
 
-/// Returns the row of a test that shows a defect of a current release. Its name takes the place of
-/// the fixed version.
+/// Returns the row of a test that shows a defect of a current release. It has the name of the test
+/// in place of the fixed version.
 pub(crate) fn found(found: &Found, explored: &Exploration) -> String {
     let none = Value::Null;
     let verdict = explored.verdict_of(&found.test).unwrap_or(&none);

@@ -83,7 +83,7 @@ fn passed(verdicts: &BTreeMap<String, Value>) -> Passed {
     Passed(passed.collect())
 }
 
-/// The tests whose coverage is not the recorded one.
+/// The tests whose coverage differs from the recorded coverage.
 fn changes(passed: &Passed, recorded: &Passed) -> Vec<String> {
     let changed = passed.0.iter().filter_map(|(test, explored)| {
         let coverage = &explored.coverage;

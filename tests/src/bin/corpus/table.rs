@@ -5,8 +5,8 @@ use std::time::Duration;
 use end_to_end::published::{Explored, Native, Package, Test};
 use serde_json::Value;
 
-/// The header. Its columns are the tests that are not ignored, those of them that pass under `cargo
-/// test`, and the verdicts of `cargo chess test` on the latter.
+/// The header. Its columns are the number of tests that are not ignored, the number of those that
+/// pass under `cargo test`, and the verdicts of `cargo chess test` on the tests that pass.
 pub(crate) const HEADER: &str = "\
 crate                     version  tests  natively  passing  failing  no verdict  seconds";
 
@@ -75,8 +75,8 @@ impl<'a> Comparison<'a> {
         failed.map(|(test, _)| *test).collect()
     }
 
-    /// Returns a line for each test that does not pass under the tool. `orderly` has the second
-    /// exploration of the failing tests, with timeouts that end only when no other task can run.
+    /// Returns a line for each test that does not pass under the tool. `orderly` is the second
+    /// exploration of the failing tests, in which timeouts end only when no other task can run.
     pub(crate) fn alarms(&self, package: &Package, orderly: Option<&Explored>) -> Vec<String> {
         let alarm = |(test, verdict): &(&Test, Option<&Value>)| {
             let (binary, path) = test;

@@ -26,7 +26,7 @@ const STRATEGIES: [&str; 8] = [
     "icb", "dpor", "random", "pct", "pos", "surw", "delay", "auto",
 ];
 
-/// The strategies that do not depend on the seed: one trial suffices.
+/// The strategies that do not depend on the seed. One trial of each one suffices.
 const WITHOUT_SEED: [&str; 3] = ["icb", "dpor", "delay"];
 
 /// Searches for the bugs in fixtures/sctbench with each strategy, and prints the number of
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the first trial of each strategy, which shows the strategies that the tool does not have.
+/// Runs the first trial of each strategy. Leaves out the strategies that the tool does not have.
 fn first_trials(args: &Args, workspace: &Workspace, programs: &[Program]) -> Vec<Results> {
     let first = |strategy: &'static str| {
         let trial = Trial {
@@ -138,7 +138,7 @@ fn first_trials(args: &Args, workspace: &Workspace, programs: &[Program]) -> Vec
     args.strategies().filter_map(first).collect()
 }
 
-/// Runs all other trials, `--jobs` at once, and those of `SafeStack`.
+/// Runs all other trials and the trials of `SafeStack`, `--jobs` at once.
 fn further_trials(
     args: &Args,
     workspace: &Workspace,

@@ -8,7 +8,7 @@ pub(crate) const COLUMNS: [&str; 6] = ["SURW", "PCT-3", "PCT-10", "POS", "random
 /// The number of published trials of each strategy.
 pub(crate) const TRIALS: usize = 20;
 
-/// The published results, a line for each program: see [`Published`].
+/// The published results. Each line is a program: see [`Published`].
 const FILE: &str = include_str!("published.csv");
 
 /// One program with its bug.
@@ -30,7 +30,7 @@ pub(crate) struct Program {
 pub(crate) struct Published {
     /// The mean number of schedules to the first failure.
     pub(crate) schedules: u64,
-    /// The number of trials that found it.
+    /// The number of trials that found the failure.
     pub(crate) found: usize,
 }
 

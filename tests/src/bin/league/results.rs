@@ -13,8 +13,8 @@ pub(crate) struct Results {
     pub(crate) remarks: Vec<String>,
 }
 
-/// The number of trials of a program, the number of those that found its bug, and the mean number
-/// of schedules to it.
+/// The number of trials of a program, the number of trials that found its bug, and the mean number
+/// of schedules to the bug.
 #[derive(Clone, Copy)]
 pub(crate) struct Score {
     pub(crate) trials: usize,

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::sources::{Rewritten, patched_user};
 
-/// Compiles until rustc rejects no more sites. Returns the errors that are at no site.
+/// Compiles again without the rejected sites, until rustc rejects no site. Returns the errors that
+/// are not at a site.
 pub(crate) fn until_it_compiles(all: &mut [Rewritten]) -> Vec<String> {
     let user = patched_user(all);
     let hooks = hooks(&user);
@@ -54,8 +55,8 @@ impl std::fmt::Display for Error {
 
 /// Compiles the replacement for `__chess`, and returns its directory.
 ///
-/// A different replacement gets a different directory, because cargo notices a
-/// change only by the path.
+/// A different replacement has a different directory, because cargo notices a change only by the
+/// path.
 fn hooks(user: &Workspace) -> PathBuf {
     let source = source_of("../rewriter/tests/hooks/lib.rs");
     let text = fs::read(&source).expect("the hooks are there");

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// The directory where cargo unpacked it.
+    /// The directory into which cargo has unpacked the crate.
     sources: PathBuf,
 }
 
@@ -175,7 +175,8 @@ impl Rewritten {
         }
     }
 
-    /// Excludes the site at a place of the rewritten text. Returns whether there is a site.
+    /// Excludes the site at a place of the rewritten text. Returns `false` if there is no site at
+    /// this place.
     pub(crate) fn refuse(&mut self, place: &Path, line: usize, column: usize, why: &str) -> bool {
         let Ok(file) = place.strip_prefix(&self.copy) else {
             return false;

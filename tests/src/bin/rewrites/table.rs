@@ -1,4 +1,4 @@
-//! The table: the sites of each crate, and the reasons why some were left.
+//! The table: the sites of each crate, and the reasons why some sites were not rewritten.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! The tests with a defect: the tool and plain runs in the same time.
+//! The tests with a defect: the time that the tool needs, and plain runs in the same time.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::plain::Plain;
 
-/// A row for each test whose name ends with `buggy`. Plain runs last for as long as the tool took, and
-/// at least for `least`.
+/// A row for each test whose name ends with `buggy`. The plain runs of a test take as long as the
+/// tool took, and at least `least`.
 pub(crate) fn table(workspace: &Workspace, plain: &Plain, least: Duration) -> String {
     let args = ["test", "buggy", "--locked", "--no-fail-fast", "--jobs", "1"];
     let run = workspace

@@ -1,4 +1,4 @@
-//! Plain runs of the tests, without the tool: the binaries of `cargo test`, started again and again.
+//! Plain runs of the tests, without the tool: the binaries of `cargo test` are run repeatedly.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use end_to_end::{Chess, Workspace};
 use serde_json::Value;
 
-/// A run that takes longer has failed: it hangs.
+/// A run that takes longer counts as failed, because it hangs.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The binaries of the tests.
@@ -58,7 +58,7 @@ impl Plain {
         state.expect("the test prints its state").to_owned()
     }
 
-    /// The numbers of runs and of failures of a test in a time, or of the first run if it takes longer.
+    /// The numbers of runs and of failures of a test within `time`. At least one run is made.
     pub(crate) fn stress(&self, binary: &str, test: &str, time: Duration) -> (u64, u64) {
         let started = Instant::now();
         let (mut runs, mut failures) = (0, 0);

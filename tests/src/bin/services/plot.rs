@@ -44,7 +44,7 @@ pub(crate) fn svg(curves: &[Curve]) -> String {
         LEFT.midpoint(right),
         bottom + 34.0,
     );
-    // The names are beside the ends of the curves, each below the one before.
+    // The names are next to the ends of the curves, each one below the previous one.
     let mut ends: Vec<_> = curves.iter().zip(COLOURS).collect();
     ends.sort_by_key(|(curve, _)| std::cmp::Reverse(curve.points.last().map(|it| it.1)));
     let mut lowest = 0.0;

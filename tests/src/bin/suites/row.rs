@@ -22,7 +22,7 @@ pub(crate) struct Row {
     pub(crate) tests: usize,
     /// The number of tests that pass under `cargo test`.
     pub(crate) natively: usize,
-    /// The time that plain `cargo test` took to run them.
+    /// The time that plain `cargo test` took to run the tests.
     pub(crate) native: Duration,
     /// The time that building under control took.
     pub(crate) build: Duration,
@@ -32,7 +32,7 @@ pub(crate) struct Row {
     pub(crate) passed: usize,
     /// The number of tests that fail only with an early timeout.
     pub(crate) timing: usize,
-    /// The number of tests that passed in one thread: there was nothing to explore.
+    /// The number of tests that passed with only one thread, so that there was nothing to explore.
     pub(crate) one_thread: usize,
     /// The failures found.
     pub(crate) failures: Vec<Failure>,
@@ -154,7 +154,7 @@ impl Rows {
         self.of.get(&key(row))
     }
 
-    /// Saves `row`, and replaces an older one.
+    /// Saves `row`, in place of an older row of the same suite.
     pub(crate) fn keep(&mut self, row: Row) {
         self.of.insert(key(&row), row);
         let mut text = self.heading.clone();

@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::explained::Explanations;
 use crate::row::{Failure, Row};
 
-/// The header. Its columns are: the tests that are not ignored, those of them that pass under
-/// `cargo test`, and the time that they take there; the times of building under control and of
-/// exploring; and the verdicts on the tests that pass under `cargo test`.
+/// The header. Its columns are: the number of tests that are not ignored, the number of those that
+/// pass under `cargo test`, and the time of `cargo test`; the times of building under control and
+/// of exploring; and the verdicts on the tests that pass under `cargo test`.
 pub(crate) const HEADER: &str = "\
 suite              version  tests  natively  seconds |   build  seconds  passed  timing  one thread  failed  no verdict";
 

@@ -12,7 +12,8 @@ use crate::explained::Explanations;
 use crate::row::{Row, Rows};
 use crate::table;
 
-/// Returns a suite whose tests have these outcomes. All but the last pass under `cargo test`.
+/// Returns a suite whose tests have these outcomes. All tests except the last one pass under
+/// `cargo test`.
 fn suite(outcomes: &[(&str, bool)]) -> Row {
     let test = |number: usize| ("small".to_owned(), format!("test_{number}"));
     let verdict = |number: usize, outcome: &str, nothing: bool| {

@@ -11,7 +11,7 @@ use super::{Op, Program};
 const FAILED: u8 = 77;
 /// The amount that is added to the number under a poisoned lock.
 const POISONED: u8 = 100;
-/// The observed value of the second reason to fail.
+/// The observed value of an attempt that failed because its channel is disconnected.
 const DISCONNECTED: u8 = 88;
 /// The observed value if the task has dropped an object that the operation needs.
 const GONE: u8 = 66;
@@ -23,8 +23,8 @@ const KEPT: u8 = u8::MAX;
 enum Phase {
     /// The task has not begun the step.
     Ready,
-    /// The task waits for a step of another task: for a notification, for the receipt of its
-    /// message, for a message, at a barrier, or for the readers of an `RwLock`.
+    /// The task waits for a step of another task: a notification, the receipt of its message, a
+    /// message, the arrival at a barrier, or the release of an `RwLock` by its readers.
     Waits,
     /// The task was notified, and has yet to acquire the lock again.
     Notified,
@@ -52,7 +52,8 @@ pub(super) struct State {
     semaphores: [u8; 2],
     /// The bytes that each socket buffers.
     sockets: [Vec<u8>; 2],
-    /// The tasks that wait at the barrier, one bit each. The fields below use bits in the same way.
+    /// The tasks that wait at the barrier: one bit for each task. The `u8` fields below are sets
+    /// of the same form.
     barrier: u8,
     /// The tasks that were unparked.
     tokens: u8,
@@ -77,7 +78,7 @@ fn name(task: usize) -> u8 {
 }
 
 impl State {
-    /// Returns the state before the first step of all tasks, in which the test's own thread runs.
+    /// Returns the state before the first step. The current task is the test's own thread.
     pub(super) fn first(program: &Program, steps: &[Vec<Step>]) -> Self {
         let channel = |at, capacity| Channel {
             capacity,
@@ -230,7 +231,7 @@ impl State {
         format!("{seen:?} {finals:?}")
     }
 
-    /// Returns the states that the next step of `task`, which must be enabled, may lead to.
+    /// Returns the possible states after the next step of `task`. The task must be enabled.
     pub(super) fn after(&self, steps: &[Vec<Step>], task: usize) -> Vec<Self> {
         let mut state = self.clone();
         state.current = task;
@@ -242,7 +243,7 @@ impl State {
         vec![state]
     }
 
-    /// `notify_one` may wake any of the waiting tasks.
+    /// Returns the possible states after a notification. `notify_one` may wake any waiting task.
     fn notify(mut self, steps: &[Vec<Step>], task: usize, gate: usize, all: bool) -> Vec<Self> {
         self.tasks[task].at += 1;
         let waits = |other: &usize| {
@@ -271,7 +272,7 @@ impl State {
         self.tasks[task].seen.push(value);
     }
 
-    /// Ends a step of a task, which the task itself or another task has performed.
+    /// Ends a step of a task. The task itself or another task has performed the step.
     fn next(&mut self, task: usize) {
         self.tasks[task].at += 1;
         self.tasks[task].phase = Phase::Ready;
@@ -473,7 +474,7 @@ impl State {
         self.next(task);
     }
 
-    /// The second task to arrive releases both.
+    /// Performs the arrival of a task at the barrier. The second arrival releases both tasks.
     fn barrier(&mut self, task: usize) {
         if self.barrier == 0 {
             self.barrier = bit(task);

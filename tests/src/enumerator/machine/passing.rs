@@ -5,9 +5,10 @@ use crate::enumerator::compile::Step;
 use crate::enumerator::objects::Lock;
 
 impl State {
-    /// Performs the steps that are not scheduling points: their effects depend only on the state of
-    /// their own task. The release of a stream is one as well, but it affects others: a task whose send
-    /// another task has completed releases when it runs again.
+    /// Performs the steps that are not scheduling points. Their effects depend only on the state
+    /// of their own task. The release of a stream's lock is an exception, because it affects other
+    /// tasks. So if another task has completed the send of a task, this task releases the lock
+    /// only when it runs again.
     pub(super) fn settle(&mut self, steps: &[Vec<Step>]) {
         for task in 0..self.tasks.len() {
             while self.ended & bit(task) == 0 && self.pass(steps, task) {}
@@ -30,7 +31,7 @@ impl State {
             Step::SeeGate { gate, take } => {
                 let number = self.locks[Lock::gate(gate).index()].number;
                 if take && number == 0 {
-                    // The task was woken without a reason: it waits again.
+                    // The task was notified, but the number of the gate is 0: it waits again.
                     self.tasks[task].at -= 1;
                     return true;
                 }
@@ -40,7 +41,7 @@ impl State {
             Step::Release { lock } if lock.is_of_stream() && task == self.current => {
                 self.locks[lock.index()].release();
             }
-            // A task that has the lock already acquires it again without interaction with others.
+            // If a task already holds the lock, the acquisition does not affect other tasks.
             Step::Acquire { lock, mode } if self.has_again(lock, task) => {
                 self.locks[lock.index()].take(mode, task);
             }
