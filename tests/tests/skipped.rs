@@ -1,5 +1,5 @@
-//! The number of tests that were skipped because a program is missing. By its name, this is the
-//! last test binary.
+//! Prints the number of tests that were skipped because a program is missing. Cargo runs the test
+//! binaries in the order of their names, so that this is the last one.
 
 use std::io::{self, Write};
 

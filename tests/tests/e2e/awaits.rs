@@ -1,4 +1,5 @@
-//! An iteration of a loop that changed nothing is not repeated. One that changed anything is.
+//! An iteration of a waiting loop is not repeated if it changed nothing. It is repeated if it
+//! changed anything.
 
 use end_to_end::Workspace;
 

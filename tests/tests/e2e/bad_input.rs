@@ -29,7 +29,8 @@ macro_rules! assert_message {
                 (r"-[0-9a-f]{4,16}\b", "-[HASH]"),
                 (r"chess replay [0-9a-f]{4,16}\b", "chess replay [HASH]"),
                 (r"\(os error \d+\)", "(os error [N])"),
-                // The file that no longer fits, and the unit that fails first, vary between runs.
+                // The file for which there is no room, and the unit that fails first, vary between
+                // runs.
                 (r"could not write \S+:", "could not write [FILE]:"),
                 (r"(error: could not compile|warning: build failed).*\n", ""),
             ],
@@ -46,7 +47,7 @@ fn test_with_config(config: &str) -> (Workspace, Run) {
 
 #[test]
 fn a_directory_without_a_manifest() {
-    // The directory is outside this repository, because cargo would find the manifest of the
+    // The directory is outside of this repository: otherwise cargo would find the manifest of the
     // repository.
     let outside = tempfile::tempdir().unwrap();
     let run = end_to_end::Chess::new(outside.path(), &["test"]).run();
@@ -317,13 +318,14 @@ fn a_strategy_that_does_not_exist() {
     assert_message!(workspace, run);
 }
 
-/// Returns a script that mounts `mount` on the target directory, in a mount
-/// namespace of its own, and then tests.
+/// Returns a script that mounts `mount` on the target directory, in its own mount namespace, and
+/// then runs the tests.
 fn test_on_mount(mount: &str) -> String {
     format!("mkdir target; mount -t tmpfs -o {mount} tmpfs target; exec \"$CHESS\" test")
 }
 
-/// Panics with the reason if mounts are not possible, so that no test is skipped silently.
+/// Runs a script of [`test_on_mount`]. Panics with the reason if mounts are not possible, so that
+/// no test is skipped silently.
 fn in_mount_namespace(workspace: &Workspace, script: &str) -> Run {
     let unshare = ["--map-root-user", "--mount"];
     let works = Command::new("unshare").args(unshare).arg("true").status();

@@ -21,8 +21,8 @@ fn chapter(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns the lines without cargo's progress and without trailing white space. Times and the
-/// digits of ids are replaced by placeholders.
+/// Returns the lines of `text` without cargo's progress and without trailing white space. Times
+/// and the digits of ids are replaced by placeholders.
 fn shown(text: &str) -> Vec<String> {
     let of_cargo = Regex::new(
         r"^ +(Compiling|Finished `|Waiting for another|Blocking|Locking|Adding|Updating|Building the runtime) ?",
@@ -102,7 +102,7 @@ impl Reader {
     fn run(&self, command: &str) -> Run {
         const SCRIPT: &str = "PATH=\"${CHESS%/*}:$PATH\"; set +eu; eval \"$2\"; code=$?; pwd > \"$1/cwd\"; exit $code";
         let mut command = command.to_owned();
-        // The crate is that of this revision.
+        // The reader uses the crate of this revision.
         let added = "cargo add --quiet --dev chess-spec";
         command = command.replace(added, &format!("{added} --path {REPOSITORY}/runtime/spec"));
         for (written, here) in &self.ids {
@@ -198,7 +198,7 @@ chapters! {
     how_it_works: "how-it-works.md";
 }
 
-/// The chapter that `tour.rs` works through, because it talks to a debugger.
+/// The chapter that this file leaves to `tour.rs`, because it needs a debugger.
 const TOUR: &str = "tour.md";
 
 #[test]
@@ -209,7 +209,7 @@ fn the_quick_start_of_the_readme() {
         .expect("it is there");
     let (section, _) = section.split_once("\n## ").expect("another one follows");
     work_through_text("README.md", section);
-    // The report at the top is the one of the quick start.
+    // The report at the top is the report of the quick start.
     let shown = blocks(&readme);
     let report = shown.iter().find(|block| block.language == "console");
     let report = report.expect("a report").lines.join("\n");
@@ -280,7 +280,7 @@ fn the_reference_has_the_keys_that_are_parsed() {
     let explore = &schema["$defs"]["explore"]["properties"];
     for key in keys(explore) {
         let row = row(&key);
-        // In a list, the names are one level deeper.
+        // If a field is a list, the names are one level deeper.
         let names = [
             &explore[&key]["enum"],
             &explore[&key]["anyOf"][0]["anyOf"][0]["enum"],
@@ -351,7 +351,7 @@ fn problem_matchers_match_what_is_printed() {
             .expect("a pattern");
         let regex = Regex::new(pattern["regexp"].as_str().expect("text")).expect("a pattern");
         assert!(regex.is_match(&printed[0]), "{}", printed[0]);
-        // Services have no notes.
+        // A line that does not match must be a note: the CI services have no notes.
         for line in &printed {
             let Some(found) = regex.captures(line) else {
                 assert!(line.contains(": note: "), "{line}");

@@ -172,8 +172,8 @@ fn reports_can_be_reviewed() {
     insta::assert_snapshot!(shown.stdout);
 }
 
-/// A feature set that does not compile is no reason to leave out reports from another one: the digest of
-/// the sources is the same.
+/// If one feature set does not compile, no reports are left out from another one, although the
+/// digest of the sources is the same.
 #[test]
 fn an_error_of_the_program_leaves_the_reports_of_later_builds() {
     let workspace = workspace();

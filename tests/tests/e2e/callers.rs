@@ -43,7 +43,7 @@ fn without_debug_information_the_line_in_the_dependency_is_told() {
     let run = workspace
         .chess(&["test", "tests::buggy"])
         .env("CARGO_PROFILE_TEST_DEBUG", "0")
-        // Instrumented code has the lines in any profile.
+        // Instrumented code has debug information in every profile.
         .env("CHESS_EXPLORE_MEMORY_ACCESSES", "ignore")
         .run();
     run.assert_code(100);

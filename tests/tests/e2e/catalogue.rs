@@ -1,4 +1,4 @@
-//! The catalogue: the page of the book is that of the fixtures.
+//! The catalogue: the page of the book equals the page that is made from the fixtures.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn every_found_entry_is_in_the_index_and_names_lines() {
     for defect in &found {
         let source = source_of("bugs").join(&defect.entry).join("tests/bug.rs");
         let source = fs::read_to_string(source).expect("a test");
-        // A macro may define it.
+        // A macro may define the test.
         assert!(source.contains(&defect.test), "{}", defect.test);
         assert!(!defect.at.is_empty(), "{}", defect.test);
         assert!(

@@ -17,8 +17,8 @@ COMP_CWORD=$(($# - 1))
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
-/// Returns the output of `shell` for `script` with `words` as arguments, or `None` if the shell is
-/// not installed.
+/// Returns the lines that `shell` prints for `script` with `words` as arguments, or `None` if the
+/// shell is not installed.
 fn ask(shell: &str, options: &[&str], script: &str, words: &[&str]) -> Option<Vec<String>> {
     if !needs(&[shell]) {
         return None;

@@ -23,7 +23,7 @@ const STATES: [(&str, u64); 6] = [
     ("orders_of_three", 6),
     ("lost_updates", 2),
     ("two_statements", 2),
-    // The ten of the loop, and the sums from 2 to 4.
+    // The ten states of the loop, and the sums from 2 to 4.
     ("many_states_of_one_execution", 10 + 3),
     ("assumed", 2),
     // The sums from 2 to 6.
@@ -99,8 +99,8 @@ fn growth_ends_with_the_counts_of_all_schedules() {
     assert!(states.is_sorted() && numbers("graphs").is_sorted());
 }
 
-/// `observe` is no operation: without it, the search is the same, unless the strategy shares its
-/// schedules by new states, as `auto` does.
+/// `observe` is no operation: the search is the same without it. Strategies such as `auto` are an
+/// exception, because they divide their schedules by the number of new states.
 #[test]
 fn a_test_that_observes_nothing_has_the_same_search() {
     let workspace = Workspace::copy_of("requests");
@@ -116,8 +116,8 @@ fn a_test_that_observes_nothing_has_the_same_search() {
     assert_eq!(before, after.values().map(search).collect::<Vec<_>>());
 }
 
-/// The pairs of a test: the statements, and whether the first one was seen before the second one,
-/// and after it.
+/// The pairs of a test: the two statements, whether the first one was seen before the second one,
+/// and whether it was seen after it.
 fn pairs(workspace: &Workspace, covered: &Value) -> BTreeSet<(String, String, bool, bool)> {
     let source = read(workspace, "tests/coverage.rs");
     let statement = |operation: &Value| {

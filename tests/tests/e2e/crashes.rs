@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// The verdicts on the tests of a binary of the fixture whose names contain `filter`, by their names.
+/// The verdicts on the tests of `binary` of the fixture, by their names. The run must exit with
+/// `code`.
 fn verdicts(
     workspace: &Workspace,
     code: i32,
@@ -63,7 +64,8 @@ fn a_component_crashes_while_it_waits_for_another_thread() {
         let verdicts = verdicts(&workspace, 0, "waits", &args);
         assert_eq!(verdicts.len(), 8);
         for (test, verdict) in verdicts {
-            // None, one or two steps of the component, and whether the outer thread has made its own.
+            // The component has made 0, 1 or 2 steps, and the outer thread has made its step or
+            // not.
             assert_eq!(verdict["covered"]["states"], 5, "{strategy}: {verdict}");
             // A park may return spuriously any number of times.
             let is_finite = strategy != "random" && test != "in_park";
@@ -85,8 +87,8 @@ fn a_crash_replays() {
     }
 }
 
-/// The programs of the fixture `outcomes`: whether a thread outside of the component looks at the first
-/// file, and the acts of the threads of the component.
+/// The programs of the fixture `outcomes`: the name, whether a thread outside of the component
+/// reads the first file, and the acts of each thread of the component.
 const PROGRAMS: [(&str, bool, &[&str]); 11] = [
     ("writes", false, &["aaa"]),
     ("syncs_each", false, &["aAaAaA"]),
@@ -101,7 +103,7 @@ const PROGRAMS: [(&str, bool, &[&str]); 11] = [
     ("looked_at", true, &["aA"]),
 ];
 
-/// A file: its bytes, and those that it had before each of the changes since it was synced.
+/// A file: its bytes, and its earlier bytes before each change since it was last synced.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct File {
     bytes: String,
@@ -117,14 +119,14 @@ impl File {
 /// The state of a program.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct State {
-    /// The number of acts that each thread has done.
+    /// For each thread, the number of acts that it has done.
     done: Vec<usize>,
     files: [File; 2],
     messages: String,
     looked: Option<String>,
 }
 
-/// All that a program leaves.
+/// The outcome of a program.
 type Outcome = ([String; 2], String, Option<String>);
 
 /// Collects the outcomes that can follow `state`.
@@ -154,7 +156,7 @@ fn enumerate(
             }
         }
     }
-    // The end without a crash leaves the same as one that loses nothing.
+    // An end without a crash has the same outcome as a crash that loses nothing.
     if looks && state.looked.is_none() {
         let looked = Some(state.files[0].bytes.clone());
         let next = State {

@@ -289,7 +289,7 @@ fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
         workspace.write("Cargo.toml", &format!("{manifest}{profile}\n{lines}\n"));
     };
     with("[profile.release]", "debug = false\nstrip = true");
-    // Instrumented code has the lines in any profile.
+    // Instrumented code has debug information in every profile.
     let ignores = |run: Chess| run.env("CHESS_EXPLORE_MEMORY_ACCESSES", "ignore");
     let test = ["test", "--release", "--message-format", "json"];
     let run = ignores(workspace.chess(&test)).run();
@@ -331,12 +331,12 @@ fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
         "{advised:?}"
     );
 
-    // The information is present during compilation, and removed at the end.
+    // The debug information is present during compilation, and removed at the end.
     with("[profile.release]", "debug = true\nstrip = true");
     let run = replay().run();
     run.assert_code(1);
     assert!(run.message().contains("(it was stripped after"), "{run:?}");
-    // Packages from other authors have debug information, and this one has none.
+    // Packages from other authors have debug information, and this package has none.
     with("[profile.release]", "debug = false\nstrip = \"none\"");
     let run = replay().run();
     run.assert_code(1);

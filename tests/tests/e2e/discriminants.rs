@@ -1,14 +1,14 @@
-//! A program that asks for the variant of an enum reads the discriminant and no payload, wherever
-//! the enum lies and however it asks.
+//! A program that checks the variant of an enum reads the discriminant and no payload, wherever
+//! the enum is stored, and for each form of the check.
 //!
-//! Without optimisations, rustc loads the payload, too, and LLVM leaves that out
-//! (`linker/dead_reads.rs`).
+//! Without optimisations, rustc loads the payload, too. LLVM removes this load after it was
+//! announced: see `linker/dead_reads.rs`.
 
 use std::fmt::Write as _;
 
 use end_to_end::Workspace;
 
-/// Types of payloads, and a value of each.
+/// Types of payloads, with a value of each type.
 const TYPES: &[(&str, &str)] = &[
     ("u8", "7"),
     ("u32", "7"),
@@ -35,8 +35,8 @@ pub enum Three<T> { No, One(T), Two }
 pub struct Beside<T> { pub byte: u8, pub part: T }
 ";
 
-/// Returns the places of an enum with a payload of this type: a name, the declaration, the place and
-/// the path of the variant.
+/// Returns the places in which an enum with a payload of this type can be stored. For each one: a
+/// name, the declaration, the expression for the place, and the path of the variant.
 fn places(of: &str, value: &str) -> [(&'static str, String, &'static str, &'static str); 5] {
     let payload = format!("Payload(UnsafeCell::new({value}))");
     let option = format!("Option<Payload<{of}>>");
@@ -76,7 +76,7 @@ fn places(of: &str, value: &str) -> [(&'static str, String, &'static str, &'stat
     ]
 }
 
-/// Returns the ways to ask for the variant of an enum, and three that read the payload.
+/// Returns the forms of a check of the variant of an enum, and three forms that read the payload.
 fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 8] {
     let other = match variant {
         "Some" => format!("{place}.is_none()"),

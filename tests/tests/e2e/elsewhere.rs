@@ -1,5 +1,5 @@
-//! Source files outside their package's directory, and generated ones: their locations in reports,
-//! and the rebuilds after a change.
+//! Source files outside of their package's directory, and generated files: their locations in
+//! reports, and the rebuilds after a change.
 
 use end_to_end::{Run, Workspace};
 use serde_json::Value;

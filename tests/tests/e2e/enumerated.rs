@@ -18,7 +18,7 @@ const NOT_YET: &[Kind] = &[];
 /// Programs with more states than this are left out, because their enumeration takes too long.
 const STATES: usize = 20_000;
 
-/// The number of programs that a call of the tool explores.
+/// The number of programs that one call of the tool explores.
 const BATCH: usize = 500;
 
 /// Returns the number of programs, which the environment variable `CHESS_PROGRAMS` sets.
@@ -30,8 +30,8 @@ fn programs() -> usize {
     })
 }
 
-/// Returns the kinds of objects: all on which both agree, or those in the environment variable
-/// `CHESS_KINDS` (`Mutex,Stdio`).
+/// Returns the kinds of objects: those in the environment variable `CHESS_KINDS` (`Mutex,Stdio`),
+/// or all kinds on which the tool and the documentation agree.
 fn kinds() -> Vec<Kind> {
     let Ok(names) = std::env::var("CHESS_KINDS") else {
         let all = Kind::ALL.into_iter();
@@ -58,9 +58,9 @@ enum Search {
     Weak(&'static str),
 }
 
-/// Whether the result of the operation may depend on another one without an order between the two:
-/// std documents none for attempts that fail, for counts, for `is_finished`, and for files. The ordering with which C
-/// code accesses an atomic is not known.
+/// Whether the result of the operation may depend on another operation, although nothing orders
+/// the two. std documents no order for attempts that fail, for counts, for `is_finished`, and for
+/// files. The ordering with which C code accesses an atomic is not known.
 fn orders_nothing(op: &Op) -> bool {
     matches!(
         op,
@@ -85,8 +85,8 @@ fn orders_nothing(op: &Op) -> bool {
 }
 
 impl Search {
-    /// Returns the searches of each program, or those in the environment variable `CHESS_SEARCHES`
-    /// (`1,dpor,delay`; a number is a bound).
+    /// Returns the searches with which each program is explored. The environment variable
+    /// `CHESS_SEARCHES` can set them (`1,dpor,delay`; a number is a bound).
     fn chosen() -> Vec<Self> {
         let names = std::env::var("CHESS_SEARCHES");
         let names = names.unwrap_or_else(|_| "0,1,2,icb,dpor,auto,c11".to_owned());
@@ -302,7 +302,7 @@ fn wrong_once() -> Vec<Program> {
         vec![Lock(0, vec![Sealed(1, vec![])])],
         vec![SealedTry(1, vec![Lock(0, vec![])])],
     ];
-    // The same for a lock and a semaphore of C code.
+    // As above, for a lock and a semaphore of C code.
     let each_is_blocked_at_the_end = [
         vec![CLock(1, vec![Sealed(0, vec![])])],
         vec![Sealed(0, vec![CLock(1, vec![])])],
@@ -311,8 +311,8 @@ fn wrong_once() -> Vec<Program> {
         vec![SemWait(0), Sealed(0, vec![]), SemPost(0)],
         vec![Sealed(0, vec![SemWait(0), SemPost(0)])],
     ];
-    // The post, or the write, that ends the wait of the last task hid the race of its wait with the
-    // attempts of the others.
+    // The last task waits, until a post or a write ends its wait. This hid the race of its wait
+    // with the attempts of the other tasks.
     let one_comes_in_vain = [
         vec![SemTryWait(0)],
         vec![SemTryWait(0), SemPost(0)],
@@ -323,7 +323,7 @@ fn wrong_once() -> Vec<Program> {
         vec![SocketTryRead(0), SocketWrite(0)],
         vec![SocketRead(0)],
     ];
-    // A task that waits to write keeps others from reading, though the lock is free.
+    // While a task waits to write, other tasks cannot read, although the lock is free.
     let one_cannot_enter_again = [
         vec![TryWrite(0, vec![])],
         vec![Downgrade(0, vec![])],

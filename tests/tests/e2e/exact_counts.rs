@@ -1,5 +1,5 @@
-//! The number of executions of `dpor` is one for each happens-before graph, for ordinary programs
-//! on the real engine.
+//! `dpor` runs exactly one execution for each happens-before graph, for ordinary programs on the
+//! real engine.
 
 use end_to_end::Workspace;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Two tasks in methods of one object that exclude each other: `[[exclusive]]` in Chess.toml.
+//! Two tasks in methods of one object that must not overlap: `[[exclusive]]` in Chess.toml.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,21 @@ use serde_json::Value;
 
 /// The numbers of executions that theory gives without a bound.
 const COUNTS: [(&str, u64); 13] = [
-    // The orders of the calls, which a lock keeps apart: the checks add none.
+    // The orders of the calls, which a lock separates. The checks add no orders.
     ("push_fixed", 2),
     ("three_fixed", 6),
     ("unwound_fixed", 2),
     ("dependency_fixed", 2),
     ("unique_fixed", 2),
-    // The load of the ring's end before or after the store. Two objects have no common order.
+    // The load of the ring's end comes before or after the store. Calls of two objects are not
+    // ordered.
     ("ends_fixed", 2),
     ("two_objects_fixed", 1),
     // Two calls that may overlap commute.
     ("readers_fixed", 1),
-    // The load of the flag before or after the store.
+    // The load of the flag comes before or after the store.
     ("flag_fixed", 2),
-    // Calls of objects that are not checked: the orders of two additions.
+    // The calls of these objects are not checked. There are the orders of two additions.
     ("other_type_fixed", 2),
     ("unit_fixed", 2),
     ("nested_fixed", 1),
@@ -57,7 +58,7 @@ fn overlapping_calls_are_found_and_calls_that_never_overlap_pass_completely() {
             let args = ["--strategy", strategy, "--schedules", limit];
             let args = [&args[..], &["--max-steps", "2000"], more].concat();
             for (test, verdict) in verdicts(&workspace, &args) {
-                // In a process of its own, nothing shows that a loop only waits.
+                // If each execution has its own process, nothing shows that a loop only waits.
                 if test.starts_with("waiting_") && more == ["--isolate", "fork"] {
                     continue;
                 }
@@ -71,7 +72,7 @@ fn overlapping_calls_are_found_and_calls_that_never_overlap_pass_completely() {
                     assert_eq!(verdict["schedules"], *count, "{args:?}: {verdict}");
                     assert_eq!(verdict["complete"], true, "{args:?}: {verdict}");
                 }
-                // A preemption within a call.
+                // The failure needs one preemption, within a call.
                 if test.ends_with("_buggy") && strategy == "icb" {
                     assert_eq!(verdict["preemptions"], 1, "{args:?}: {verdict}");
                 }

@@ -2,7 +2,7 @@
 
 use end_to_end::{Run, Workspace};
 
-/// Finds the failure of `test`, which then is the newest one, and returns its id.
+/// Finds the failure of `test`, and returns its id. It is then the newest failure.
 fn find(workspace: &Workspace, test: &str) -> String {
     let run = workspace.chess(&["test", "--exact", test]).run();
     run.assert_code(100);
@@ -145,7 +145,7 @@ fn a_schedule_and_the_last_one_cannot_both_be_asked_for() {
     assert!(run.stderr.contains("cannot be used with"), "{run:?}");
 }
 
-/// Returns a report in Markdown without the words that change with each version of the compiler.
+/// Returns a report in Markdown without the words that differ between versions of the compiler.
 fn markdown(workspace: &Workspace, id: &str) -> String {
     let run = explain(workspace, &[id, "--markdown"]);
     run.assert_code(0);

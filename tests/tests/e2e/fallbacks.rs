@@ -1,5 +1,5 @@
-//! Packages that do not compile under their policy are compiled with less instrumentation, and
-//! reported. If nothing is left to explore, that is an error.
+//! Packages that do not compile under their policy are reported, and compiled with less
+//! instrumentation. It is an error if nothing is left to explore.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn what_does_not_compile_redirected_or_marked_is_told_in_each_run() {
     first.assert_code(100);
     insta::assert_snapshot!(warnings(&first));
     for verdict in first.verdicts() {
-        // Code without marks is still redirected: each of these tests still loses its update.
+        // Code without marks still uses the shims: each of these tests still loses its update.
         assert_eq!(verdict["kind"], "panic", "{verdict}");
         assert_eq!(verdict["preemptions"], 1, "{verdict}");
         let test = verdict["test"].as_str().expect("a name");
@@ -133,8 +133,7 @@ fn error(run: &Run) -> &str {
     &run.stderr[at..]
 }
 
-/// Returns the warnings of a run whose linker is a script that is called `name` and contains
-/// `script`.
+/// Returns the warnings of a run. Its linker is a script called `name` with the content `script`.
 fn warnings_of_linker(name: &str, script: &str) -> String {
     let workspace = Workspace::copy_of("opaque");
     workspace.write(name, &format!("#!/bin/sh\n{script}\n"));

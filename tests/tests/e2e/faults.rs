@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// The kinds of faults, and the prefix of the tests of each.
+/// The kinds of faults, and for each kind the prefix of its tests.
 const KINDS: [(&str, &str); 11] = [
     ("no-space", "no_space"),
     ("sync", "sync"),

@@ -22,10 +22,11 @@ fn programs() -> usize {
 /// The number of operations in the library.
 const OPERATIONS: usize = 28;
 
-/// Short operations, of which each pair is always tested.
+/// Short operations. Each pair of them is always tested.
 const SHORT: [usize; 13] = [0, 2, 3, 5, 6, 7, 8, 10, 11, 14, 20, 22, 23];
 
-/// From this number of programs on, each pair of operations is tested, which takes an hour.
+/// If at least this number of programs is tested, each pair of operations is tested, too. This
+/// takes an hour.
 const MANY: usize = 1000;
 
 const LIBRARY: &str = r#"
@@ -224,7 +225,7 @@ fn compare(workspace: &Workspace) {
     let all = outcomes(workspace, &["--strategy=delay", "all"]);
     for strategy in ["dpor", "auto", "icb"] {
         let strategy = format!("--strategy={strategy}");
-        // A pair of short tasks needs no more preemptions than that.
+        // For a pair of short tasks, 4 preemptions suffice to reach all outcomes.
         let reduced = outcomes(workspace, &[&strategy, "--preemptions=4", "reduced"]);
         assert_eq!(reduced.len(), all.len());
         for (name, reached) in &reduced {

@@ -26,7 +26,7 @@ impl Counter {
 }
 ";
 
-/// The same code, except for an increment that can be lost.
+/// A replacement in [`COUNTER`] with which an increment can be lost.
 const RACY: &str = "let old = self.get();\n        self.0.store(old + 1, SeqCst);";
 
 const USER: &str = r"
@@ -113,7 +113,8 @@ fn gate(workspace: &Workspace, args: &[&str]) -> Run {
     workspace.chess(&[&["gate"], args].concat()).run()
 }
 
-/// Returns the explored tests, each with whether its verdict is that of an earlier run.
+/// Returns the explored tests, and for each one whether its verdict was taken over from an earlier
+/// run.
 fn explored(run: &Run) -> Vec<(String, bool)> {
     let verdicts = run.verdicts();
     let printed = verdicts.iter().map(|test| {
@@ -183,7 +184,7 @@ fn what_no_test_can_tell_is_not_explored() {
         !workspace.root().join("target").exists(),
         "nothing was built"
     );
-    // A change of a file that concerns all packages affects all of them.
+    // A change of Chess.toml, which concerns all packages, affects the tests of all packages.
     workspace.write("Chess.toml", "[explore]\npreemptions = 1\n");
     let run = gate(&workspace, &[]);
     run.assert_code(0);
@@ -214,7 +215,7 @@ fn each_kind_of_fault_closes_it_with_words_of_its_own() {
         "user two_threads_count: panic (schedule 3, 1 preemption",
     );
 
-    // The corrected version passes, and so does the regression. Then the fault comes back.
+    // The corrected version passes, and so does the regression. Then the fault returns.
     workspace.write("counter/src/lib.rs", COUNTER);
     workspace
         .chess(&["rewrite", "--accept"])

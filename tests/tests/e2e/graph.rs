@@ -1,4 +1,5 @@
-//! Every kind of package that cargo supports is under control, or is left real where necessary.
+//! Every kind of package that cargo supports is under control, or stays outside of control if
+//! necessary.
 
 use std::fs;
 

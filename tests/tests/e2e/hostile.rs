@@ -130,7 +130,7 @@ fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
     std::thread::sleep(Duration::from_millis(500));
     for (test, _) in exploring() {
         let pid = Pid::from_raw(test.cast_signed()).expect("a process id is not zero");
-        // Its parent may have ended it already.
+        // The parent of the process may have ended it already.
         let _gone = kill_process(pid, Signal::KILL);
     }
     let run = process.finish(Duration::from_secs(20));
@@ -203,7 +203,7 @@ fn privileges_are_given_up_in_each_execution() {
     }
 }
 
-/// Looks up a name that glibc converts with libidn2, which it loads for that, beside a second task.
+/// Looks up a name while a second task exists. glibc loads libidn2 to convert this name.
 const LOOKS_UP: &str = r#"
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -249,7 +249,7 @@ fn looks_up() {
 }
 "#;
 
-/// The next execution would crash in the dynamic linker.
+/// Without the message, the next execution would crash in the dynamic linker.
 #[test]
 fn a_name_whose_lookup_loads_a_library_is_looked_up_in_each_execution() {
     let workspace = Workspace::with_library(LOOKS_UP);

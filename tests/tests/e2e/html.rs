@@ -94,7 +94,7 @@ fn keys_and_buttons_step_and_source_and_locks_follow() {
     ));
     assert!(next.contains("is preempted before Mutex::lock"), "{next}");
 
-    // Steps, by keys and by buttons.
+    // Keys and buttons select the step.
     browser.press("ArrowRight");
     assert_eq!(step(&mut browser), begin + 1);
     browser.press("k");
@@ -137,7 +137,7 @@ fn keys_and_buttons_step_and_source_and_locks_follow() {
     browser.press("Home");
     assert_eq!(browser.text("#locks"), "No lock is held.");
 
-    // Another theme, and the other execution.
+    // The page can show another theme, and the other execution.
     let theme = browser.eval("document.documentElement.dataset.theme");
     browser.press("t");
     let other = browser.eval("document.documentElement.dataset.theme");
@@ -156,7 +156,7 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
     let page = Page::of(CROSSED);
     let mut browser = page.open(1300, "#step=1");
 
-    // Happens-before arrows: those of this step are highlighted, and are links.
+    // Of the happens-before arrows, those of the current step are highlighted, and are links.
     browser.press("ArrowRight");
     assert!(browser.text("#event .what").contains("spawn task 1"));
     assert_eq!(
@@ -170,7 +170,7 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
         "{target}"
     );
 
-    // A filter by object leaves only the events of that object, and steps follow them.
+    // A filter by object shows only the events of this object, and the keys select only these.
     choose(&mut browser, "filter", "right");
     let rows = "[...document.querySelectorAll('.row:not(.mark)')].every(it => it.textContent.includes('right'))";
     assert_eq!(browser.eval(rows), true);
@@ -354,7 +354,7 @@ fn a_call_of_a_dependency_is_one_row_that_opens() {
     assert!(row.contains("src/lib.rs:17"), "{row}");
     assert!(browser.text("#event").contains("called from src/lib.rs:17"));
 
-    // The next row is that of the other task.
+    // The next row belongs to the other task.
     browser.press("ArrowRight");
     assert_eq!(step(&mut browser), 11);
     browser.press("ArrowLeft");

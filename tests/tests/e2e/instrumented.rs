@@ -21,14 +21,15 @@ const OTHER_SOURCES: [(&str, &str); 2] = [
 /// A construct, as the fixture declares it.
 struct Construct {
     module: String,
-    /// The number of the first line after the construct before, and that of the declaration.
+    /// The lines from the end of the previous construct to the declaration of this one.
     lines: RangeInclusive<usize>,
-    /// The lines of the module before its second construct, which have its macros and types.
+    /// The lines of the module before its second construct. They contain the macros and types of
+    /// the module.
     shared: RangeInclusive<usize>,
 }
 
 impl Construct {
-    /// Whether an access at this place may be one of the construct.
+    /// Whether an access at this place may belong to the construct.
     fn is_at(&self, file: &str, line: usize) -> bool {
         let module = format!("tests/constructs/{}.rs", self.module);
         let elsewhere = |(name, source): &(&str, &str)| self.module == *name && ends(file, source);
@@ -75,9 +76,9 @@ fn constructs() -> BTreeMap<String, Construct> {
 
 /// A difference of a verdict from the expectation of its construct.
 enum Difference {
-    /// The race is found, but the place of the construct is that of its caller.
+    /// The race is found, but the report has the place of the construct's caller.
     AtCaller,
-    /// Any other one, in words.
+    /// Any other difference, in words.
     Other(String),
 }
 
@@ -117,8 +118,8 @@ fn difference(construct: &Construct, test: &str, verdict: &Value) -> Option<Diff
     )))
 }
 
-/// Explores the fixture in a profile. The tests of the `known` constructs differ, and no others,
-/// except that at most `at_caller` races have the place of the construct's caller.
+/// Explores the fixture in a profile. Panics unless exactly the `known` constructs have another
+/// verdict than expected. At most `at_caller` races may have the place of the construct's caller.
 #[track_caller]
 fn assert_seen(profile: &[&str], known: &[&str], at_caller: usize) {
     let workspace = Workspace::shared("accesses");
@@ -166,10 +167,11 @@ fn assert_seen(profile: &[&str], known: &[&str], at_caller: usize) {
 
 #[test]
 fn each_construct_is_a_read_a_write_or_neither() {
-    // LLVM's pass ignores accesses whose size is no power of two, such as the one that this read is
-    // compiled to.
+    // LLVM's pass ignores accesses whose size is no power of two. This read is compiled to such an
+    // access.
     let volatile = "volatile::read_volatile_of_an_array";
-    // rustc also loads the payload beside the discriminant, and uses the discriminant alone.
+    // rustc loads the payload together with the discriminant, although only the discriminant is
+    // used.
     let beside = "pairs::discriminant_beside";
     assert_seen(&[], &[volatile, beside], 0);
 }
@@ -177,15 +179,15 @@ fn each_construct_is_a_read_a_write_or_neither() {
 #[test]
 fn each_construct_keeps_its_kind_in_optimised_code() {
     let volatile = "volatile::read_volatile_of_an_array";
-    // Three bytes are one number for LLVM.
+    // LLVM reads the three bytes as one number.
     let odd = "numbers::bytes_read";
-    // Functions that end in a jump have no frame, and equal functions are one: the place is that of
-    // their caller in the harness. Which functions these are depends on the version of rustc.
+    // Functions that end in a jump have no frame, and equal functions are merged. Then the report
+    // has the place of the caller in the harness. The version of rustc determines these functions.
     let at_caller = 20;
     assert_seen(&["--release"], &[volatile, odd], at_caller);
 }
 
-/// Explores `tests` tests of `fixtures/profiles`. Each has a race on a line of its crate.
+/// Explores `tests` tests of `fixtures/profiles`. Each test has a race on a line of its crate.
 #[track_caller]
 fn assert_all_race(args: &[&str], flags: &str, tests: usize) {
     let workspace = Workspace::shared("profiles");
@@ -224,7 +226,7 @@ fn accesses_are_seen_beside_flags_of_the_project() {
     }
 }
 
-/// The runtime is in the dynamic library, whose code is in no table.
+/// The runtime is in the dynamic library. No table of places contains the code of this library.
 #[test]
 fn accesses_in_a_program_with_dynamic_crates_are_outside_control() {
     let workspace = Workspace::shared("profiles");

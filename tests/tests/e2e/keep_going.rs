@@ -32,7 +32,8 @@ fn three() {
 }
 "#;
 
-/// A test whose assertion fails before the schedule that kills the process is reached.
+/// A test with two failures. Its assertion fails in an earlier schedule than the one that kills
+/// the process.
 const A_PANIC_AND_A_CRASH: &str = r#"
 #![cfg(test)]
 use std::process;

@@ -21,8 +21,8 @@ fn the_league_shows_what_a_strategy_finds_beside_published_numbers() {
         let row = row.unwrap_or_else(|| panic!("no row for {name}: {said}"));
         row[name.len()..].split_whitespace().collect()
     };
-    // The columns are two strategies of the tool, then SURW, PCT-3, PCT-10, POS, a random walk and
-    // RFF.
+    // The columns are two strategies of the tool, and then the published SURW, PCT-3, PCT-10, POS,
+    // random walk and RFF.
     let reorder = row("cs reorder_3 ");
     assert!(reorder[..2].iter().all(|cell| *cell != "-"), "{said}");
     assert_eq!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use end_to_end::Workspace;
 
-/// The size of Singularity's boot under CHESS.
+/// The number of operations of an execution: that of the boot of Singularity under CHESS.
 const OPERATIONS: u64 = 170_000;
 const SCHEDULES: u64 = 20;
 const GIBIBYTE: u64 = 1 << 30;
@@ -58,7 +58,8 @@ fn long_executions_are_explored_without_a_bound_in_less_than_a_gibibyte() {
     explore("dpor");
 }
 
-/// More tasks than there are stacks, a few at a time. One of them loses an update.
+/// A test with more tasks than there are stacks, but only a few at a time. One of them loses an
+/// update.
 const MANY_TASKS: &str = "\
 #[test]
 fn spawns_many() {
@@ -93,8 +94,8 @@ fn a_bug_among_the_last_of_two_thousand_tasks_is_found_and_repeats() {
     replay.assert_says(100, &["left: 1999"]);
 }
 
-/// Two threads that poll for each other without yielding. Each turn of a loop writes, so that none
-/// is known to repeat itself.
+/// Two threads that poll for each other without yielding. Each iteration of a loop writes, so that
+/// no iteration is known to repeat another one.
 const POLLS: &str = "\
 #[test]
 fn polls_two_hundred_times() {
@@ -128,14 +129,14 @@ fn past_the_step_limit_a_poll_takes_a_fortieth_of_the_limit() {
     run.assert_code(0);
     let verdict = run.verdict();
     assert_eq!(verdict["outcome"], "passed", "{verdict}");
-    // Two slices of 500 steps for each poll, and the first slices, which are longer.
+    // There are two slices of 500 steps for each poll, and the first slices, which are longer.
     let steps = verdict["max_steps_in_execution"].as_u64();
     assert!(steps.is_some_and(|steps| steps < 300_000), "{verdict}");
 }
 
-/// Executions that are far longer than the executions of this test may be. Two tasks poll until a
-/// third one has slept, until it has written for long, or until it has created many others: these
-/// may end. Two tasks that poll for nothing are a livelock.
+/// Tests whose executions run far beyond the step limit. In the tests that may end, two tasks poll
+/// until a third one has slept or has written for a long time, or a task creates many others. In
+/// the last test, two tasks poll for an event that never happens, which is a livelock.
 const POLLS_FOR_LONG: &str = "\
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;

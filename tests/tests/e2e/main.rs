@@ -1,5 +1,6 @@
-//! The end-to-end tests, a module for each subject. They are one program, so that they are linked
-//! once and share what they build: `cargo test -p end-to-end --test e2e gate::` runs one module.
+//! The end-to-end tests, with a module for each subject. They are one program, so that they are
+//! linked once and share their builds. `cargo test -p end-to-end --test e2e gate::` runs one
+//! module.
 
 mod awaits;
 mod bad_input;

@@ -163,7 +163,7 @@ fn a_git_that_knows_no_branch_to_compare_with_or_is_not_there() {
     workspace.shell(script).run().assert_code(0);
     let run = workspace.chess(&["gate"]).run();
     run.assert_says(1, &["there is no default branch to compare with", "--base"]);
-    // Only the compiler and cargo are installed.
+    // Of the programs of a toolchain, only the compiler and cargo are installed.
     workspace.write("bin/of-rust", "");
     let bin = workspace.root().join("bin");
     for tool in ["cargo", "rustc"] {
@@ -260,7 +260,7 @@ fn a_schedule_that_fails_in_another_way_by_now() {
     }
 }
 
-/// Returns the saved failure of a workspace, as the command line names it.
+/// Returns the saved failure of a workspace, in the form for the command line.
 fn saved(workspace: &Workspace) -> String {
     let failures = fs::read_dir(workspace.root().join("target/chess/failures"));
     let failure = failures.expect("it was saved").flatten().next();

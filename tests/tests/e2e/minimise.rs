@@ -6,7 +6,8 @@ use std::fs;
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;
 
-/// Binaries without livelocks: these take long to detect, and a sample may miss a task that spins.
+/// Binaries without livelocks. Livelocks take long to detect, and a sample may miss a task that
+/// spins.
 const FEW: &[&str] = &["locks", "condvars", "channels", "threads", "isolation"];
 
 const LOST_UPDATE: &str = "
@@ -55,8 +56,8 @@ fn what_random_schedules_find_is_told_with_the_fewest_preemptions() {
         assert!(verdicts.len() > 15);
         for verdict in verdicts {
             let test = verdict["test"].as_str().unwrap();
-            // This test needs the schedule without preemptions, to learn what it intends to do. A
-            // sample is almost never that schedule.
+            // In this test, panics of the schedule without preemptions are intended. A sample
+            // is almost never that schedule.
             if test.starts_with("unjoined_panic::") {
                 continue;
             }
@@ -116,8 +117,9 @@ fn executions_in_processes_of_their_own_are_made_smaller() {
     }
 }
 
-/// While a livelock is minimised, executions are given up soon, because each would take long. An
-/// execution that would have ended must not be reported as a livelock.
+/// While a livelock is minimised, executions have a low step limit, because each livelock would
+/// take long. An execution that would have ended after this limit must not be reported as a
+/// livelock.
 #[test]
 fn a_long_execution_does_not_take_the_place_of_one_without_end() {
     let workspace = Workspace::with_library(

@@ -4,19 +4,20 @@ use end_to_end::Workspace;
 
 use super::requests::verdicts;
 
-/// The files of tests of the fixture, with the number of those that fail and have a schedule.
+/// The binaries of the fixture, and for each one the number of tests that fail and have a
+/// schedule.
 const BINARIES: [(&str, usize); 3] = [("models", 6), ("invariants", 14), ("liveness", 4)];
 
 /// The numbers of executions that theory gives without a bound: the orders of the operations that do
 /// not commute.
 const COUNTS: [(&str, u64); 23] = [
-    // Two accesses to a register; two threads with two scheduling points each.
+    // Two accesses to a register. Then two threads with two scheduling points each.
     ("register_fixed", 2),
     ("points_fixed", 6),
-    // The one that ends a wait for any of two, and both signals of a wait for all.
+    // The signal that ends a wait for any of two. Then both signals of a wait for all.
     ("any_fixed", 2),
     ("both_signals_fixed", 1),
-    // The signal before the look, after the wait, and between them.
+    // The signal comes before the look, after the start of the wait, or between them.
     ("lost_signal_fixed", 3),
     // The interleavings of 1 + 1, 2 + 2, 3 + 3 and 1 + 1 + 1 stores, and of 1 + 1 stores twice.
     ("two_orders_fixed", 2),
@@ -24,7 +25,7 @@ const COUNTS: [(&str, u64); 23] = [
     ("twenty_orders_fixed", 20),
     ("six_orders_of_three_fixed", 6),
     ("two_invariants_fixed", 4),
-    // One object, and others that no condition reads.
+    // The condition reads one object. The operations on the other objects commute.
     ("unrelated_fixed", 1),
     // The condition reads the second object in one of the states.
     ("begins_to_read_fixed", 2),
@@ -35,19 +36,20 @@ const COUNTS: [(&str, u64); 23] = [
     ("transfer_fixed", 2),
     ("condition_panics_fixed", 2),
     ("lock_later_fixed", 3),
-    // A lock that is given back during a wait.
+    // A lock that is released during a wait.
     ("wait_fixed", 2),
-    // Two attempts to take a flag: one fails before the other ends, or both succeed.
+    // Two tasks try to set a flag: one fails before the other one clears it, or both succeed.
     ("owners_fixed", 4),
     ("early_look_fixed", 2),
     ("order_fixed", 2),
-    // A load before the store, or after it; and one iteration of the loop that waits.
+    // The load comes before the store or after it. Then one iteration of the waiting loop.
     ("livelock_fixed", 3),
     // The two orders of the counts of the tasks.
     ("all_fixed", 2),
 ];
 
-/// The same for up to two preemptions: the interleavings with at most four turns.
+/// The numbers of executions with up to two preemptions: the interleavings with at most four
+/// turns.
 const WITH_TWO_PREEMPTIONS: [(&str, u64); 3] = [
     ("two_orders_fixed", 2),
     ("six_orders_fixed", 6),
@@ -59,14 +61,14 @@ fn each_model_and_property_finds_a_bug_and_the_corrected_test_passes_completely(
     let workspace = Workspace::shared("requests");
     for strategy in ["icb", "dpor", "pct,pos,surw,random"] {
         for more in [&[][..], &["--backend", "threads"], &["--isolate", "fork"]] {
-            // In processes of their own `dpor` does not see that a loop only waits.
+            // If each execution has its own process, `dpor` does not see that a loop only waits.
             if strategy == "dpor" && more == ["--isolate", "fork"] {
                 continue;
             }
             let is_exhaustive = ["icb", "dpor"].contains(&strategy);
             let limit = if is_exhaustive { "20000" } else { "300" };
             let args = ["--strategy", strategy, "--schedules", limit];
-            // A spurious wake-up has no end for `dpor`.
+            // With spurious wake-ups, `dpor` would never finish.
             let args = [
                 &args[..],
                 &["--spurious", "never", "--max-steps", "2000"],

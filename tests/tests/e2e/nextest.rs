@@ -54,7 +54,7 @@ fn its_environment_is_the_users() {
 }
 "#;
 
-/// The arguments and the environment that `cargo chess nextest` passes to cargo nextest.
+/// A call of cargo nextest: the arguments and the environment that `cargo chess nextest` passes.
 struct NextestCall {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -303,7 +303,7 @@ fn cargo_nextest_selects_divides_and_packs_the_tests() {
         "tests.tar.zst",
     ];
     workspace.chess(&archive).run().assert_code(0);
-    // The machine that runs the archive has the sources in another place, and builds nothing.
+    // The machine that runs the archive has the sources in another directory, and builds nothing.
     let other = Workspace::with_library(TESTS);
     fs::copy(
         workspace.root().join("tests.tar.zst"),

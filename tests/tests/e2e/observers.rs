@@ -3,7 +3,8 @@
 
 use end_to_end::Workspace;
 
-/// Operations that can distinguish a thread's last operation from the end of its ownership.
+/// Operations by which a program can distinguish a thread's last operation from the drop of its
+/// values.
 const LOOKS: [(&str, &str); 4] = [
     (
         "unwraps",
@@ -27,8 +28,8 @@ const LOOKS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns a program whose main task observes a thread that has finished its work, and that may
-/// still own its values. `first` comes before the observation.
+/// Returns a program whose main task performs `first`, and then `looks`: it observes a thread that
+/// has finished its work, but may still own its values.
 fn program(looks: &str, first: &str) -> String {
     format!(
         "use std::sync::Arc;

@@ -23,7 +23,7 @@ fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
     let home = cargo_home_without_sources();
     let run = Chess::cargo(Path::new(REPOSITORY), &args)
         .env("CARGO_HOME", home.path())
-        // It takes a third of the time of the build.
+        // Debug information would take a third of the time of the build.
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .arg("--allow-dirty")
         .arg("--target-dir")
@@ -31,7 +31,7 @@ fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
         .start()
         .finish(PATIENCE);
     run.assert_code(0);
-    // The program does not need the sources that it was built from.
+    // The tool must work without the sources from which it was built.
     fs::remove_dir_all(place.root().join("package")).expect("cargo has unpacked them there");
     let elsewhere = tempfile::tempdir().expect("a directory outside of the repository");
     Chess::new(elsewhere.path(), &["demo"]).run().assert_code(0);
@@ -41,8 +41,8 @@ fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
         .arg("demo")
         .run();
     run.assert_code(0);
-    // The tool of the repository has built the runtime. The packed sources are the same, so that this
-    // tool finds it in the cache.
+    // The tool of the repository has built the runtime before. The packed sources are the same, so
+    // that the packed tool finds this runtime in the cache.
     let builds = run.stderr.contains("Building the runtime");
     assert!(!builds, "the packed runtime differs: {run:?}");
 }
@@ -50,9 +50,9 @@ fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
 /// Returns a home directory of cargo that has all downloads of the default one, but no unpacked
 /// sources.
 ///
-/// `cargo package` builds the tool with the rewriter that it has just packed. It unpacks the
-/// rewriter into its home only if that has no sources of the same name and version: an older
-/// rewriter in the default home would be built instead.
+/// `cargo package` builds the tool with the rewriter that it has just packed. But if its home
+/// already has sources of the same name and version, cargo does not unpack the rewriter. Then it
+/// would build an older rewriter from the default home.
 fn cargo_home_without_sources() -> tempfile::TempDir {
     let usual = env::var_os("CARGO_HOME").map_or_else(
         || env::home_dir().expect("there is a home").join(".cargo"),
@@ -66,8 +66,7 @@ fn cargo_home_without_sources() -> tempfile::TempDir {
     home
 }
 
-/// Links every entry of `from` except `except` into `to`. Creates no links if `from` does not
-/// exist.
+/// Links every entry of `from` except `except` into `to`. Does nothing if `from` does not exist.
 fn link_entries(from: &Path, to: &Path, except: &str) {
     for entry in fs::read_dir(from).into_iter().flatten() {
         let entry = entry.expect("the directory can be read");

@@ -124,9 +124,9 @@ impl Table {
 /// The outcomes of a test: the kinds of its failures, and the observations of its tasks.
 type Outcomes = BTreeSet<String>;
 
-/// Returns the outcome in a failure, without addresses. A search reports only one of the deadlocks
-/// whose tasks wait at the same lines, whichever tasks these are, and with whichever tasks that wait
-/// for the end of those: so neither is a part of the outcome.
+/// Returns the outcome of a failure, without addresses. A search reports only one of several
+/// deadlocks whose tasks wait at the same lines. These deadlocks may differ in the tasks, and in
+/// further tasks that wait for the ends of these tasks. So neither is a part of the outcome.
 fn outcome(failure: &Value) -> String {
     let text = format!("{}: {}", failure["kind"], failure["message"]);
     let parts = text.split(|char: char| !char.is_ascii_digit());
@@ -141,7 +141,8 @@ fn outcome(failure: &Value) -> String {
     }
 }
 
-/// Returns the waits of a deadlock in order, without those for another task if there are others.
+/// Returns the waits of a deadlock in order. Leaves out waits for the end of a task, unless there
+/// are no other waits.
 fn essential(waits: &str) -> Vec<String> {
     let waits = waits.trim_end_matches('"').split("; ");
     let waits = waits.map(|wait| wait.replace("main waits", "a task waits"));
@@ -196,7 +197,7 @@ fn compare(workspace: &Workspace, count: usize) {
         let mut wrong = Vec::new();
         for (name, (outcomes, is_all)) in &all {
             let (reached, complete) = &reduced[name];
-            // A search distinguishes no more failures than this.
+            // A search distinguishes at most 32 failures.
             assert!(outcomes.len() < 32, "{name}: {outcomes:?}");
             let reaches_more = reached != outcomes && *is_all;
             if !complete || reaches_more || !reached.is_superset(outcomes) {
@@ -220,7 +221,8 @@ fn reduced_searches_reach_each_outcome_of_each_combination() {
     compare(&workspace, count);
 }
 
-/// One task reads, and may try in vain to write meanwhile; another one tries to write so often.
+/// One task reads, and meanwhile may try to write, which fails. Another task tries to write
+/// equally often.
 const ATTEMPTS: &str = r"
 #![cfg(test)]
 use std::sync::RwLock;

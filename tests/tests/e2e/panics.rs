@@ -100,7 +100,8 @@ fn detached() {
 }
 "#;
 
-/// Returns the lines about each failure before its execution, and the lines in which a task panics.
+/// Returns the lines of a report before the execution of each failure, and the lines in which a
+/// task panics.
 fn printed(report: &str) -> String {
     let mut printed = String::new();
     let mut in_heading = false;

@@ -85,8 +85,8 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// Returns the last line of an exploration, and whether a state was written before it. The state is
-/// then in the file `state`.
+/// Returns the last line of an exploration, and whether a state was written before this line. If
+/// it was, the state is in the file `state`.
 fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (Value, bool) {
     let start = if resume { "" } else { "echo 01 >state;" };
     let script = format!(
@@ -104,8 +104,9 @@ fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (V
     (finished, lines.iter().any(|line| line["type"] == "state"))
 }
 
-/// Checks that a search has the same result if it pauses, first after `pause` units of work and
-/// then each time after four times as many. Returns the number of pauses.
+/// Checks that a search has the same result with pauses. The first pause is after `pause` units of
+/// work, and the work before each later pause is four times that before the previous one. Returns
+/// the number of pauses.
 #[track_caller]
 fn assert_same(workspace: &Workspace, test: &str, request: &str, mut pause: u64) -> u32 {
     let (whole, _) = explore(workspace, test, request, false);

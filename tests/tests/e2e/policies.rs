@@ -1,4 +1,5 @@
-//! The policy of a package determines where its callers' tasks can be preempted, and nothing else.
+//! The policy of a package determines at which operations a task in its code can be preempted, and
+//! nothing else.
 
 use end_to_end::{Chess, Run, Workspace};
 use serde_json::Value;
@@ -23,7 +24,7 @@ fn verdict(run: &Run, test: &str) -> Value {
     found.unwrap_or_else(|| panic!("no verdict on {test} in {run:?}"))
 }
 
-/// Panics unless `test` passed after exactly `schedules` schedules, with none left.
+/// Panics unless `test` passed after exactly `schedules` schedules, and the search is complete.
 #[track_caller]
 fn assert_passed(run: &Run, test: &str, schedules: u64) {
     let verdict = verdict(run, test);
@@ -44,7 +45,7 @@ fn assert_lost(run: &Run, test: &str) {
 fn each_call_into_an_atomic_dependency_is_one_step() {
     let run = explore(&Workspace::shared("policies"), "dpor");
     run.assert_code(100);
-    // The orders of the two tasks' calls: 2 orders of one call each, 6 of two calls each.
+    // The orders of the calls of two tasks: 2 orders if each task has one call, 6 if each has two.
     assert_passed(&run, "near::within_a_call", 2);
     assert_passed(&run, "deep::within_a_call", 2);
     assert_passed(&run, "near::two_calls", 6);
@@ -57,8 +58,8 @@ fn each_call_into_an_atomic_dependency_is_one_step() {
 fn a_policy_takes_effect_at_the_next_run_and_rebuilds_what_it_concerns() {
     let workspace = Workspace::copy_of("policies");
     explore(&workspace, "icb").assert_code(100);
-    // Chess.toml, the counters in whose methods a task can be preempted, and whether a build is
-    // needed.
+    // Each case: a line of Chess.toml, whether a task can be preempted in the methods of the two
+    // counters, and whether a build is needed.
     let cases = [
         ("policy = \"preempt\"", true, true, true),
         ("scope = [\"src/near.rs\"]", true, false, true),

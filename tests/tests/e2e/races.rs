@@ -252,7 +252,8 @@ fn a_race_in_a_dependency_is_a_warning_that_leads_to_a_report() {
     assert_eq!(verdict["racing"], serde_json::json!([]), "{verdict}");
 }
 
-/// A C string that grows while another thread measures it. Each test fails at one of both lengths.
+/// A C string that grows while another thread reads its length. Each test fails at one of the two
+/// lengths.
 const TEXT: &str = "
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
@@ -294,7 +295,7 @@ fn a_c_string_is_read_after_the_scheduling_point_of_the_read() {
     }
 }
 
-/// Threads that each write to their own place, all before the first join.
+/// Threads that write to different places. All of them are created before the first join.
 const MANY: &str = r"
 use std::thread;
 

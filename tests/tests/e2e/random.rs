@@ -14,7 +14,7 @@ use programs::{LOCKS, NOTHING, Op, Program, VARIABLES, outcome, program};
 
 /// The number of programs in the fixture.
 const PROGRAMS: u64 = 60;
-/// The bound up to which they are explored.
+/// The bound up to which the programs are explored.
 const BOUND: usize = 4;
 
 /// A step of a task in the model. A switch can happen before each step.
@@ -185,13 +185,14 @@ fn ends(program: &Program) -> Ends {
 /// The expected results of a program whose test fails at the outcome `target`.
 struct Prediction {
     target: String,
-    /// The preemptions of a deadlock.
+    /// The fewest preemptions of a deadlock, or `None` if there is none.
     deadlock: Option<usize>,
-    /// The preemptions of the target, or `None` if it is impossible.
+    /// The fewest preemptions of the target, or `None` if it is impossible.
     panic: Option<usize>,
 }
 
-/// Predicts the results for a target that is hard to reach. Every fourth target is impossible.
+/// Predicts the results of a program. Its target is the outcome that needs the most preemptions
+/// within [`BOUND`]. Every fourth program has an impossible target instead.
 fn predict(number: u64) -> Prediction {
     let ends = ends(&program(number));
     let deadlock = ends.get(&None).copied();

@@ -326,8 +326,8 @@ impl Looks for Kind {
 }
 ";
 
-/// The presence of this code suffices: every event that it could observe becomes a scheduling
-/// point.
+/// A test in addition to the random programs. The presence of its code makes every event that it
+/// could observe a scheduling point of these programs, too.
 const COULD_LOOK: &str = "
 impl Looks for Kind {}
 
@@ -355,9 +355,8 @@ fn tests_of(kind: &str, looks: &str, timed: bool, sets: &[(&str, bool)]) -> Stri
     tests
 }
 
-/// The outcomes of each program, by its kind and seed, with all schedules or with a reduced search.
-/// Also, the tests that were explored to completion, and the number of omitted schedules of all
-/// tests.
+/// The results of a run: the outcomes of each test, the tests that were explored to completion,
+/// and the number of pruned schedules of all tests.
 struct Outcomes {
     reached: BTreeMap<String, BTreeSet<String>>,
     complete: BTreeSet<String>,
@@ -401,8 +400,8 @@ impl Outcomes {
         }
     }
 
-    /// Returns the outcomes under all schedules of the program that is called `reduced` in a
-    /// reduced search.
+    /// Returns the outcomes of a program under all schedules. `reduced` is the name of the test
+    /// that explores the program with a reduced search.
     fn of_all(&self, reduced: &str) -> &BTreeSet<String> {
         &self.reached[&reduced.replace("-false", "-true")]
     }
@@ -437,8 +436,8 @@ fn reduced_searches_reach_what_all_schedules_reach() {
             assert_eq!(outcomes, all.of_all(name), "{named}");
         }
     }
-    // The two phases together reach the outcomes of a single search with timeouts at any time, and
-    // more than a search in which time passes last.
+    // The two phases together reach the same outcomes as a single search with timeouts at any
+    // time. They reach more outcomes than a search in which time passes last.
     let reached = |timers| icb("1", timers, "reduced_").reached;
     let (any, both) = (reached("any"), reached("last-then-any"));
     assert_eq!(any, both);
@@ -447,8 +446,8 @@ fn reduced_searches_reach_what_all_schedules_reach() {
             .iter()
             .any(|(name, last)| both[name] != *last)
     );
-    // There are too many schedules without a bound. All outcomes within the last completed bound
-    // must be reached.
+    // Without a bound there are too many schedules. All outcomes within the largest completed
+    // bound must be reached.
     let (reduced, all) = (
         Outcomes::of(&workspace, &["--strategy=dpor", "reduced"]),
         icb("2", "any", "all"),

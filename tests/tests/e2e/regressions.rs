@@ -6,7 +6,7 @@ use std::fs;
 use end_to_end::{Run, Workspace};
 use serde_json::{Value, json};
 
-/// Two tasks look, and then set; the test is called `both_set`.
+/// Two tasks load a flag, and then set it. The test is called `both_set`.
 const RACE: &str = r"
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
@@ -28,19 +28,20 @@ fn both_set() {
 }
 ";
 
-/// The same steps, and nothing lost.
+/// A change after which the steps are the same, but the test does not fail.
 const TOLERANT: (&str, &str) = ("assert_eq!(flag.into_inner(), 2)", "flag.into_inner();");
-/// One step instead of two.
+/// A correction: one step instead of two.
 const MENDED: (&str, &str) = (
     "let seen = flag.load(SeqCst);\n    flag.store(seen + 1, SeqCst);\n    seen",
     "flag.fetch_add(1, SeqCst)",
 );
-/// The same; who was first looks again, and could be preempted before that.
+/// The same correction. The task that was first loads the flag again, and can be preempted before
+/// this load.
 const MENDED_AND_LOOKS: (&str, &str) = (
     MENDED.0,
     "let seen = flag.fetch_add(1, SeqCst);\n    if seen == 0 {\n        flag.load(SeqCst);\n    }\n    seen",
 );
-/// One step instead of two, and another one that helps nothing.
+/// A change that does not correct the fault: it adds a load.
 const STILL_RACES: (&str, &str) = (
     "let seen = flag.load(SeqCst);",
     "let _ = flag.load(SeqCst);\n    let seen = flag.load(SeqCst);",
@@ -98,7 +99,7 @@ fn a_kept_failure_runs_first_whatever_the_search_would_do() {
     assert_eq!(verdict["kind"], "panic");
     assert_eq!(verdict["preemptions"], 1);
     assert_eq!(kept(&workspace), std::slice::from_ref(&name));
-    // In the report for readers, and by its id.
+    // The human-readable report names the regression, which can be replayed by its id.
     let run = workspace.chess(&["test"]).run();
     let line = format!("both_set: panic (regression {path}, 1 preemption");
     assert!(run.stderr.contains(&line), "{run:?}");
@@ -162,7 +163,7 @@ fn a_kept_failure_that_needs_an_option_which_is_off_is_skipped_with_a_note() {
         assert!(warnings.contains(option), "{warnings}");
         assert!(warnings.contains("which is off now"), "{warnings}");
     }
-    // With the options, they run.
+    // With these options, the regressions run.
     let run = test(&workspace, &["--no-fail-fast", "--leaks"]);
     for verdict in run.verdicts() {
         assert_eq!(regressions(&verdict).0, ["failed"], "{verdict}");

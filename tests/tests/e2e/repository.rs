@@ -89,7 +89,7 @@ fn the_picture_of_the_floors_is_the_list_that_imports_are_held_against() {
     let mut picture: Vec<Vec<String>> = picture
         .map(|floor| floor.split_whitespace().map(str::to_owned).collect())
         .collect();
-    // The list begins at the ground.
+    // The list begins with the lowest layer.
     picture.reverse();
     let test = text("runtime/tests/floors/main.rs");
     let (_, list) = test

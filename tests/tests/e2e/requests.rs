@@ -39,7 +39,7 @@ fn each_request_finds_a_bug_and_the_corrected_test_passes_completely() {
             let is_exhaustive = ["icb", "dpor"].contains(&strategy);
             let limit = if is_exhaustive { "100000" } else { "300" };
             let args = ["--strategy", strategy, "--schedules", limit];
-            // A spurious wake-up has no end for `dpor`.
+            // With spurious wake-ups, `dpor` would never finish.
             let args = [&args[..], &["--spurious", "never"], more].concat();
             for (test, verdict) in verdicts(&workspace, "choices", &args) {
                 let fails = test.ends_with("_buggy");
@@ -252,7 +252,7 @@ fn plain_tests_take_the_first_outcomes() {
             "--",
             "--skip",
             "nothing_tested_buggy",
-            // Its assumption holds if the threads happen to run in one of their orders.
+            // The assumption of this test holds only if the threads run in one of their orders.
             "--skip",
             "failure_beside_an_unmet_assumption_buggy",
         ])

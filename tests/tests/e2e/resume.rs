@@ -73,8 +73,8 @@ fn events(run: &Run) -> Vec<Value> {
     without_durations(run.events())
 }
 
-/// Returns a workspace in which a run ended with its third test. The next test may already have a
-/// verdict by then.
+/// Returns a workspace in which a run ended at its third test, which fails. The run has the
+/// verdicts of three tests and of the ignored test.
 fn cut_short() -> (Workspace, Run) {
     let workspace = Workspace::with_locks(TESTS);
     let run = run(&workspace, &[]);
@@ -96,7 +96,7 @@ fn assert_says(run: &Run, sentence: &str) {
     assert!(run.stderr.contains(sentence), "no `{sentence}` in {run:?}");
 }
 
-/// Returns the number of verdicts that the run took over.
+/// Returns the number of verdicts that the run took over from an earlier run.
 #[track_caller]
 fn taken_over(run: &Run) -> usize {
     let (_, rest) = run.stderr.split_once("Resuming with ").expect("it says so");
@@ -168,7 +168,7 @@ fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
             let all = ["test", "--message-format", "json", "--jobs", "2"];
             let mut process = workspace.chess(&[&all, &args[..], resume].concat()).start();
             if !process.wait_until(has_state) {
-                // On such a fast machine there is nothing to save.
+                // The machine is so fast that the run ended before a state was saved.
                 break;
             }
             thread::sleep(Duration::from_millis(delay));

@@ -49,7 +49,7 @@ fn what_a_run_tells_does_not_depend_on_how_many_tests_run_at_once() {
     let one = run(&workspace, &["--jobs", "1"]);
     let several = run(&workspace, &["--jobs", "4"]);
     assert_eq!(events(&one), events(&several));
-    // Tests are reported in the order in which they finish, not in that of the list.
+    // Tests are reported in the order in which they finish, not in the order of the list.
     let names = names(&one);
     assert_eq!(names[..2], ["b_short", "d_middle"], "{names:?}");
     assert_eq!(names.last().map(String::as_str), Some("a_largest"));

@@ -11,7 +11,7 @@ fn schema_of(what: &str) -> Validator {
     let run = Workspace::empty().chess(&["schema", what]).run();
     run.assert_code(0);
     let schema = serde_json::from_str(&run.stdout).expect("it is JSON");
-    // The schema itself is validated against its draft, so that `formatt` would be an error.
+    // The schema itself is validated against its draft: a misspelled keyword would be an error.
     jsonschema::meta::validate(&schema).expect("it is a schema");
     jsonschema::draft202012::new(&schema).expect("it can be used")
 }

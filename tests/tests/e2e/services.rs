@@ -81,8 +81,8 @@ fn correct_services_pass() {
     let passed = verdicts(&workspace, 0, "fixed", &["--schedules", "256"]);
     for (module, verdict) in &passed {
         assert_eq!(verdict["outcome"], "passed", "{verdict}");
-        // All schedules without preemptions, and samples of the others. (No bound of those with early
-        // timeouts may be finished.)
+        // The search covers all schedules without preemptions, and samples of the others. (Of the
+        // schedules with early timeouts, it may have finished no bound.)
         let finished = match &verdict["timers_last"] {
             Value::Null => verdict,
             without_early_timeouts => without_early_timeouts,

@@ -43,7 +43,7 @@ fn names(run: &Run) -> BTreeSet<String> {
     set
 }
 
-/// Returns the lines of a summary that have the results, without times.
+/// Returns the lines of a summary that contain the results, without times.
 fn summary(run: &Run) -> Vec<String> {
     let message = run.message();
     let lines = message.lines().map(str::trim_start);
@@ -56,8 +56,8 @@ fn summary(run: &Run) -> Vec<String> {
     lines.map(without_time).collect()
 }
 
-/// Checks that the shards of `args` have each test once, and that their joined results equal those
-/// of a single run.
+/// Checks that exactly one of the shards of `args` has each test, and that their joined results
+/// equal those of a single run.
 fn assert_joined_as_whole(fixture: &str, args: &[&str], count: usize) {
     let workspace = Workspace::shared(fixture);
     let whole = run(&workspace, args);
@@ -216,7 +216,7 @@ fn sources_that_differ_are_different_runs() {
     assert_eq!(options(&one.events()[0]), options(&two.events()[0]));
 }
 
-/// Tests with enough schedules for several machines, except one.
+/// Tests with enough schedules for several machines. One test has too few.
 const LARGE: &str = r"
 #[test] fn passes() { locked(4, 4) }
 
@@ -250,8 +250,8 @@ fn without_work(run: &Run) -> Vec<Value> {
     // For a divided test, only its end is reported.
     events.retain(|event| event["type"] != "progress");
     for event in &mut events {
-        // Work that several shards repeat is counted repeatedly. The other counts of single shards
-        // are not comparable.
+        // Work that several shards do is counted several times. The other numbers of a single
+        // shard cannot be compared.
         for work in ["executions", "work", "steps", "distinct", "pruned"] {
             if event["type"] == "test-finished" {
                 event[work] = Value::Null;
@@ -289,7 +289,7 @@ fn the_space_of_a_test_is_divided_where_there_are_more_shards_than_tests() {
         let joined = merge(&workspace, &files);
         assert_eq!(without_work(&joined), without_work(&whole));
         assert_eq!(summary(&joined), summary(&whole));
-        // If one part is missing, there is no guarantee.
+        // If one part is missing, `merge` fails, because there is no guarantee.
         merge(&workspace, &files[1..]).assert_code(1);
     }
 }

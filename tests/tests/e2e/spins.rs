@@ -265,7 +265,8 @@ fn each_loop_that_waits_without_yielding_is_told_once_and_no_other() {
         assert_eq!(printed(&run), lines, "{more:?}");
         for verdict in run.verdicts() {
             let name = verdict["test"].as_str().unwrap_or_default();
-            // Delays are bounded, but not in number.
+            // Under `delay`, the search of a waiting loop is not complete: there is no largest
+            // number of delays.
             let is_finite = verdict["complete"] == true || more.contains(&"delay");
             assert!(is_finite || !name.starts_with("spins_"), "{verdict}");
         }

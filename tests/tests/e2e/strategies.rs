@@ -125,7 +125,7 @@ fn what_icb_finished_stays_finished_while_others_sample_on() {
     assert_eq!(verdict["coverage"], alone["coverage"], "{verdict}");
 }
 
-/// Many threads that yield, so that not even the schedules without preemptions can all be run.
+/// A test with many threads that yield. There are too many schedules even without preemptions.
 const MANY_THREADS: &str = "\
 #[test]
 fn many_threads_yield() {
@@ -165,7 +165,7 @@ fn auto_bounds_delays_where_no_preemption_bound_can_be_finished() {
 
 #[test]
 fn progress_estimates_how_much_was_explored() {
-    // It has 39,645 schedules, as `delay` reports without a limit.
+    // Without a limit, `delay` reports that this test has 39,645 schedules.
     let args = ["--schedules", "10000", "--exact", "hash_order::fixed"];
     for strategy in ["random", "surw", "delay", "pct,pos"] {
         let mut events = explore(strategy, &args);

@@ -257,8 +257,8 @@ fn early_timeouts_are_explored_only_where_a_task_waits_beside_others() {
     assert_eq!(alone["timers_last"], Value::Null);
     assert_eq!(alone["coverage"], "complete");
     let both = verdict("two_sleep", &["--strategy", "icb", "--preemptions", "9"], 0);
-    // Both phases are complete: that in which time passes last, and that in which it may pass
-    // early.
+    // Both phases are complete: the one in which time passes last, and the one in which it may
+    // pass early.
     assert_eq!(both["complete"], true);
     assert_eq!(both["coverage"], "complete");
 }

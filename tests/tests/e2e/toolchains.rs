@@ -21,7 +21,7 @@ fn compiler(workspace: &Workspace, release: &str, more: &str) -> PathBuf {
     workspace.root().join("rustc-of-another-version")
 }
 
-/// Returns the error, which must be the only one and a single line.
+/// Returns the error of a run. The run must have exactly one error, in a single line.
 fn sentence(run: &Run) -> &str {
     let lines: Vec<&str> = run.stderr.lines().collect();
     let errors = lines.iter().filter(|line| line.starts_with("error: "));
@@ -91,7 +91,7 @@ fn a_new_compiler_that_does_not_accept_the_runtime_is_refused_and_its_words_are_
             "do not stand where the standard library was",
         ),
     ] {
-        // No other code is compiled in vain.
+        // If the tool compiles another crate of its own in vain, the compiler creates `made`.
         let makes = "for last; do :; done; touch \"$(dirname \"$0\")/made\"";
         let more = format!(
             "*chess_canary*|*{name}*) echo 'error: the library is another one' >&2; exit 1 ;;\n\

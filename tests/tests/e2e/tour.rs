@@ -44,7 +44,7 @@ fn same_everywhere(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// `lines` without the empty ones at both ends: what is left out may end with some.
+/// `lines` without the empty lines at both ends: a part that is left out may end with empty lines.
 fn without_blank_ends(lines: &[String]) -> &[String] {
     let is_blank = |line: &&String| line.is_empty();
     let before = lines.iter().take_while(is_blank).count();
@@ -87,7 +87,7 @@ struct Call<'a> {
     printed: Vec<&'a str>,
 }
 
-/// The commands of a block, which stand behind `$`.
+/// The commands of a block: the lines that begin with `$`.
 fn calls(lines: &[String]) -> Vec<Call<'_>> {
     let mut calls: Vec<Call<'_>> = Vec::new();
     for line in lines {
@@ -101,8 +101,8 @@ fn calls(lines: &[String]) -> Vec<Call<'_>> {
     calls
 }
 
-/// Returns the debugger commands in `printed`, a line each, and the rest. A debugger without a
-/// terminal does not echo its input, so each answer directly follows its prompt.
+/// Returns the debugger commands in `printed`, one for each line, and all other lines. A debugger
+/// without a terminal does not echo its input, so that each response directly follows its prompt.
 fn dialogue(printed: &str) -> (String, String) {
     const PROMPT: &str = "(gdb) ";
     let said = printed

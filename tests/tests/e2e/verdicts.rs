@@ -7,7 +7,7 @@ fn assert_verdicts(fixture: &str, more_args: &[&str]) {
     let workspace = Workspace::shared(fixture);
     let expected = Expected::of(workspace.root());
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
-    // This work is done, however slow the machine is.
+    // The time limit is so high that even a slow machine finishes.
     let args = [&args[..], &["--time", "4m"]].concat();
     let skipped = expected.of_the_league().flat_map(|test| ["--skip", test]);
     let args: Vec<_> = [&args[..], more_args, &["--"]].concat();
@@ -32,7 +32,8 @@ macro_rules! on_both_backends {
             $(
                 #[test]
                 fn $fixture() {
-                    // Threads take longer, and find the same failures at once.
+                    // The backend of threads is slower, but finds the same failures with little
+                    // work.
                     let args = ["--backend", "threads", "--work", "10M" $(, $arg)*];
                     super::assert_verdicts(stringify!($fixture), &args);
                 }
@@ -68,7 +69,7 @@ fn the_regression_programs_of_chess_have_the_verdicts_that_chess_gave() {
 
 #[test]
 fn executions_in_processes_of_their_own_have_the_same_verdicts() {
-    // Processes are so slow that all schedules of the default budget would take minutes.
+    // With a process for each execution, all schedules of the default budget would take minutes.
     let args = ["--isolate", "fork", "--schedules", "4000"];
     assert_verdicts("catalog", &args);
 }

@@ -1,5 +1,5 @@
-//! Loops that wait without a yield, or that spin before they block, make progress as under an
-//! operating system.
+//! Loops that wait without a yield, or that spin before they block, make progress, as they do
+//! under an operating system.
 
 use end_to_end::Workspace;
 

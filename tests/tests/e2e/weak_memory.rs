@@ -21,9 +21,10 @@ fn name(verdict: &Value) -> String {
     verdict["test"].as_str().expect("a test").to_owned()
 }
 
-/// For each litmus test, the number of schedules of `dpor` under `sc`, `tso` and `c11`: one for each
-/// graph that is an interleaving, and at least one for each other graph: one for each order of its
-/// events in which a late effect leads to it. (The model's tests in the runtime count graphs.)
+/// For each litmus test, the number of schedules of `dpor` under `sc`, `tso` and `c11`. There is
+/// one schedule for each graph of a sequentially consistent execution. For each other graph, there
+/// is one schedule for each order of its events in which a late effect leads to it. (The tests of
+/// the models in the runtime count graphs.)
 const LITMUS: &[(&str, [u64; 3])] = &[
     ("coherence", [3, 3, 3]),
     ("coherence_of_two_readers", [72, 72, 72]),
@@ -151,7 +152,7 @@ fn flags() {
         let workspace = Workspace::with_library(source);
         let run = workspace.chess(&["test", "--stale-loads", "warn"]).run();
         run.assert_code(0);
-        // Its accesses are sequentially consistent: none of them has a late effect.
+        // The accesses of this test are sequentially consistent: none of them has a late effect.
         assert!(!run.stderr.contains("could take effect"), "{run:?}");
         run.stderr.contains("allows no other executions")
     };
@@ -196,7 +197,7 @@ fn algorithms_with_too_weak_orderings_fail_and_their_twins_pass() {
                 assert_eq!(verdict["late_effects"], 1, "{verdict}");
                 assert_eq!(verdict["minimised"]["weak"], true, "{verdict}");
             } else if algorithm == "eventcount" {
-                // It waits in a loop around `park`, which may wake spuriously.
+                // The test waits in a loop around `park`, which may return spuriously.
                 assert_eq!(verdict["bound_completed"], 2, "{verdict}");
             } else {
                 assert_eq!(verdict["complete"], true, "{model} {verdict}");
@@ -214,7 +215,7 @@ fn other_strategies_find_the_same_failures() {
         let more = ["--strategy", strategy, "--schedules", "1000", "buggy"];
         let run = explore(&workspace, "c11", "applied", &more);
         for verdict in run.verdicts() {
-            // `dpor` gives up where a wait may end spuriously again and again.
+            // `dpor` gives up if a wait may end spuriously any number of times.
             if name(&verdict) != "eventcount::buggy" || strategy != "dpor" {
                 assert_eq!(verdict["outcome"], "failed", "{strategy}: {verdict}");
             }
@@ -264,7 +265,7 @@ fn explanations_say_that_a_newer_store_makes_the_test_pass() {
     );
 }
 
-/// Two failures, each of which needs a stale load or, in its place, a preemption.
+/// Two tests. Each one fails with a stale load, and also without one, but then with a preemption.
 const FAILS_WITHOUT: &str = "
 #![cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -411,7 +412,7 @@ fn helpers_and_interruptions_change_no_result() {
     let has_state = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
     let mut process = explore(&["--jobs", "2"]).start();
     let mut resume: &[&str] = &["--jobs", "1"];
-    // A very fast machine has nothing to save.
+    // On a very fast machine, the run ends before a state is saved.
     if process.wait_until(has_state) {
         process.kill();
         resume = &["--jobs", "1", "--resume"];
@@ -445,7 +446,8 @@ fn a_schedule_of_one_model_is_not_replayed_under_another() {
     insta::assert_snapshot!(workspace.redact(error));
 }
 
-/// One thread has a fence for both, if its system call makes one. The other one has none.
+/// If the system call of one thread is a fence, it is a fence of both threads. The other thread
+/// has no fence itself.
 const FENCE_OF_ALL: &str = "
 #![cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
@@ -500,7 +502,7 @@ fn membarrier_is_a_fence_of_every_thread() {
     }
 }
 
-/// A location with more stores than are kept.
+/// A location has more stores than the engine keeps.
 #[test]
 fn forgotten_stores_give_a_warning() {
     let source = "
@@ -535,7 +537,7 @@ fn counts() {
     insta::assert_snapshot!(many["warnings"].to_string());
 }
 
-/// A store does not take as long as a sleep.
+/// A store takes less time than a sleep, so that a load after the sleep must not miss it.
 #[test]
 fn time_that_passes_makes_stores_visible() {
     let source = "

@@ -1,4 +1,5 @@
-//! No program reads the words that people read: reports, explanations and pages have all their facts where each word is scrambled.
+//! No program reads words that are meant for people: if each word is scrambled, reports,
+//! explanations and pages still contain all their facts.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -110,10 +111,11 @@ mod tests {
 }
 "#;
 
-/// How many these are.
+/// The number of tests in the library.
 const COUNT: usize = 7;
 
-/// Each word, scrambled, and whether a number follows it; the longest first.
+/// For each word: its scrambled form, the word, and whether a number follows it. The longest
+/// scrambled forms come first.
 fn table() -> Vec<(String, String, bool)> {
     let ops = Op::ALL.iter().map(|it| (it.name(), false));
     let notes = NoteKind::ALL.iter().map(|it| (it.words(), false));
@@ -130,7 +132,7 @@ fn table() -> Vec<(String, String, bool)> {
     all
 }
 
-/// `text` with its words as they are if nothing is scrambled.
+/// Returns `text` with the original words in place of the scrambled ones.
 fn unscrambled(text: &str, table: &[(String, String, bool)]) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -164,13 +166,13 @@ fn scrambled(chess: Chess) -> Chess {
     chess.env("CHESS_TEST_WORDS", "scrambled")
 }
 
-/// `text` without how long things took.
+/// Returns `text` without durations.
 fn without_times(text: &str) -> String {
     let times = Regex::new(r"[0-9.]+s\b").expect("a pattern");
     times.replace_all(text, "TIME").into_owned()
 }
 
-/// The words of a text, however it is broken into lines.
+/// Returns the words of a text, separated by single spaces.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -195,7 +197,7 @@ fn every_report_explanation_and_page_has_its_facts_without_the_words() {
         without_durations(run.verdicts())
     };
     let without_words = verdicts(scrambled);
-    // This one leaves the schedules that are explained below.
+    // The failures of this run are explained below.
     let plain = verdicts(|chess| chess);
     assert_eq!(plain.len(), COUNT);
     let mut differences = String::new();
@@ -244,7 +246,7 @@ fn every_report_explanation_and_page_has_its_facts_without_the_words() {
     assert!(differences.is_empty(), "{differences}");
 }
 
-/// Adds where two texts begin to differ, if they do.
+/// If two texts differ, adds the parts at which they begin to differ to `differences`.
 fn differ(differences: &mut String, what: &str, other: &str, plain: &str) {
     let same = other.chars().zip(plain.chars());
     let same = same.take_while(|(a, b)| a == b).count();

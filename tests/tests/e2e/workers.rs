@@ -56,14 +56,14 @@ fn what_is_told_does_not_depend_on_the_number_of_workers() {
     }
 }
 
-/// A test that is explored for a long time, and one that is not.
+/// A test that is explored for a long time, and a short one.
 const LONG: &str = r"
 #[test] fn long() { locked(4, 5) }
 
 #[test] fn short() {}
 ";
 
-/// Returns the helper processes below a process. Only they are confined.
+/// Returns the helper processes among the descendants of a process. Only helpers are confined.
 fn helpers(process: u32) -> Vec<u32> {
     let is_confined = |id: &u32| {
         let status = fs::read_to_string(format!("/proc/{id}/status"));
@@ -77,8 +77,8 @@ fn helpers(process: u32) -> Vec<u32> {
 fn the_last_test_has_all_cores_and_ends_even_if_its_helper_is_killed() {
     let workspace = Workspace::with_locks(LONG);
     let args = ["test", "--message-format", "json", "--strategy", "icb"];
-    // The bound is above two preemptions, because the search within two is over before it can be
-    // observed.
+    // The bound is above two preemptions, because the search within two preemptions ends before it
+    // can be observed.
     let long = ["--preemptions", "3", "--schedules", "150000", "--jobs", "2"];
     let args = [&args[..], &long].concat();
     let undisturbed = workspace.chess(&args).run();
@@ -91,7 +91,7 @@ fn the_last_test_has_all_cores_and_ends_even_if_its_helper_is_killed() {
     );
     for helper in helpers(root) {
         let helper = Pid::from_raw(helper.cast_signed()).expect("a process");
-        // It may have ended by itself.
+        // The helper may have ended by itself.
         let _gone = kill_process(helper, Signal::KILL);
     }
     let disturbed = process.finish(Duration::from_mins(2));
