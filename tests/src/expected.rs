@@ -36,7 +36,7 @@ pub struct ExpectedTest {
     pub preemptions: Option<u64>,
     /// A part of the message.
     pub message: Option<String>,
-    /// The bound that a passing test must complete, if it is not [`DEFAULT_BOUND`].
+    /// The bound that a passing test must complete, if it is not the default (2).
     pub bound_completed: Option<u64>,
     /// The exact number of schedules. Not checked if it is missing.
     pub schedules: Option<u64>,

@@ -91,7 +91,7 @@ fn a_new_compiler_that_does_not_accept_the_runtime_is_refused_and_its_words_are_
             "do not stand where the standard library was",
         ),
     ] {
-        // If the tool compiles another crate of its own in vain, the compiler creates `made`.
+        // To save time, the compiler does not compile the other crates of the tool.
         let makes = "for last; do :; done; touch \"$(dirname \"$0\")/made\"";
         let more = format!(
             "*chess_canary*|*{name}*) echo 'error: the library is another one' >&2; exit 1 ;;\n\
