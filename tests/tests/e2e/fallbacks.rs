@@ -97,7 +97,7 @@ fn a_run_in_which_no_test_is_under_control_is_an_error() {
     insta::assert_snapshot!(error(&run));
 }
 
-/// Its race is not seen without hooks.
+/// A test with a race that is found only with hooks.
 const UNWATCHED: &str = r#"
 #![feature(cfg_sanitize)]
 #![cfg(test)]

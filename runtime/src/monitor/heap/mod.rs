@@ -37,7 +37,7 @@ struct Error {
     block: Option<Block>,
     /// The access begins or ends outside of the block.
     outside: Option<Outside>,
-    /// The frame, if the memory is that of a stack.
+    /// The dead frame that contained the memory, if the memory is on a stack.
     frame: Option<DeadFrame>,
 }
 
