@@ -58,8 +58,8 @@ struct Search<'a, T, S> {
     dead_ends: Vec<DeadEnd>,
 }
 
-    // Loops, not closures: `track_caller` gives the operations of the specification the caller's
-    // line only outside of closures.
+// Loops, not closures: `track_caller` gives the operations of the specification the caller's
+// line only outside of closures.
 impl<T, S: Specification<T>> Search<'_, T, S> {
     /// Whether the order so far can be extended to all calls that have returned, and fits the
     /// calls that have not.
