@@ -2,6 +2,7 @@
 
 use camino::Utf8Path;
 
+use super::deadlock;
 use super::early_timeouts;
 use super::explanation::explaining_calls;
 use super::interleaving::{Table, interleaving};
@@ -10,7 +11,6 @@ use super::names::Names;
 use super::panics;
 use super::snippet::snippet;
 use super::spurious;
-use super::waiting;
 use crate::analysis::Detail;
 use crate::events::{
     Kind, Location, Minimised, OtherFailure, Outcome, RegressionOutcome, TestFinished,
@@ -106,7 +106,7 @@ pub(super) fn heading(
         styled(BOLD, ":"),
         styled(BOLD, test.id())
     );
-    let waiting = waiting::sentences(finished, &names);
+    let waiting = deadlock::sentences(finished, &names);
     let waiting: String = waiting
         .iter()
         .map(|sentence| wrap(sentence, "    ", width))

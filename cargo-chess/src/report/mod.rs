@@ -4,6 +4,7 @@ mod abbreviate;
 mod common;
 mod coverage_plot;
 mod covered;
+mod deadlock;
 mod early_timeouts;
 mod excerpt;
 mod explanation;
@@ -38,7 +39,6 @@ mod snippet;
 mod spurious;
 mod summary;
 mod verdict_line;
-mod waiting;
 
 use std::io;
 

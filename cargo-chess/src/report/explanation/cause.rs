@@ -9,7 +9,7 @@ use chess_vocabulary::{Class, NoteKind, Op};
 use super::super::abbreviate::{operation, shown};
 use super::super::excerpt::{Mark, excerpts};
 use super::super::names::Names;
-use super::super::{panics, waiting};
+use super::super::{deadlock, panics};
 use super::preemption::{at, preemptions};
 use crate::events::{Kind, Outcome, TestFinished};
 use crate::protocol::{Finished, Step};
@@ -83,7 +83,7 @@ pub(in super::super) fn reasons(
     }
     let paragraphs = paragraphs(test, finished, names).into_iter();
     let causes = paragraphs.flat_map(|paragraph| paragraph.sentences);
-    let waiting = waiting::sentences(finished, names);
+    let waiting = deadlock::sentences(finished, names);
     causes
         .chain(waiting)
         .chain(panics::sentences(finished, names))

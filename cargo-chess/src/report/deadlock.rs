@@ -1,4 +1,7 @@
-//! Sentences about the waiting tasks at the end of an execution, and the tasks that they wait for.
+//! A deadlock as it is printed for people: the wait-for cycle, and then every other waiting task.
+//!
+//! `failure.rs`, whose report `human.rs` prints, and `explanation/cause.rs` call it. If tasks still
+//! wait at the end of an execution with another failure, they have the same sentences.
 
 use chess_vocabulary::Op;
 
