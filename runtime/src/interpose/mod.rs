@@ -4,6 +4,9 @@
 //! Each function first checks whether the caller is a task. If it is not, the call
 //! continues to the kernel or to libc. So code that was not redirected is also under
 //! control and deterministic: a blocking call there parks the task, never the machine.
+//!
+//! A new function goes into the file of its subject. The steps are in CONTRIBUTING.md, "Add a
+//! function of libc".
 
 mod accesses;
 mod alarm;
