@@ -8,9 +8,10 @@
 
 mod labels;
 mod race_reversal;
+mod sleep_set;
 mod wakeup;
 
-use self::labels::{Label, Labels, Outcomes, commute};
+use self::labels::{Label, Labels, Outcomes};
 use self::wakeup::{Branch, Sequence, size};
 use super::races::{HappensBefore, Race};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
@@ -235,22 +236,6 @@ impl Dpor {
         let outcomes = node.outcomes();
         let way = node.ways.iter_mut().find(|way| way.outcomes == outcomes)?;
         Some(&mut way.then)
-    }
-
-    /// The sleep set after the last node: the labels of its own sleep set that commute with it.
-    fn asleep(&self, past: Past<'_>) -> EngineVec<Label> {
-        let mut asleep = engine_vec();
-        if let Some(node) = self.nodes.last()
-            && !node.asleep.is_empty()
-        {
-            let touches = self.touches_of(past, self.nodes.len() - 1);
-            let labels = &self.labels;
-            let stays = |&label: &Label| {
-                labels.task(label) != node.task && commute(labels.touches(label), &touches)
-            };
-            asleep.extend(node.asleep.iter().copied().filter(stays));
-        }
-        asleep
     }
 
     /// Returns to the last step that has another choice to try.

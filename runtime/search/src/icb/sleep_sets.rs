@@ -7,6 +7,8 @@
 //! the end of the turn is unchanged. (Coons, Musuvathi and others, OOPSLA'13, show that sleep sets
 //! of single steps are unsound under a bound.) Sleeping choices are searched after the schedule has
 //! run, because only then are its turns known.
+//!
+//! Without a bound, the sleep sets of single steps are sound: see `dpor/sleep_set.rs`.
 
 use core::ops::Range;
 
