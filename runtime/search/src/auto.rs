@@ -12,13 +12,13 @@
 //! 5. `dpor`, which covers the whole space if it finishes.
 //! 6. The sampling strategies again, as long as they find new happens-before graphs.
 //!
-//! If the test observes its states, samples and `icb` alternate in place of stages 2 and 3: see
-//! `auto_turns.rs`.
+//! In a test that observes its states, samples and `icb` alternate instead of 2 and 3: see
+//! `new_state_rate.rs`.
 //!
 //! `icb`, `delay` and `dpor` end early if an estimate of their remaining schedules shows that they
 //! will not finish. Sampling is the better use of the rest of the budget.
 
-use super::auto_turns::Turns;
+use super::new_state_rate::Turns;
 use super::{
     ChoicePoint, Delay, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random,
     Surw,

@@ -26,7 +26,6 @@
 )]
 
 mod auto;
-mod auto_turns;
 pub mod base;
 mod chunked_vec;
 mod codec;
@@ -37,6 +36,7 @@ mod guided_replay;
 mod hash_set;
 mod icb;
 mod minimise_edits;
+mod new_state_rate;
 mod orders;
 mod pct;
 mod portfolio;

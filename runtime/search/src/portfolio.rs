@@ -2,7 +2,7 @@
 //! ASE'21: no strategy is the best on all programs). This file decides the length of a slice and
 //! the next strategy. `harness/explore/next_strategies.rs` and `auto` choose the members.
 
-use super::auto_turns::Finds;
+use super::new_state_rate::Finds;
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
