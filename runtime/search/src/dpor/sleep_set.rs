@@ -6,8 +6,8 @@
 //! (`choose_task`). A wakeup sequence that can begin with a sleeping step is not inserted
 //! (`race_reversal.rs`). For the sleep sets of `icb`, which has a bound, see `icb/sleep_sets.rs`.
 
-use super::labels::{Label, commute};
 use super::Dpor;
+use super::labels::{Label, commute};
 use crate::Past;
 use crate::base::memory::{EngineVec, engine_vec};
 

@@ -4,7 +4,7 @@
 mod endings;
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs::File;
 use std::io::Write;
 use std::panic::catch_unwind;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::checkpoint_handover::Passing;
 use super::exploration;
 use super::request::{Request, VARIABLE};
-use super::watchdog::{self, Activity, Watchdog};
+use super::watchdog::{self, Activity, Look, Watchdog};
 use super::{Exploration, Paused, Test, debugger, explore, process, report, supervisor_output};
 use crate::base::real;
 use crate::base::sys;
@@ -26,9 +26,6 @@ use crate::search::parse_schedule;
 
 /// The interval at which the explorer is checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// A task that only computes may take this multiple of the watchdog's limit in real time, until it
-/// has used that limit in processor time.
-const BUSY: u32 = 30;
 /// The interval of progress lines to the supervisor.
 const TELL: Duration = Duration::from_millis(500);
 
@@ -173,16 +170,9 @@ fn watch_explorer(
     }
     let handle = process::open_process(child);
     process::adopt_orphans();
-    let limit = Duration::from_millis(request.watchdog_ms.max(1));
-    // The region is shared, and the explorer changes this word.
-    let pulse = || {
-        // SAFETY: an aligned word of the engine, which stays mapped.
-        unsafe { AtomicU64::from_ptr(&raw mut (*execution()).pulse) }.load(Ordering::Relaxed)
-    };
-    let (mut last_pulse, mut last_change) = (pulse(), Instant::now());
     let mut last_told = Instant::now();
     let mut passing = Passing::new(request);
-    let mut watchdog: Option<Watchdog> = None;
+    let mut watchdog = Watchdog::new(request);
     let end = || {
         // SAFETY: our own child, not yet reaped.
         unsafe {
@@ -210,31 +200,17 @@ fn watch_explorer(
             end_orphans();
             return Ok(Status::Ended(status));
         }
-        let now = pulse();
-        if now == last_pulse {
-            // SAFETY: the explorer is silent, so that it is not within the engine.
-            let engine = unsafe { &*engine() };
-            let since = watchdog.take().filter(|watchdog| watchdog.is_at(now));
-            let since = since.unwrap_or_else(|| Watchdog::new(engine, now));
-            let endless = since.is_endless(engine, request);
-            watchdog = Some(since);
-            if let Some(known) = endless
-                && pulse() == now
-            {
+        match watchdog.look(request) {
+            Look::Lives => {}
+            Look::Endless(known) => {
                 end();
                 process::end_children();
                 return Err(known);
             }
-            // A computing task gets its processor time, however busy the machine is.
-            let may_be_endless = engine.execution.endless_if_silent().is_some();
-            let limit = if may_be_endless { limit * BUSY } else { limit };
-            if last_change.elapsed() > limit {
-                let activity = Activity::of_running_task(engine);
+            Look::Silent(activity) => {
                 end();
                 return Ok(Status::Silent(activity));
             }
-        } else {
-            (last_pulse, last_change) = (now, Instant::now());
         }
         // SAFETY: the explorer does not change the non-atomic parts of it.
         let shared_file = unsafe { &(*exploration()).shared_file };
