@@ -53,6 +53,7 @@ mod outside_waits;
 mod panic_hook;
 mod parking;
 mod policy;
+mod preemption;
 mod random_draw;
 mod recording;
 mod resource;

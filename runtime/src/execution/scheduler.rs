@@ -1,13 +1,16 @@
 //! The scheduler: the choice of the task that performs the next step.
+//!
+//! `preemption.rs` decides which switches are free.
 
 use super::TaskId;
 use super::options::Timers;
+use super::preemption::SwitchCosts;
 use super::schedule::Schedule;
 use super::state::{Ending, Execution};
 use super::terms::Step;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::{ChoicePoint, Cost, Decision, Outcomes, Past, SchedulingPoint, TraceStep};
+use crate::search::{ChoicePoint, Decision, Outcomes, Past, SchedulingPoint, TraceStep};
 
 /// A task with this number of yields since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
@@ -204,40 +207,36 @@ impl Execution {
         if runs_on && yielded {
             add(current);
         }
-        let preempts = runs_on && !yielded;
-        let free = if preempts { 1 } else { count };
-        self.choose(&options[..count], free, preempts)
+        let costs = SwitchCosts::new(runs_on, yielded, count);
+        self.choose(&options[..count], costs)
     }
 
     #[cold]
     fn choose_of_many(&mut self, yielded: bool) -> TaskId {
-        let preempts = self.list_many(yielded);
+        let runs_on = self.list_many(yielded);
         let options = core::mem::replace(&mut self.schedule.candidates, engine_vec());
         let runnable = options
             .iter()
             .take_while(|&&task| !self.schedule.late.contains(task));
-        // Time passes at no cost only while no task can run, and in the order of the deadlines: a
-        // program that sleeps to let others finish is nearly always right.
-        let free = if preempts { 1 } else { runnable.count().max(1) };
-        let next = self.choose(&options, free, preempts);
+        let costs = SwitchCosts::new(runs_on, yielded, runnable.count());
+        let next = self.choose(&options, costs);
         self.schedule.candidates = options;
         next
     }
 
-    /// Lets the strategy choose one of the options, if there is a choice. The first `free` of them
-    /// cost nothing; `preempts` states that the first is the current task, which could continue.
+    /// Lets the strategy choose one of the options, if there is a choice.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "a call at each scheduling point shows in the benchmarks"
     )]
-    fn choose(&mut self, options: &[TaskId], free: usize, preempts: bool) -> TaskId {
+    fn choose(&mut self, options: &[TaskId], costs: SwitchCosts) -> TaskId {
         let current = self.schedule.current;
         if options.len() == 1 {
             return options[0];
         }
         if self.budget.past_limit {
-            return self.longest_waiting(options, free);
+            return self.longest_waiting(options, costs.free);
         }
         let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
         self.recording.prefix = mix(
@@ -248,7 +247,7 @@ impl Execution {
         let point = SchedulingPoint {
             index: self.recording.decisions.len() as u32,
             options,
-            free: free as u32,
+            free: costs.free as u32,
             prefix: self.recording.prefix,
             step: self.log.trace.steps.len() as u32,
             event: self.log.events.len() as u32,
@@ -263,20 +262,13 @@ impl Execution {
         let next = options[chosen];
         self.recording.decisions.push(Decision::Task(next));
         self.recording.prefix ^= u64::from(next.0) << 48;
-        if chosen >= free {
-            self.recording.preemptions += 1;
-            // Otherwise, a timeout fired early.
-            self.running().preempted = preempts;
-            if preempts && self.log.is_reported {
-                self.report_preemption();
-            }
-        }
+        self.count_switch(costs, chosen);
         next
     }
 
     /// Fills `candidates`. The first one is the task that runs next in an execution without
     /// preemptions. Tasks that could only time out come last, the earliest deadline first. Returns
-    /// whether every other option is a preemption.
+    /// whether the current task can continue.
     fn list_many(&mut self, yielded: bool) -> bool {
         let Schedule {
             candidates,
@@ -311,15 +303,7 @@ impl Execution {
         if self.options.timers == Timers::Last && !self.budget.past_limit {
             candidates.truncate(first_late.max(1));
         }
-        runs_on && !yielded
-    }
-
-    /// The cost of the execution so far.
-    pub(crate) fn cost(&self) -> Cost {
-        Cost {
-            preemptions: self.recording.preemptions,
-            late_effects: self.recording.late_effects,
-        }
+        runs_on
     }
 
     /// Chooses an outcome of the current task's operation, of `outcomes` possible ones.
@@ -354,9 +338,7 @@ impl Execution {
         let (costs, name) = (point.costs(), point.name(outcome));
         self.recording.decisions.push(Decision::Outcome(outcome));
         self.recording.prefix = mix(self.recording.prefix, outcome.into());
-        if costs && outcome != 0 {
-            self.recording.preemptions += 1;
-        }
+        self.count_outcome(costs, outcome);
         if outcome != 0 {
             // The behaviour of the task after the operation depends on the outcome.
             let last = &mut self.running().last_event;

@@ -1,4 +1,6 @@
-//! Scheduling points: the arrival of operations, and the records of their events.
+//! Scheduling points: the arrival of operations, yields, and the records of events.
+//!
+//! `preemption.rs` has the rule of which switches cost a preemption.
 
 use super::detached::calls_in_progress;
 use super::event::Event;

@@ -3,10 +3,11 @@
 //! Every schedule with `c` preemptions is explored before any with `c + 1`, so the
 //! first failure has the fewest preemptions, and a finished bound is a guarantee.
 //!
-//! A schedule is represented by its deviations from the default schedule. The default schedule
-//! continues the current task, or takes the first option if this task cannot run. Each schedule is
-//! run once. Free deviations (the current task blocked or yielded) are explored depth first within
-//! the bound. Deviations that preempt are queued, in order, for the next bound.
+//! A schedule is named by its deviations from the default one, which continues the current task,
+//! and takes the first option where the task cannot run. Each schedule is run once. Free deviations
+//! (the current task blocked or yielded) are explored depth first within the bound. Deviations that
+//! preempt are queued, in order, for the next bound. The runtime decides which switches are free
+//! (`runtime/src/execution/preemption.rs`).
 //!
 //! A turn is a run of consecutive steps of one task. Most decisions need no other choices. For each
 //! race, only two decisions do: the decision before the first step of the race, and the decision at

@@ -1,0 +1,72 @@
+//! The rule of preemptions: the choices that are free, and those that cost a preemption.
+//!
+//! | the current task | a switch to another enabled task |
+//! |---|---|
+//! | can continue, and does not yield | a preemption |
+//! | yields (`yield_step` and `spin_step` in `scheduling_point.rs`) | free |
+//! | is blocked, ended, or held back by fairness | free |
+//!
+//! Time passes at no cost only while no task can run, and in the order of the deadlines: a program
+//! that sleeps to let others finish is nearly always right. So each other timeout costs as much as a
+//! preemption, and so do the outcomes for which `ChoicePoint::costs` of the search returns true: spurious
+//! events, faults, rare events and late effects.
+
+use super::state::Execution;
+use crate::search::Cost;
+
+/// The costs of the options at a scheduling point.
+#[derive(Clone, Copy)]
+pub(super) struct SwitchCosts {
+    /// The number of options, the first ones, that cost nothing. Each of the others costs a
+    /// preemption.
+    pub(super) free: usize,
+    /// The first option is the current task, which can continue and does not yield. Each other
+    /// option is a preemption.
+    preempts: bool,
+}
+
+impl SwitchCosts {
+    /// The costs of options of which the first ones, `runnable` in number, are no timeouts. `runs_on`
+    /// states that the current task can continue. It is the first option unless it has `yielded`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `Execution::choose`")]
+    pub(super) fn new(runs_on: bool, yielded: bool, runnable: usize) -> Self {
+        let preempts = runs_on && !yielded;
+        Self {
+            free: if preempts { 1 } else { runnable.max(1) },
+            preempts,
+        }
+    }
+}
+
+impl Execution {
+    /// Counts the cost of the option numbered `chosen`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `Execution::choose`")]
+    pub(super) fn count_switch(&mut self, costs: SwitchCosts, chosen: usize) {
+        if chosen >= costs.free {
+            self.recording.preemptions += 1;
+            // Otherwise, a timeout fired early.
+            self.running().preempted = costs.preempts;
+            if costs.preempts && self.log.is_reported {
+                self.report_preemption();
+            }
+        }
+    }
+
+    /// Counts the cost of an outcome. `costs` states that each but 0 costs a preemption.
+    #[inline]
+    pub(super) fn count_outcome(&mut self, costs: bool, outcome: u32) {
+        if costs && outcome != 0 {
+            self.recording.preemptions += 1;
+        }
+    }
+
+    /// The cost of the execution so far.
+    pub(crate) fn cost(&self) -> Cost {
+        Cost {
+            preemptions: self.recording.preemptions,
+            late_effects: self.recording.late_effects,
+        }
+    }
+}
