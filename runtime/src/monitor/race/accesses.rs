@@ -4,9 +4,9 @@ use core::sync::atomic::Ordering;
 
 use super::clock::{Epoch, Owner};
 use super::lines::mark_of;
-use super::order::Atomic;
 use super::record::Record;
 use super::shadow::{Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
+use super::shim_interface::Atomic;
 use super::task_order::is_known;
 use super::unseen::UNSEEN;
 use super::{Earlier, GivenUp, Races, What};

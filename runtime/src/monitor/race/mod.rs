@@ -22,13 +22,13 @@ mod inline_check;
 mod lines;
 mod objects;
 mod opaque_code;
-mod order;
 mod plain;
 mod race_points;
 mod race_report;
 mod reclaim;
 mod record;
 mod shadow;
+mod shim_interface;
 mod stacks;
 mod task_order;
 mod tasks;
@@ -40,7 +40,7 @@ mod weak;
 use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
-pub(crate) use order::{
+pub(crate) use shim_interface::{
     Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
     fence, fence_all, forget, go_on, has_unseen, is_noted, is_noted_at, is_private,
     is_range_settled, is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value,

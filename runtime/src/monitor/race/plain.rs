@@ -3,8 +3,8 @@
 
 use super::Races;
 use super::lines::mark_of;
-use super::order::Code;
 use super::race_points::Point;
+use super::shim_interface::Code;
 use crate::execution::{DataAccess, Site, Step, plain_access, running};
 use crate::monitor::{Monitor, monitors};
 

@@ -1,7 +1,7 @@
 //! Operations under a weak memory model. The order of tasks follows from the stores that they
 //! read.
 
-use super::order::Atomic;
+use super::shim_interface::Atomic;
 use super::task_order::{IS_X86, TaskOrder, releases};
 use super::{Epoch, Races};
 use crate::execution::{Op, Site, TaskId};
