@@ -127,10 +127,7 @@ impl Races {
         let epoch = u64::from(epoch) << EPOCH_AT;
         // SAFETY: the table contains no page whose cells no longer exist, and no other code uses
         // them.
-        unsafe {
-            self.inline_check
-                .is_repeated(epoch, address, length, is_write)
-        }
+        unsafe { self.fast_path.is_repeated(epoch, address, length, is_write) }
     }
 
     /// Records a plain access of `task` to any bytes, if this needs no check: no byte is free or
@@ -172,7 +169,7 @@ impl Races {
         let mut at = address;
         while at < end {
             let end_of_page = end.min((at | (PAGE - 1)).saturating_add(1));
-            if self.inline_check.stack.is_private(at) {
+            if self.fast_path.stack.is_private(at) {
                 at = end_of_page;
                 continue;
             }
@@ -187,7 +184,7 @@ impl Races {
                     let settled = is_settled.then(|| self.epochs.first());
                     // SAFETY: these are cells of one page.
                     let done = unsafe {
-                        let tables = &self.inline_check;
+                        let tables = &self.fast_path;
                         tables.notes_whole(cell, count, kind, mark, settled)
                     };
                     at += done * GRANULE;
@@ -256,7 +253,7 @@ impl Races {
     /// room for it. The pointer is valid until the monitor gives up, or the next execution begins.
     #[inline]
     fn cell(&mut self, address: usize) -> Option<*mut Cell> {
-        match self.inline_check.cell(address) {
+        match self.fast_path.cell(address) {
             Some(cell) => Some(cell),
             None => self.find_cell(address),
         }
@@ -269,7 +266,7 @@ impl Races {
         let is_on_other_stack = self.is_on_other_stack(address);
         let cell = self.shadow.cell(address, self.epochs.first())?;
         if !is_on_other_stack {
-            self.inline_check.add_page(address, cell);
+            self.fast_path.add_page(address, cell);
         }
         Some(cell)
     }

@@ -66,9 +66,9 @@ impl Races {
         let is_open = low <= own.epoch && own.epoch <= high;
         if is_open && self.is_on && !self.points.is_any() {
             let first = self.epochs.first();
-            self.inline_check.show(own.epoch, (low, high), first);
+            self.fast_path.show(own.epoch, (low, high), first);
         } else {
-            self.inline_check.hide();
+            self.fast_path.hide();
         }
     }
 }

@@ -18,7 +18,7 @@ mod allocations;
 mod clock;
 mod epoch_window;
 mod events;
-mod inline_check;
+mod fast_path;
 mod lines;
 mod objects;
 mod opaque_code;
@@ -57,7 +57,7 @@ use crate::platform::places;
 use allocations::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
-use inline_check::InlineCheck;
+use fast_path::FastPath;
 use objects::Objects;
 pub(crate) use race_points::{Line, RacePoints};
 pub(crate) use race_report::RaceReport;
@@ -73,12 +73,12 @@ use unseen::Unseen;
 /// The tables for the accesses of the user's code: those of the monitor, if it watches this task.
 /// Thread-local, and so separate for each task.
 #[thread_local]
-static INLINE_CHECK: Cell<*const InlineCheck> = Cell::new(&raw const inline_check::NONE);
+static FAST_PATH: Cell<*const FastPath> = Cell::new(&raw const fast_path::NONE);
 
 /// Whether the monitor watches the accesses, and the operations that order them, of this thread.
 #[inline]
 pub(crate) fn is_watched() -> bool {
-    INLINE_CHECK.get() != &raw const inline_check::NONE
+    FAST_PATH.get() != &raw const fast_path::NONE
 }
 
 /// The treatment of accesses to plain memory in a search.
@@ -149,7 +149,7 @@ pub(crate) struct Races {
     /// Reference counters, each with a task that used it. The task frees the memory of the counter
     /// if it is the last user.
     last_users: EngineVec<(TaskId, usize)>,
-    inline_check: InlineCheck,
+    fast_path: FastPath,
     stacks: Stacks,
     records: EngineVec<Record>,
     /// The number of `records` that belong to this execution.
@@ -186,7 +186,7 @@ impl Races {
             allocations: Allocations::new(),
             freed: engine_vec(),
             last_users: engine_vec(),
-            inline_check: InlineCheck::new(),
+            fast_path: FastPath::new(),
             stacks: Stacks::new(),
             records: engine_vec(),
             used: 0,
@@ -207,7 +207,7 @@ impl Races {
     /// `all_are_points` is true. Otherwise only those are that were found to race.
     pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_wanted = true;
-        self.inline_check.has_all_lines = lines::are_all_near();
+        self.fast_path.has_all_lines = lines::are_all_near();
         self.stacks.are_special = places::are_loaded();
         self.points.all = all_are_points;
     }
@@ -302,10 +302,10 @@ impl Races {
         // If memory is restored to another state than before, an address may be in another block.
         let has_moved = is_put_back && fresh != self.shadow.fresh();
         self.shadow.begin(forgets || has_moved, fresh);
-        self.inline_check.hide();
-        self.inline_check.forget_pages();
+        self.fast_path.hide();
+        self.fast_path.forget_pages();
         if self.points.have_changed() {
-            self.inline_check.forget_lines();
+            self.fast_path.forget_lines();
         }
         self.objects.begin();
         self.used = 0;
@@ -327,8 +327,8 @@ impl Races {
         self.given_up = Some(why);
         // No access is skipped by the fast path.
         self.shadow.begin(true, usize::MAX);
-        self.inline_check.hide();
-        self.inline_check.forget_pages();
+        self.fast_path.hide();
+        self.fast_path.forget_pages();
     }
 
     /// Adds the clocks that were released to `object` to the clock of `task`. `excludes`: whether

@@ -20,7 +20,7 @@ impl Races {
         if code != Code::Any {
             return Some(self.points.of(site, is_preempted));
         }
-        if self.inline_check.mark_of(site).is_some() {
+        if self.fast_path.mark_of(site).is_some() {
             return Some(Point::None);
         }
         if !is_preempted() {
@@ -28,7 +28,7 @@ impl Races {
         }
         let point = self.points.of(site, || true);
         if point == Point::None {
-            self.inline_check.add_line(site);
+            self.fast_path.add_line(site);
         }
         Some(point)
     }

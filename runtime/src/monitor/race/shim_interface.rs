@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use super::lines::mark_at;
 use super::plain::data_access;
 use super::stacks::SHORT;
-use super::{INLINE_CHECK, InlineCheck, Races, inline_check, is_watched};
+use super::{FAST_PATH, FastPath, Races, fast_path, is_watched};
 use crate::base::source_path::Place;
 use crate::execution::{self, How, Op, Site, TaskId, active, current};
 use crate::memory::{Access, Performed, Stale, State, Word, Would};
@@ -40,7 +40,7 @@ pub(crate) fn is_noted(
     // SAFETY: it is the monitor's only while an execution runs, so the engine is mapped; no unique
     // reference to the monitor or its cells lives while the program's code runs. Its table contains
     // no page whose cells no longer exist.
-    unsafe { (*INLINE_CHECK.get()).notes(address, length, kind, mark) }
+    unsafe { (*FAST_PATH.get()).notes(address, length, kind, mark) }
 }
 
 /// As [`is_noted`], for a line whose code may not be explored.
@@ -49,7 +49,7 @@ pub(crate) fn is_noted(
 pub(crate) fn is_noted_at(address: usize, length: usize, kind: (bool, bool), site: Site) -> bool {
     // SAFETY: as in `is_noted`.
     unsafe {
-        let tables = &*INLINE_CHECK.get();
+        let tables = &*FAST_PATH.get();
         tables.notes(address, length, kind, || tables.mark_of(site))
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn is_settled(
 ) -> bool {
     const { assert!(SHORT == size_of::<u128>()) };
     // SAFETY: as in `is_noted`.
-    let is_private = unsafe { (*INLINE_CHECK.get()).stack.is_quickly_private(address) };
+    let is_private = unsafe { (*FAST_PATH.get()).stack.is_quickly_private(address) };
     is_private || is_noted(address, length, (is_write, false), site)
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn is_range_settled(
     site: impl FnOnce() -> Option<Site>,
 ) -> bool {
     // SAFETY: as in `is_noted`.
-    let stack = unsafe { &(*INLINE_CHECK.get()).stack };
+    let stack = unsafe { &(*FAST_PATH.get()).stack };
     stack.are_quickly_private(address, length) || is_noted(address, length, (is_write, false), site)
 }
 
@@ -123,7 +123,7 @@ pub(super) enum Code {
 #[inline]
 pub(crate) fn stack_end() -> usize {
     // SAFETY: as in `is_noted`.
-    unsafe { (*INLINE_CHECK.get()).stack.end() }
+    unsafe { (*FAST_PATH.get()).stack.end() }
 }
 
 /// Whether all of this memory belongs to the stack of the running task, and no other task accesses
@@ -131,7 +131,7 @@ pub(crate) fn stack_end() -> usize {
 #[inline]
 pub(crate) fn is_private(address: usize, length: usize) -> bool {
     // SAFETY: as in `is_noted`.
-    unsafe { (*INLINE_CHECK.get()).stack.are_private(address, length) }
+    unsafe { (*FAST_PATH.get()).stack.are_private(address, length) }
 }
 
 /// Calls `act`, whose accesses are not watched: the runtime itself reports the order of what it has
@@ -147,16 +147,16 @@ pub(crate) fn unwatched<R>(act: impl FnOnce() -> R) -> R {
 /// Stops watching the running thread, which is no task for a while, until [`go_on`] is called with
 /// the result.
 pub(crate) fn pause() -> Paused {
-    Paused(INLINE_CHECK.replace(&raw const inline_check::NONE))
+    Paused(FAST_PATH.replace(&raw const fast_path::NONE))
 }
 
 /// See [`pause`].
 pub(crate) fn go_on(paused: &Paused) {
-    INLINE_CHECK.set(paused.0);
+    FAST_PATH.set(paused.0);
 }
 
 /// The tables that [`pause`] replaced.
-pub(crate) struct Paused(*const InlineCheck);
+pub(crate) struct Paused(*const FastPath);
 
 /// Adds a new task, created by `parent`; the first task has none.
 /// `stack` has the bounds of its stack.
@@ -182,13 +182,13 @@ pub(crate) fn enter() {
     let races = unsafe { &mut (*monitors()).races };
     // If the monitor has given up, accesses are still reported to other monitors.
     if races.is_wanted {
-        INLINE_CHECK.set(&raw const races.inline_check);
+        FAST_PATH.set(&raw const races.fast_path);
     }
 }
 
 /// Records that the running task is about to end.
 pub(crate) fn leave() {
-    INLINE_CHECK.set(&raw const inline_check::NONE);
+    FAST_PATH.set(&raw const fast_path::NONE);
 }
 
 /// Records that `next` runs after `task`.

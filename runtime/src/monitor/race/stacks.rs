@@ -233,8 +233,8 @@ impl Races {
     pub(super) fn show_stack(&mut self, task: TaskId) {
         if let Some(&stack) = self.stacks.of_tasks.get(task.0 as usize) {
             let kind = Kind::of(task == TaskId(0));
-            self.inline_check.stack.set(stack, kind);
-            self.inline_check.forget_stack_pages();
+            self.fast_path.stack.set(stack, kind);
+            self.fast_path.forget_stack_pages();
         }
     }
 
@@ -251,9 +251,9 @@ impl Races {
     #[inline(never)]
     fn note_stack(&mut self, address: usize) {
         if let Some((kind, page)) = self.stacks.page(address)
-            && !self.inline_check.stack.is_private(address)
+            && !self.fast_path.stack.is_private(address)
         {
-            self.stacks.misses_accesses |= self.inline_check.stack.share(kind, page);
+            self.stacks.misses_accesses |= self.fast_path.stack.share(kind, page);
         }
     }
 
@@ -262,7 +262,7 @@ impl Races {
     #[inline]
     pub(super) fn is_on_other_stack(&self, address: usize) -> bool {
         let (low, high) = self.stacks.bounds;
-        (low..high).contains(&address) && !self.inline_check.stack.contains(address)
+        (low..high).contains(&address) && !self.fast_path.stack.contains(address)
     }
 
     /// Whether accesses of the owner of a stack are missing, so that the execution must be
@@ -307,7 +307,7 @@ mod tests {
 
     fn fill(races: &mut Races, task: TaskId, address: usize, length: usize) {
         races.show_stack(task);
-        if !races.inline_check.stack.are_private(address, length) {
+        if !races.fast_path.stack.are_private(address, length) {
             races.access(task, address, length, What::Write, None);
         }
     }
@@ -335,7 +335,7 @@ mod tests {
         const THIRD: (usize, usize) = (0x60_0000, 0x70_0000);
         let mut races = races();
         write(&mut races, MAIN, STACKS[1].1 - 0x1238);
-        let stack = &mut races.inline_check.stack;
+        let stack = &mut races.fast_path.stack;
         assert!(stack.is_private(STACKS[0].1 - 0x1238));
         for (low, end) in [STACKS[1], THIRD] {
             stack.set((low, end), Kind::OfOthers);
@@ -359,15 +359,15 @@ mod tests {
             (0, false),
             (usize::MAX, false),
         ] {
-            let stack = &races.inline_check.stack;
+            let stack = &races.fast_path.stack;
             assert_eq!(stack.is_private(address), is_private, "{address:#x}");
         }
         let deep = (PAGES + 1) * PAGE;
         races
-            .inline_check
+            .fast_path
             .stack
             .set((0x1000_0000, 0x1000_0000 + deep), Kind::OfOthers);
-        let stack = &races.inline_check.stack;
+        let stack = &races.fast_path.stack;
         assert!(!stack.is_private(0x1000_0000), "it is too far away");
         assert!(stack.is_private(0x1000_0000 + PAGE));
     }
@@ -376,8 +376,7 @@ mod tests {
     fn the_quick_check_is_true_below_all_shared_pages() {
         let mut races = races();
         let (low, end) = STACKS[0];
-        let is_quick =
-            |races: &Races, address| races.inline_check.stack.is_quickly_private(address);
+        let is_quick = |races: &Races, address| races.fast_path.stack.is_quickly_private(address);
         assert!(is_quick(&races, low) && is_quick(&races, end - SHORT));
         assert!(!is_quick(&races, end - SHORT + 1) && !is_quick(&races, low - 1));
         for (page, deepest) in [(3, 3), (70, 70), (2, 70)] {
@@ -385,7 +384,7 @@ mod tests {
             races.show_stack(MAIN);
             let end_of_private = end - deepest * PAGE;
             let start = end_of_private - 2 * PAGE;
-            let stack = &races.inline_check.stack;
+            let stack = &races.fast_path.stack;
             assert!(stack.are_quickly_private(start, 2 * PAGE - SHORT + 1));
             assert!(!stack.are_quickly_private(start, 2 * PAGE + 1));
             assert!(is_quick(&races, end_of_private - SHORT));
@@ -403,7 +402,7 @@ mod tests {
         let shared = STACKS[0].1 - 2 * PAGE;
         write(&mut races, OTHER, shared);
         begin(&mut races);
-        let stack = &races.inline_check.stack;
+        let stack = &races.fast_path.stack;
         assert!(stack.are_private(shared - 2 * PAGE, 2 * PAGE));
         assert!(!stack.are_private(shared - 2 * PAGE, 2 * PAGE + 1));
         assert!(!stack.are_private(shared - PAGE, 3 * PAGE), "between");
@@ -448,7 +447,7 @@ mod tests {
             assert_eq!(races.misses_accesses(), !is_repeated);
             assert_eq!(is_racy(&races), is_repeated);
         }
-        assert!(races.inline_check.stack.is_private(STACKS[1].1 - 1));
+        assert!(races.fast_path.stack.is_private(STACKS[1].1 - 1));
     }
 
     #[test]
@@ -496,10 +495,10 @@ mod tests {
         write(&mut races, OTHER, local);
         begin(&mut races);
         write(&mut races, MAIN, local);
-        assert!(races.inline_check.cell(local).is_some());
+        assert!(races.fast_path.cell(local).is_some());
         races.show_stack(OTHER);
         for _ in 0..2 {
-            assert!(races.inline_check.cell(local).is_none());
+            assert!(races.fast_path.cell(local).is_none());
             assert!(races.is_on_other_stack(local));
             write(&mut races, OTHER, local);
         }

@@ -91,7 +91,7 @@ impl Races {
             own.ended = own.epoch;
             own.epoch = 0;
         }
-        self.inline_check.hide();
+        self.fast_path.hide();
     }
 
     /// Records that `task` has created the task `child`.

@@ -26,9 +26,9 @@ thread_local! {
 /// The way in which an access was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// By the inline check, without a call of the monitor.
-    InlineCheck,
-    /// By the monitor, without a check for races.
+    /// Without a call.
+    FastPath,
+    /// By the monitor, without a check.
     Note,
     /// By the monitor, with a check for races.
     Judged,
@@ -93,15 +93,15 @@ impl Machine {
             if self.is_rewritten {
                 Some(mark_of(Some(site)))
             } else {
-                races.inline_check.mark_of(site)
+                races.fast_path.mark_of(site)
             }
         };
         // SAFETY: the cells are the monitor's own, and no other code uses it.
-        if unsafe { races.inline_check.notes(address, length, kind, mark) } {
-            return Way::InlineCheck;
+        if unsafe { races.fast_path.notes(address, length, kind, mark) } {
+            return Way::FastPath;
         }
         if !self.is_rewritten {
-            races.inline_check.add_line(site);
+            races.fast_path.add_line(site);
         }
         if races.notes(self.task, bytes, kind, mark_of(Some(site))) {
             return Way::Note;
@@ -164,12 +164,12 @@ fn what_a_task_did_before_is_noted_without_a_call_also_after_it_released_that() 
     assert_eq!(machine.read(), Way::Note, "the memory might be free");
     let beside = machine.access(PLACE + 8, 8, What::Read, sites()[0]);
     assert_eq!(beside, Way::Note, "so might that");
-    assert_eq!(machine.read(), Way::InlineCheck);
+    assert_eq!(machine.read(), Way::FastPath);
     assert_eq!(machine.write(), Way::Note, "the line is new");
-    assert_eq!(machine.write(), Way::InlineCheck);
+    assert_eq!(machine.write(), Way::FastPath);
     machine.release(LOCK);
     assert_eq!(machine.write(), Way::Note, "the epoch is new");
-    assert_eq!(machine.read(), Way::InlineCheck);
+    assert_eq!(machine.read(), Way::FastPath);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn what_is_ordered_is_noted_without_a_call_and_what_is_not_is_judged() {
     machine.run(1);
     machine.acquire(LOCK);
     assert_eq!(machine.read(), Way::Note, "the epoch is new");
-    assert_eq!(machine.write(), Way::InlineCheck);
+    assert_eq!(machine.write(), Way::FastPath);
     machine.access(PLACE + 8, 8, What::Write, sites()[0]);
     machine.run(0);
     assert!(!machine.is_racy());
@@ -228,7 +228,7 @@ fn a_read_that_others_have_made_too_is_noted_without_a_call_until_it_is_written(
     machine.read();
     machine.run(1);
     assert_eq!(machine.read(), Way::Judged);
-    assert_eq!(machine.read(), Way::InlineCheck);
+    assert_eq!(machine.read(), Way::FastPath);
     machine.run(0);
     assert_eq!(machine.read(), Way::Judged);
     assert!(!machine.is_racy());
@@ -237,7 +237,7 @@ fn a_read_that_others_have_made_too_is_noted_without_a_call_until_it_is_written(
     assert!(machine.is_racy());
     assert_ne!(
         machine.read(),
-        Way::InlineCheck,
+        Way::FastPath,
         "its read is not the last access"
     );
 }
@@ -249,7 +249,7 @@ fn other_bytes_are_judged_by_themselves() {
     machine.access(PLACE, 4, What::Write, site);
     assert_eq!(
         machine.access(PLACE, 4, What::Write, site),
-        Way::InlineCheck,
+        Way::FastPath,
         "half a granule"
     );
     let upper = machine.access(PLACE + 4, 4, What::Write, site);
@@ -259,7 +259,7 @@ fn other_bytes_are_judged_by_themselves() {
     let parts = [(PLACE + 8, 1), (PLACE + 18, 2), (PLACE + 28, 4)];
     for (address, length) in parts {
         let way = machine.access(address, length, What::Write, site);
-        assert_eq!(way, Way::InlineCheck, "a part of the same write");
+        assert_eq!(way, Way::FastPath, "a part of the same write");
     }
     machine.release(LOCK);
     for (address, length) in parts {
@@ -290,7 +290,7 @@ fn no_bytes_beyond_the_granule_are_noted_without_a_call() {
     machine.access(PLACE + 8, 8, What::Write, site);
     for (address, length) in [(PLACE + 4, 8), (PLACE + 7, 2), (PLACE, 16), (PLACE, 24)] {
         let way = machine.access(address, length, What::Write, site);
-        assert_ne!(way, Way::InlineCheck, "{length} bytes");
+        assert_ne!(way, Way::FastPath, "{length} bytes");
     }
     assert!(!machine.is_racy());
 }
@@ -318,15 +318,11 @@ fn a_rewritten_line_need_not_be_known() {
     let mut machine = Machine::new(1);
     machine.is_rewritten = true;
     assert_eq!(machine.read(), Way::Note, "the memory might be free");
-    assert_eq!(machine.write(), Way::InlineCheck);
-    machine.races.inline_check.has_all_lines = false;
+    assert_eq!(machine.write(), Way::FastPath);
+    machine.races.fast_path.has_all_lines = false;
     machine.release(LOCK);
     for _ in 0..2 {
-        assert_ne!(
-            machine.write(),
-            Way::InlineCheck,
-            "words have no room for it"
-        );
+        assert_ne!(machine.write(), Way::FastPath, "words have no room for it");
     }
 }
 
@@ -350,10 +346,10 @@ fn each_execution_looks_at_memory_anew() {
 fn accesses_next_to_null_are_noted() {
     let mut machine = Machine::new(1);
     let access = |machine: &mut Machine| machine.access(16, 8, What::Read, sites()[0]);
-    assert_ne!(access(&mut machine), Way::InlineCheck);
-    assert_eq!(access(&mut machine), Way::InlineCheck);
+    assert_ne!(access(&mut machine), Way::FastPath);
+    assert_eq!(access(&mut machine), Way::FastPath);
     machine.races.free(TaskId(0), 0, PAGE, None);
-    assert_ne!(access(&mut machine), Way::InlineCheck);
+    assert_ne!(access(&mut machine), Way::FastPath);
 }
 
 #[test]
@@ -372,12 +368,12 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
         machine.begin(1);
         machine.is_free = true;
         assert_eq!(machine.write(), Way::Note);
-        assert_eq!(beside(&mut machine), Way::InlineCheck);
+        assert_eq!(beside(&mut machine), Way::FastPath);
         for is_accessed in [false, true] {
             machine.begin(1);
             if is_accessed {
                 assert_eq!(machine.write(), Way::Note);
-                assert_eq!(beside(&mut machine), Way::InlineCheck);
+                assert_eq!(beside(&mut machine), Way::FastPath);
             }
             machine.races.free(TaskId(0), start, length, None);
             for _ in 0..2 {
@@ -446,11 +442,11 @@ fn nothing_is_noted_without_a_call_once_the_search_for_races_has_ended() {
 fn lines_that_become_scheduling_points_are_told_of() {
     let mut machine = Machine::new(1);
     machine.write();
-    assert_eq!(machine.write(), Way::InlineCheck);
+    assert_eq!(machine.write(), Way::FastPath);
     machine.races.points.add(sites()[0]);
     machine.begin(1);
     for _ in 0..3 {
-        assert_ne!(machine.write(), Way::InlineCheck);
+        assert_ne!(machine.write(), Way::FastPath);
     }
 }
 
@@ -467,7 +463,7 @@ fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
     machine.run(1);
     machine.acquire(LOCK);
     assert_eq!(machine.write(), Way::Note, "its last epoch is beyond a gap");
-    assert_eq!(machine.write(), Way::InlineCheck);
+    assert_eq!(machine.write(), Way::FastPath);
     assert!(!machine.is_racy());
     let way = machine.access(PLACE + 64, 8, What::Read, sites()[2]);
     assert_eq!(way, Way::Judged);
@@ -491,7 +487,7 @@ fn numbers_of_epochs_may_be_large() {
                 for what in [What::Read, What::Write] {
                     machine.access(extent.0, extent.1, what, sites()[0]);
                     let again = machine.access(extent.0, extent.1, what, sites()[0]);
-                    assert_eq!(again, Way::InlineCheck);
+                    assert_eq!(again, Way::FastPath);
                 }
                 machine.release(LOCK);
             }

@@ -103,7 +103,7 @@ impl Machine {
         races.stacks.are_special = true;
         races.allocations.set_heap(HEAP);
         if mode == Mode::FarLines {
-            races.inline_check.has_all_lines = false;
+            races.fast_path.has_all_lines = false;
         }
         if rng.below(16) == 0 {
             races.epochs.begin_at(LAST - rng.below(300) as u32);
@@ -229,7 +229,7 @@ impl Machine {
         let (address, length) = (bytes.start, bytes.length);
         let is_borrow = matches!(kind, Kind::Borrow | Kind::BorrowMut);
         let flags = (kind.is_write(), is_borrow);
-        let tables = &mut self.races.inline_check;
+        let tables = &mut self.races.fast_path;
         if self.mode == Mode::Blind {
             tables.forget_pages();
             tables.forget_lines();
@@ -259,7 +259,7 @@ impl Machine {
         self.report(bytes, flags, from, site, is_wrong)
     }
 
-    /// Does the same as `report` in `order.rs`, and then `data_access` in `plain.rs`.
+    /// As `report` in `shim_interface.rs`, and then `data_access` in `plain.rs`.
     fn report(
         &mut self,
         bytes: Bytes,
@@ -270,7 +270,7 @@ impl Machine {
     ) -> Result<(), Stopped> {
         let (address, length) = (bytes.start, bytes.length);
         let races = &mut self.races;
-        if races.inline_check.stack.are_private(address, length) {
+        if races.fast_path.stack.are_private(address, length) {
             return Ok(());
         }
         let code = match from {

@@ -22,7 +22,7 @@ const PAGES: usize = u128::BITS as usize;
 const LINES: usize = 128;
 
 /// The tables and ranges of the fast path.
-pub(super) struct InlineCheck {
+pub(super) struct FastPath {
     /// The first of a range of epochs that cannot race with the running task, in its position in a
     /// word.
     low: u64,
@@ -48,16 +48,16 @@ pub(super) struct InlineCheck {
 }
 
 /// The tables of a thread whose accesses are not watched.
-pub(super) static NONE: InlineCheck = InlineCheck {
+pub(super) static NONE: FastPath = FastPath {
     stack: OwnStack::UNWATCHED,
-    ..InlineCheck::new()
+    ..FastPath::new()
 };
 
 // SAFETY: the one that threads share has no cells; the others belong to the monitor, which only one
 // thread at a time uses.
-unsafe impl Sync for InlineCheck {}
+unsafe impl Sync for FastPath {}
 
-impl InlineCheck {
+impl FastPath {
     /// Empty tables: every access calls the monitor.
     pub(super) const fn new() -> Self {
         Self {
@@ -292,7 +292,7 @@ impl InlineCheck {
 /// Whether the last access, and for a write the last write, is like an access in the epoch and to
 /// the bytes of `upper`, the upper part of its word. A borrow is no substitute for another access.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "as for `InlineCheck::notes`")]
+#[expect(clippy::inline_always, reason = "as for `FastPath::notes`")]
 fn is_own(cell: &Cell, upper: u64, (is_write, is_borrow): (bool, bool)) -> bool {
     let others = MARK | if is_borrow { BORROW } else { 0 };
     let is_own = |word: Word| word.is_within(upper, others);
