@@ -92,7 +92,7 @@ pub(crate) struct Performed {
 
 /// Whether a load, or a fence, with this ordering acquires.
 #[inline]
-pub(super) fn acquires(order: Ordering) -> bool {
+pub(crate) fn acquires(order: Ordering) -> bool {
     matches!(
         order,
         Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
@@ -101,7 +101,7 @@ pub(super) fn acquires(order: Ordering) -> bool {
 
 /// Whether a store with this ordering releases.
 #[inline]
-pub(super) fn releases(order: Ordering) -> bool {
+pub(crate) fn releases(order: Ordering) -> bool {
     matches!(
         order,
         Ordering::Release | Ordering::AcqRel | Ordering::SeqCst

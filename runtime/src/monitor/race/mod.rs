@@ -27,6 +27,7 @@ mod race_points;
 mod race_report;
 mod reclaim;
 mod record;
+mod release_acquire;
 mod shadow;
 mod shim_interface;
 mod stacks;
@@ -38,7 +39,6 @@ mod unseen;
 mod weak;
 
 use core::cell::Cell;
-use core::sync::atomic::Ordering;
 
 pub(crate) use shim_interface::{
     Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
@@ -67,7 +67,7 @@ pub(crate) use shadow::MOST_MEMORY;
 use shadow::Shadow;
 use stacks::Stacks;
 pub(crate) use task_order::MOST_TASKS;
-use task_order::{Tasks, acquires, releases};
+use task_order::Tasks;
 use unseen::Unseen;
 
 /// The tables for the accesses of the user's code: those of the monitor, if it watches this task.
@@ -394,20 +394,5 @@ impl Races {
         own.join(&self.messages[message as usize]);
         self.received.push(message);
         self.log_other(task);
-    }
-
-    /// Records a fence of `task`.
-    pub(crate) fn fence(&mut self, task: TaskId, order: Ordering, site: Option<Site>) {
-        let own = self.tasks.get_mut(task);
-        if acquires(order) {
-            own.clock.join(&own.readable);
-        }
-        self.log_fence(task, order);
-        let own = self.tasks.get_mut(task);
-        if releases(order) {
-            own.released.assign(&own.clock);
-            own.has_released_by_exchange = false;
-            self.end_epoch(task, Op::Fence, site);
-        }
     }
 }

@@ -1,10 +1,9 @@
-//! The tasks of one execution: their clocks, and the entries of tasks in clocks.
-
-use core::sync::atomic::Ordering;
+//! The tasks of one execution: their clocks, and the entries of tasks in clocks. For the rules by
+//! which atomic operations order tasks, see `release_acquire.rs`.
 
 use super::clock::{Clock, Epoch, Epochs, Owner};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::{How, TaskId};
+use crate::execution::TaskId;
 
 /// The empty window.
 pub(super) const NO_WINDOW: (Epoch, Epoch) = (1, 0);
@@ -12,12 +11,6 @@ pub(super) const NO_WINDOW: (Epoch, Epoch) = (1, 0);
 /// The maximum number of entries of a clock: of tasks whose end was not known to the creator of a
 /// later task.
 pub(crate) const MOST_TASKS: usize = 1024;
-
-/// Whether a sequentially consistent exchange is a fence of the machine: on x86 it is one locked
-/// instruction, over which the compiler moves no access either. Rust's memory model gives no such
-/// guarantee. Published schemes of memory reclamation (crossbeam-epoch, sdd) rely on it in code that
-/// they compile on x86 only, so that a race that only the model has would be a false alarm there.
-pub(super) const IS_X86: bool = cfg!(any(target_arch = "x86", target_arch = "x86_64"));
 
 /// The number of recently ended tasks that are searched for a free entry.
 const CANDIDATES: usize = 32;
@@ -37,46 +30,13 @@ pub(super) struct TaskOrder {
     pub(super) clock: Clock,
     /// The clock at its last releasing fence.
     pub(super) released: Clock,
-    /// That clock is of a sequentially consistent exchange: see [`IS_X86`].
+    /// That clock is of a sequentially consistent exchange: see `IS_X86` in
+    /// `release_acquire.rs`.
     pub(super) has_released_by_exchange: bool,
     /// The clock that its next acquiring fence learns, from loads that did not acquire.
     pub(super) readable: Clock,
     /// It has called opaque code: its operations may be those for which other tasks wait there.
     pub(super) is_unseen: bool,
-}
-
-impl TaskOrder {
-    /// Orders an atomic operation of the task on a location. `released` is the clock that tasks
-    /// which read the location may learn. Returns whether the operations of the task so far are
-    /// released now.
-    pub(super) fn synchronize(&mut self, released: &mut Clock, how: How, order: Ordering) -> bool {
-        let is_fence = IS_X86 && how == How::Exchange && order == Ordering::SeqCst;
-        if is_fence {
-            self.clock.join(&self.readable);
-        }
-        if how != How::Store {
-            if acquires(order) {
-                self.clock.join(released);
-            } else {
-                self.readable.join(released);
-            }
-        }
-        let ends_epoch = how != How::Load && releases(order);
-        let passed_on = if ends_epoch {
-            &self.clock
-        } else {
-            &self.released
-        };
-        match how {
-            How::Load => {}
-            How::Store => released.assign(passed_on),
-            How::Exchange => released.join(passed_on),
-        }
-        if is_fence {
-            self.released.assign(&self.clock);
-        }
-        ends_epoch
-    }
 }
 
 /// The tasks of one execution.
@@ -164,18 +124,4 @@ pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskI
         } => owner == task.0 || clock.get(entry) >= epoch,
         Owner::Record(_) => true,
     }
-}
-
-pub(super) fn acquires(order: Ordering) -> bool {
-    matches!(
-        order,
-        Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
-    )
-}
-
-pub(super) fn releases(order: Ordering) -> bool {
-    matches!(
-        order,
-        Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
-    )
 }

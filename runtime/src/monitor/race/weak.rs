@@ -1,11 +1,12 @@
 //! Operations under a weak memory model. The order of tasks follows from the stores that they
 //! read.
 
+use super::release_acquire::IS_X86;
 use super::shim_interface::Atomic;
-use super::task_order::{IS_X86, TaskOrder, releases};
+use super::task_order::TaskOrder;
 use super::{Epoch, Races};
 use crate::execution::{Op, Site, TaskId};
-use crate::memory::{Access, At, Kind, Knowledge, Model, Performed, State, Word, Would};
+use crate::memory::{Access, At, Kind, Knowledge, Model, Performed, State, Word, Would, releases};
 use core::sync::atomic::Ordering;
 
 fn knowledge(own: &mut TaskOrder, task: TaskId, epoch: Epoch) -> Knowledge<'_> {
