@@ -1,4 +1,5 @@
-//! The arena: size classes, headers, quarantine, and the reset to a baseline.
+//! The arena: the allocation and the release of blocks, and the reset to a baseline. `quarantine.rs`
+//! holds freed blocks back.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -10,15 +11,9 @@ use super::block::{
 };
 use super::index;
 use super::place::{BASE, CONTROL_PAGES, FIRST, SIZE, SMALL_SIZE, contains, is_arena};
+use super::quarantine::{POISON, POISONED, QUARANTINE_BLOCK, Quarantine};
 use super::tasks::Tasks;
 use crate::base::sys;
-
-/// The most freed bytes that wait in quarantine within one execution.
-pub(super) const QUARANTINE: usize = 16 << 20;
-/// Blocks beyond this size are reused at once.
-pub(crate) const QUARANTINE_BLOCK: usize = 64 << 10;
-pub(super) const POISON: u8 = 0xdd;
-pub(super) const POISONED: usize = 512;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -33,12 +28,7 @@ pub(super) struct Lists {
     /// Some block is in `free`.
     is_listed: bool,
     free: [usize; CLASSES],
-    /// The quarantine is a queue of two lists. This one has the blocks that were freed last, the
-    /// newest first.
-    pub(super) newest: usize,
-    /// The blocks that were freed before them, the oldest first.
-    oldest: usize,
-    pub(super) quarantined: usize,
+    pub(super) quarantine: Quarantine,
 }
 
 /// The first page of the arena, which is not part of the image; [`reset`] restores it.
@@ -119,9 +109,7 @@ pub(crate) fn reset() {
             lists.free = [0; CLASSES];
             lists.is_listed = false;
         }
-        lists.oldest = 0;
-        lists.newest = 0;
-        lists.quarantined = 0;
+        lists.quarantine = Quarantine::EMPTY;
     }
 }
 
@@ -352,10 +340,9 @@ pub(crate) unsafe fn release<T: Tasks>(block: usize) {
         if is_kept {
             return;
         }
-        link(start, class, lists.newest);
-        lists.newest = start;
-        lists.quarantined += size;
-        if lists.quarantined > QUARANTINE {
+        link(start, class, lists.quarantine.newest);
+        lists.quarantine.add(start, size);
+        if !lists.quarantine.has_room(0) {
             lists.release_oldest();
         }
     }
@@ -376,19 +363,7 @@ impl Lists {
     unsafe fn release_oldest(&mut self) {
         // SAFETY: as `list`; blocks in quarantine are free.
         unsafe {
-            while self.quarantined > QUARANTINE {
-                if self.oldest == 0 {
-                    while self.newest != 0 {
-                        let newest = self.newest;
-                        self.newest = next_of(newest);
-                        link(newest, class_at(newest), self.oldest);
-                        self.oldest = newest;
-                    }
-                }
-                let oldest = self.oldest;
-                let class = class_at(oldest);
-                self.oldest = next_of(oldest);
-                self.quarantined -= class_size(class);
+            while let Some((oldest, class)) = self.quarantine.release_oldest() {
                 self.list(oldest, class);
             }
         }

@@ -5,13 +5,14 @@
 
 use core::ffi::c_void;
 
-use super::arena::{POISON, POISONED, QUARANTINE, control};
+use super::arena::control;
 use super::block::{
     ALIGNED, CLASS, CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_of,
     class_size, live_word,
 };
 use super::index::{self, CHUNK};
 use super::place::{FIRST, GRANULE};
+use super::quarantine::{POISON, POISONED};
 use super::tasks::Tasks;
 
 const _: () = assert!(POISONED <= CHUNK);
@@ -72,13 +73,12 @@ pub(crate) fn release<T: Tasks>(block: usize) -> bool {
             return false;
         }
         let size = class_size(class);
-        if lists.quarantined + size > QUARANTINE {
+        if !lists.quarantine.has_room(size) {
             return false;
         }
-        *words = class | lists.newest << CLASS_BITS;
+        *words = class | lists.quarantine.newest << CLASS_BITS;
         *words.add(1) = state ^ LIVE ^ FREED;
-        lists.newest = block;
-        lists.quarantined += size;
+        lists.quarantine.add(block, size);
         if has_objects {
             T::frees_objects(block, size);
         }

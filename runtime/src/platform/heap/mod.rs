@@ -16,6 +16,7 @@ mod bounds;
 pub(crate) mod fast_path;
 mod index;
 mod place;
+mod quarantine;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -24,13 +25,14 @@ use core::sync::atomic::Ordering;
 
 pub(crate) use allocation::{Allocation, Block, Free};
 pub(crate) use arena::{
-    QUARANTINE_BLOCK, allocate, allocate_aligned, allocations, begin, block_around, blocks_from,
-    claim, clean, end, freeze, grown, put_object, refuse, release, renumber, reset, usable,
+    allocate, allocate_aligned, allocations, begin, block_around, blocks_from, claim, clean, end,
+    freeze, grown, put_object, refuse, release, renumber, reset, usable,
 };
 pub(crate) use block::is_live;
 pub(crate) use bounds::{Fault, fault_of};
 use place::{ARENA, GLIBC, MODE};
 pub(crate) use place::{FIRST, contains, is_arena};
+pub(crate) use quarantine::QUARANTINE_BLOCK;
 pub(crate) use tasks::Tasks;
 
 unsafe extern "C" {

@@ -1,0 +1,79 @@
+//! The quarantine: how long freed blocks are held back before an allocation may reuse them.
+//!
+//! A block that a task frees waits here, so that a use after free meets no other object. When more
+//! than [`QUARANTINE`] bytes wait, the oldest blocks are released. Larger blocks than
+//! [`QUARANTINE_BLOCK`], and blocks that are freed outside of tasks, can be reused at once. The end of
+//! an execution drops all blocks (`arena::reset`). For the reuse of a freed block as a choice of the
+//! search, see `execution/address_reuse.rs`.
+
+use super::block::{class_at, class_size, link, next_of};
+
+/// The most freed bytes that wait in quarantine within one execution.
+const QUARANTINE: usize = 16 << 20;
+/// Blocks beyond this size are reused at once.
+pub(crate) const QUARANTINE_BLOCK: usize = 64 << 10;
+/// The content of the waiting blocks of at most [`POISONED`] bytes.
+pub(super) const POISON: u8 = 0xdd;
+pub(super) const POISONED: usize = 512;
+
+/// A queue of free blocks, as two lists.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Quarantine {
+    /// The blocks that were freed last, the newest first.
+    pub(super) newest: usize,
+    /// The blocks that were freed before them, the oldest first.
+    oldest: usize,
+    bytes: usize,
+}
+
+impl Quarantine {
+    pub(super) const EMPTY: Self = Self {
+        newest: 0,
+        oldest: 0,
+        bytes: 0,
+    };
+
+    /// Whether a block of `size` bytes fits without a release of others.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a part of free")]
+    pub(super) fn has_room(&self, size: usize) -> bool {
+        self.bytes + size <= QUARANTINE
+    }
+
+    /// Adds a block of `size` bytes, which the caller has linked to `newest`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a part of free")]
+    pub(super) fn add(&mut self, start: usize, size: usize) {
+        self.newest = start;
+        self.bytes += size;
+    }
+
+    /// Releases the oldest block, if there are more bytes than may wait. Returns its start and its
+    /// class.
+    ///
+    /// # Safety
+    ///
+    /// No other thread runs, and all blocks here are free.
+    pub(super) unsafe fn release_oldest(&mut self) -> Option<(usize, usize)> {
+        if self.has_room(0) {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.oldest == 0 {
+                while self.newest != 0 {
+                    let newest = self.newest;
+                    self.newest = next_of(newest);
+                    link(newest, class_at(newest), self.oldest);
+                    self.oldest = newest;
+                }
+            }
+            let oldest = self.oldest;
+            let class = class_at(oldest);
+            self.oldest = next_of(oldest);
+            self.bytes -= class_size(class);
+            Some((oldest, class))
+        }
+    }
+}
