@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::child_process::{End, Flow, Invocation, watch};
-use super::status;
+use super::exit_status;
 use crate::build::{NotExplored, TestBinary};
 use crate::cli::{RunIgnored, RunOptions};
 use crate::error::{Error, Result};
@@ -133,7 +133,7 @@ fn names_within(
             "it printed nothing for {} s, and was ended (does a constructor wait, before `main`?)",
             patience.as_secs_f64()
         ),
-        End::Exited(status) if !status.success() => format!("it {}", status::in_words(status)),
+        End::Exited(status) if !status.success() => format!("it {}", exit_status::in_words(status)),
         End::Exited(_) => match strange {
             None => return Ok(names),
             Some(line) => format!("expected lines like `path::of::test: test`, found `{line}`"),

@@ -9,10 +9,10 @@ use super::child_process::{End, Ended, Flow, Invocation, watch};
 use super::columns::MarkedSources;
 use super::cores::{Core, Cores};
 use super::exclusion::Exclusion;
+use super::exit_status;
 use super::list::{ListedTest, OWN_HARNESS};
 use super::request::{self, Mode, request};
 use super::scratch::{self, Scratch};
-use super::status;
 use crate::build::{NotExplored, TestBinary};
 use crate::config::{Exploration, Timing};
 use crate::error::{Error, Result};
@@ -321,13 +321,13 @@ impl Job<'_> {
                 Some(Kind::Crash),
                 format!(
                     "the test process {} before it had a verdict{}",
-                    status::in_words(*status),
-                    status::remedy(*status)
+                    exit_status::in_words(*status),
+                    exit_status::remedy(*status)
                 ),
             ),
         };
         let signal = match &ended.end {
-            End::Exited(status) => status::signal(*status),
+            End::Exited(status) => exit_status::signal(*status),
             _ => None,
         };
         Ok(Some(Finished {
@@ -364,7 +364,7 @@ fn not_explored(why: NotExplored, output: &Strange, ended: &Ended) -> Option<Fin
     let End::Exited(status) = &ended.end else {
         return None;
     };
-    let words = status::in_words(*status);
+    let words = exit_status::in_words(*status);
     let why = why.reason();
     let warning = format!("not explored, since it {why}: it was run once, and {words}");
     Some(if status.success() {

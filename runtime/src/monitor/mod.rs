@@ -19,10 +19,10 @@
 //! must use only the engine's memory: any other allocation would be an allocation of the program.
 
 mod blame;
-mod crash;
 mod deadlock;
 mod dispatch;
 mod failure;
+mod fatal_signal;
 mod heap;
 mod hooks;
 mod invariants;
@@ -164,8 +164,8 @@ monitors! {
     /// yield.
     livelock: livelock::Livelock,
     /// The process died.
-    crash: crash::Crash,
-    /// Panics. The test's attributes decide whether a panic is a failure.
+    crash: fatal_signal::Crash,
+    /// Panics, and their meaning by the test's attributes.
     outcome: outcome::Outcome,
     /// An invariant of the test that does not hold.
     invariants: invariants::Invariants,

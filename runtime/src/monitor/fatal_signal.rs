@@ -1,4 +1,6 @@
-//! Crashes: the death of the process that ran the test.
+//! Fatal signals: the death of the process that ran the test, by a signal or by an exit.
+//!
+//! The failure is a crash in reports. The crash that a test simulates is `execution/crash.rs`.
 
 use core::ffi::c_int;
 use std::fmt::Write;
