@@ -1,4 +1,5 @@
-//! The end of a process, as text.
+//! The exit status of a test process, as text. The death of one execution within such a process is a
+//! failure: see `runtime/src/monitor/fatal_signal.rs`.
 
 use std::process::ExitStatus;
 
@@ -34,29 +35,13 @@ pub(super) fn remedy(status: ExitStatus) -> &'static str {
     }
 }
 
-/// The name and the meaning of a signal. Only the signals with the same numbers on every Unix have
-/// names here.
+/// As the vocabulary's words. But no monitor has found out whether an invalid access was a stack
+/// overflow.
 fn signal_in_words(signal: i32) -> String {
-    let (name, meaning) = match signal {
-        2 => ("SIGINT", "interrupted"),
-        3 => ("SIGQUIT", "quit request"),
-        4 => ("SIGILL", "illegal instruction"),
-        5 => (
-            "SIGTRAP",
-            "a breakpoint, or an overflow that the compiler traps",
-        ),
-        6 => ("SIGABRT", "it aborted"),
-        8 => ("SIGFPE", "arithmetic error"),
-        9 => (
-            "SIGKILL",
-            "by another process, or by the system because memory ran out",
-        ),
-        11 => ("SIGSEGV", "invalid memory access, or stack overflow"),
-        13 => ("SIGPIPE", "a write to a closed pipe"),
-        15 => ("SIGTERM", "termination request"),
-        other => return format!("signal {other}"),
-    };
-    format!("{name} ({meaning})")
+    match signal {
+        11 => "SIGSEGV (an invalid memory access, or a stack overflow)".to_owned(),
+        _ => chess_vocabulary::signal_in_words(signal),
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -70,21 +55,9 @@ mod tests {
         let words = |raw| in_words(ExitStatus::from_raw(raw));
         assert_eq!(
             words(11),
-            "was killed by SIGSEGV (invalid memory access, or stack overflow)"
+            "was killed by SIGSEGV (an invalid memory access, or a stack overflow)"
         );
-        let names = [2, 3, 4, 5, 6, 8, 9, 11, 13, 15].map(signal_in_words);
-        insta::assert_snapshot!(names.join("\n"), @r"
-        SIGINT (interrupted)
-        SIGQUIT (quit request)
-        SIGILL (illegal instruction)
-        SIGTRAP (a breakpoint, or an overflow that the compiler traps)
-        SIGABRT (it aborted)
-        SIGFPE (arithmetic error)
-        SIGKILL (by another process, or by the system because memory ran out)
-        SIGSEGV (invalid memory access, or stack overflow)
-        SIGPIPE (a write to a closed pipe)
-        SIGTERM (termination request)
-        ");
+        assert_eq!(words(6), "was killed by SIGABRT (abort)");
         assert_eq!(words(42), "was killed by signal 42");
         // The status of a stopped process, which a wait never returns here.
         assert_eq!(words(0x137f), "ended in an unknown way");

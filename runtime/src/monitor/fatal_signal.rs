@@ -1,11 +1,12 @@
 //! Fatal signals: the death of the process that ran the test, by a signal or by an exit.
 //!
-//! The failure is a crash in reports. The crash that a test simulates is `execution/crash.rs`.
+//! The failure is a crash in reports. If the whole test process dies, only the tool can report it:
+//! see `cargo-chess/src/supervise/exit_status.rs`. Both have their words for signals from the
+//! vocabulary. The crash that a test simulates is `execution/crash.rs`.
 
-use core::ffi::c_int;
 use std::fmt::Write;
 
-use chess_vocabulary::Kind;
+use chess_vocabulary::{Kind, signal_in_words};
 
 use super::{Death, Failure, Monitor};
 use crate::base::sys;
@@ -39,7 +40,7 @@ impl Monitor for Crash {
             let text = format!("the test ended the process with exit code {code}");
             return Some(Failure::new(Kind::Crash, &text));
         }
-        let mut text = format!("the test died by {}", signal_name(signal));
+        let mut text = format!("the test died by {}", signal_in_words(signal));
         if let Some(address) = death.fault.filter(|_| signal == sys::SIGSEGV) {
             if death.overflows {
                 let task = death.execution.schedule.current.0;
@@ -56,37 +57,5 @@ impl Monitor for Crash {
             failure.place = Some(panic.place.clone());
         }
         Some(failure)
-    }
-}
-
-fn signal_name(signal: c_int) -> String {
-    match signal {
-        4 => "SIGILL (an illegal instruction)".to_owned(),
-        5 => "SIGTRAP".to_owned(),
-        sys::SIGABRT => "SIGABRT (abort)".to_owned(),
-        sys::SIGBUS => "SIGBUS".to_owned(),
-        8 => "SIGFPE".to_owned(),
-        sys::SIGKILL => "SIGKILL".to_owned(),
-        sys::SIGSEGV => "SIGSEGV (an invalid memory access)".to_owned(),
-        14 => "SIGALRM (an alarm that nothing handles)".to_owned(),
-        15 => "SIGTERM".to_owned(),
-        other => format!("signal {other}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::signal_name;
-
-    #[test]
-    fn signals_that_end_tests_have_their_names() {
-        let names = [4, 5, 6, 7, 8, 9, 11, 14, 15].map(signal_name);
-        let words = names.each_ref().map(|name| name.split(' ').next());
-        let known = [
-            "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGALRM",
-            "SIGTERM",
-        ];
-        assert_eq!(words, known.map(Some));
-        assert_eq!(signal_name(64), "signal 64");
     }
 }

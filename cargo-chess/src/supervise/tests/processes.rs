@@ -32,7 +32,7 @@ fn a_process_that_kills_itself_is_a_crash_with_the_signal_in_words() {
     );
     assert_eq!(
         verdict.message.as_deref(),
-        Some("the test process was killed by SIGABRT (it aborted) before it had a verdict")
+        Some("the test process was killed by SIGABRT (abort) before it had a verdict")
     );
     assert_eq!(ran.detail().stderr, "oh no\n");
     assert_eq!(verdict.schedule, None);
