@@ -1,4 +1,4 @@
-//! The exit codes of the contract.
+//! The exit codes of the contract. The book's table of them is in `cargo-chess/book/src/ci.md`.
 
 /// No failure found in the explored schedules.
 pub(crate) const OK: u8 = 0;

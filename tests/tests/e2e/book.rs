@@ -193,7 +193,7 @@ chapters! {
     tests_that_explore_well: "tests.md";
     chess_toml: "chess-toml.md";
     strategies: "strategies.md";
-    the_gate_shards_and_nextest: "ci.md";
+    ci_the_gate_exit_codes_shards_and_nextest: "ci.md";
     editors_shells_and_scripts: "editors.md";
     how_it_works: "how-it-works.md";
 }
