@@ -13,11 +13,14 @@ use crate::events::Kind;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The scripts of the page. Each uses only the scripts before it.
-const SCRIPTS: [&str; 4] = [
+/// In the order in which they build upon each other.
+const SCRIPTS: [&str; 7] = [
     include_str!("model.js"),
     include_str!("timeline.js"),
     include_str!("panes.js"),
+    include_str!("steps.js"),
+    include_str!("theme.js"),
+    include_str!("controls.js"),
     include_str!("main.js"),
 ];
 
