@@ -1,4 +1,6 @@
 //! Repeated schedules: the check for determinism, the confirmation of failures, and replays.
+//!
+//! A crash ends the explorer. So crashes are confirmed in the zygote: `zygote/endings.rs`.
 
 use super::{Explorer, TRIES};
 use crate::base::memory::EngineVec;
