@@ -16,6 +16,7 @@ use crate::current_exe;
 use crate::error::{Error, OF_CARGO, Result, not_run};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
+use crate::plan::directories::build_variables;
 use crate::shell::Shell;
 use crate::toolchain::Toolchain;
 use crate::wrapper::{self, CompiledFiles, Fallback, FallbackRecord, PackageInstructions};
@@ -153,10 +154,7 @@ impl Invocation<'_> {
             ColorWhen::Never => drop(command.args(["--color", "never"])),
         }
         command
-            .env("CARGO_TARGET_DIR", self.target_dir)
-            // Otherwise, this build would use a build directory of the user's configuration,
-            // together with the user's own builds.
-            .env("CARGO_BUILD_BUILD_DIR", self.target_dir)
+            .envs(build_variables(self.target_dir))
             .env("RUSTC_WRAPPER", &current_exe)
             .env(wrapper::INSTRUCTIONS_VARIABLE, file)
             .stdin(Stdio::null())

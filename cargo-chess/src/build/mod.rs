@@ -25,6 +25,7 @@ use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::plan::directories::build_dir;
 use crate::plan::{Generated, Plan, PlannedPackage};
 use crate::shell::Shell;
 use crate::toolchain::Toolchain;
@@ -139,10 +140,12 @@ pub(crate) fn run(
         .map_err(Error::io("create the directory", &plan.chess_dir))?;
     tag_as_cache(&plan.chess_dir);
     let runtime = runtime::ensure(toolchain, &plan.chess_dir, shell, interrupt)?;
-    let target_dir = plan
-        .chess_dir
-        .join("build")
-        .join(directory_name(&runtime.key, plan.instruments));
+    let target_dir = build_dir(
+        &plan.chess_dir,
+        &runtime.key,
+        runtime::wrapper_digest(),
+        plan.instruments,
+    );
     let products = Invocation {
         toolchain,
         runtime: &runtime,
@@ -199,15 +202,6 @@ fn native_libraries(script: &BuildScript) -> Option<NativeLibraries> {
 fn library_name(stated: &str) -> &str {
     let name = stated.split_once('=').map_or(stated, |(_, name)| name);
     name.split(':').next().unwrap_or(name)
-}
-
-/// The name of the target directory. It is different for each runtime, compiler and wrapper, and
-/// for instrumented builds. Cargo does not know the wrapper's additions, so it must not reuse the
-/// products of a build with other additions.
-fn directory_name(runtime_key: &str, is_instrumented: bool) -> String {
-    let wrapper = crate::digest::short(runtime::wrapper_digest().as_bytes(), 4);
-    let suffix = if is_instrumented { "-instrumented" } else { "" };
-    format!("{runtime_key}-{wrapper}{suffix}")
 }
 
 fn test_binaries(

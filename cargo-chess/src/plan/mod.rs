@@ -1,5 +1,6 @@
 //! The plan of a build: the workspace's directories, and each package with its treatment.
 
+pub(crate) mod directories;
 mod exclusive;
 mod metadata;
 mod packages;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Policy, Races, Spins};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::text::source_path;
 use crate::toolchain::Toolchain;
 
@@ -70,13 +71,9 @@ impl Workspace {
         target_dir: Option<&Utf8Path>,
     ) -> Result<Self> {
         let metadata = metadata::read(toolchain, manifest, features)?;
-        let target_dir = match target_dir {
-            Some(dir) => camino::absolute_utf8(dir).map_err(Error::io("find", dir))?,
-            None => metadata.target_directory.clone(),
-        };
         Ok(Self {
             root: metadata.workspace_root.clone(),
-            target_dir,
+            target_dir: directories::target_dir(target_dir, &metadata)?,
             metadata,
         })
     }
@@ -89,7 +86,7 @@ impl Workspace {
 
     /// The directory of all files of this tool.
     pub(crate) fn chess_dir(&self) -> Utf8PathBuf {
-        self.target_dir.join("chess")
+        directories::chess_dir(&self.target_dir)
     }
 }
 
