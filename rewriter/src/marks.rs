@@ -1,8 +1,8 @@
 //! The positions of marks: between statements, and where control returns to a body.
 //!
 //! The rule: between statements, a mark precedes only a statement that may call something, which
-//! `calls.rs` decides by the syntax. The body of a function or of a loop begins with a mark, unless the
-//! function is trivial (`body.rs`).
+//! `calls.rs` decides by the syntax. The body of a function or of a loop begins with a mark, unless
+//! the function is trivial (`body.rs`).
 //!
 //! A mark directly follows the token before the statement. There it moves no line, and it moves the
 //! columns of the statement only if that token is on the same line. Code that is evaluated at

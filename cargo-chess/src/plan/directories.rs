@@ -1,7 +1,7 @@
 //! The directories of the tool's files, and the place of the instrumented build among them.
 //!
-//! All files are in `chess`, below cargo's target directory. `chess/build` has a target directory for
-//! each runtime, compiler and wrapper, into which cargo builds the tests.
+//! All files are in `chess`, below cargo's target directory. `chess/build` has a target directory
+//! for each runtime, compiler and wrapper, into which cargo builds the tests.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;

@@ -1,7 +1,7 @@
 //! Format 2: the current format of schedule files (`*.chess`). It is TOML.
 //!
-//! `format_1/` is the older format. Its files are still read, and the one-word form (`inline.rs`) has
-//! its text.
+//! `format_1/` is the older format. Its files are still read, and the one-word form (`inline.rs`)
+//! has its text.
 
 use std::ops::Range;
 

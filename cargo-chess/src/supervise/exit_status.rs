@@ -1,5 +1,5 @@
-//! The exit status of a test process, as text. The death of one execution within such a process is a
-//! failure: see `runtime/src/monitor/fatal_signal.rs`.
+//! The exit status of a test process, as text. The death of one execution within such a process is
+//! a failure: see `runtime/src/monitor/fatal_signal.rs`.
 
 use std::process::ExitStatus;
 

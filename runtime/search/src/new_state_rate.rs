@@ -1,7 +1,7 @@
 //! The rate of new states among the last schedules, in a test that observes its states.
 //!
-//! `portfolio.rs` uses it as the rate of finds of a strategy. `auto.rs`, which has the sequence of all
-//! strategies, uses it for the turns of `icb` and of the samples.
+//! `portfolio.rs` uses it as the rate of finds of a strategy. `auto.rs`, which has the sequence of
+//! all strategies, uses it for the turns of `icb` and of the samples.
 
 use crate::base::codec::codec;
 

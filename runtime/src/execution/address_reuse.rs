@@ -1,7 +1,7 @@
 //! Reuse of freed memory, as a choice of the search.
 //!
-//! Blocks that a task frees are held back (`platform/heap/quarantine.rs`), so that later accesses to
-//! them are found. But code that compares pointers fails if a block is reused while a task still
+//! Blocks that a task frees are held back (`platform/heap/quarantine.rs`), so that later accesses
+//! to them are found. But code that compares pointers fails if a block is reused while a task still
 //! holds its old address, as in the ABA problem. Therefore, in programs that compare and exchange
 //! pointers, a block whose address another task has read from an atomic may be reused for an
 //! allocation of the same class, until that task has ended. Such an allocation costs as much as a

@@ -7,9 +7,9 @@
 //! | is blocked, ended, or held back by fairness | free |
 //!
 //! Time passes at no cost only while no task can run, and in the order of the deadlines: a program
-//! that sleeps to let others finish is nearly always right. So each other timeout costs as much as a
-//! preemption, and so do the outcomes for which `ChoicePoint::costs` of the search returns true: spurious
-//! events, faults, rare events and late effects.
+//! that sleeps to let others finish is nearly always right. So each other timeout costs as much as
+//! a preemption, and so do the outcomes for which `ChoicePoint::costs` of the search returns true:
+//! spurious events, faults, rare events and late effects.
 
 use super::state::Execution;
 use crate::search::Cost;
@@ -26,8 +26,9 @@ pub(super) struct SwitchCosts {
 }
 
 impl SwitchCosts {
-    /// The costs of options of which the first ones, `runnable` in number, are no timeouts. `runs_on`
-    /// states that the current task can continue. It is the first option unless it has `yielded`.
+    /// The costs of options of which the first ones, `runnable` in number, are no timeouts.
+    /// `runs_on` states that the current task can continue. It is the first option unless it has
+    /// `yielded`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `Execution::choose`")]
     pub(super) fn new(runs_on: bool, yielded: bool, runnable: usize) -> Self {

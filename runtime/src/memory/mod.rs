@@ -2,9 +2,9 @@
 //!
 //! An execution stays an interleaving, and the program's memory holds the newest store of each
 //! location. The older ones are kept here, in modification order; `offered_stores.rs` decides which
-//! of them an operation may meet. A *late effect* is a load of an older store, or a store that comes
-//! before a newer one, or a read-modify-write that is both. It is an outcome of its operation, and
-//! the search chooses it.
+//! of them an operation may meet. A *late effect* is a load of an older store, or a store that
+//! comes before a newer one, or a read-modify-write that is both. It is an outcome of its
+//! operation, and the search chooses it.
 //!
 //! A late effect is offered only where the order of the run knows a newer store and the language
 //! does not. All other late effects lead to graphs that another interleaving has. Two orders

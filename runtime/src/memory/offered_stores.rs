@@ -1,10 +1,10 @@
 //! The offered stores: the older stores that a load, for example a relaxed one, may read, and those
 //! before which a store may be placed.
 //!
-//! [`Memory::offer`] lists them for the next operation, the newest first, and the search chooses one.
-//! An older store is offered if the order of the run knows the newer one and the language does not,
-//! and if the graph with this late effect is consistent in the model (`c11.rs`, and `tso.rs` through
-//! [`Graph`]).
+//! [`Memory::offer`] lists them for the next operation, the newest first, and the search chooses
+//! one. An older store is offered if the order of the run knows the newer one and the language does
+//! not, and if the graph with this late effect is consistent in the model (`c11.rs`, and `tso.rs`
+//! through [`Graph`]).
 
 use core::sync::atomic::Ordering;
 

@@ -7,8 +7,8 @@
 //!
 //! To add an operation:
 //!
-//! 1. `program.rs`: its `Op`. `fixtures/enumerated/src/op.rs` has the same enumeration, and `task.rs`
-//!    there performs the operation on real threads.
+//! 1. `program.rs`: its `Op`. `fixtures/enumerated/src/op.rs` has the same enumeration, and
+//!    `task.rs` there performs the operation on real threads.
 //! 2. `compile.rs`: its `Step`s, and their order.
 //! 3. `machine/`: the effect of each step on the states of the objects (`objects.rs`), as std's
 //!    documentation describes it; steps without a scheduling point are in `machine/passing.rs`.

@@ -2,8 +2,8 @@
 //! cover them (Godefroid 1996).
 //!
 //! A step that was tried at a node falls asleep there (`Dpor::backtrack`), and stays asleep in the
-//! nodes after it, as long as their steps commute with it. A new step is chosen among the awake ones
-//! (`choose_task`). A wakeup sequence that can begin with a sleeping step is not inserted
+//! nodes after it, as long as their steps commute with it. A new step is chosen among the awake
+//! ones (`choose_task`). A wakeup sequence that can begin with a sleeping step is not inserted
 //! (`race_reversal.rs`). For the sleep sets of `icb`, which has a bound, see `icb/sleep_sets.rs`.
 
 use super::Dpor;

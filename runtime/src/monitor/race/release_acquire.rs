@@ -1,10 +1,10 @@
 //! Release and acquire: the order of tasks through atomic operations and fences.
 //!
-//! A location has the clock that its newest store releases. A load that acquires learns the clock at
-//! once, and another load at the next acquiring fence of its task. A store that releases replaces the
-//! clock by that of its task, and a relaxed store by that of the last releasing fence: this ends a
-//! release sequence. A read-modify-write only adds to the clock. So it continues the release sequence
-//! of the store that it reads, whatever its own ordering is.
+//! A location has the clock that its newest store releases. A load that acquires learns the clock
+//! at once, and another load at the next acquiring fence of its task. A store that releases
+//! replaces the clock by that of its task, and a relaxed store by that of the last releasing fence:
+//! this ends a release sequence. A read-modify-write only adds to the clock. So it continues the
+//! release sequence of the store that it reads, whatever its own ordering is.
 //!
 //! With older stores (`weak.rs`), `memory/perform.rs` applies the same rules to the store that was
 //! read.

@@ -1,5 +1,5 @@
-//! The arena: the allocation and the release of blocks, and the reset to a baseline. `quarantine.rs`
-//! holds freed blocks back.
+//! The arena: the allocation and the release of blocks, and the reset to a baseline.
+//! `quarantine.rs` holds freed blocks back.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -2,9 +2,9 @@
 //!
 //! A block that a task frees waits here, so that a use after free meets no other object. When more
 //! than [`QUARANTINE`] bytes wait, the oldest blocks are released. Larger blocks than
-//! [`QUARANTINE_BLOCK`], and blocks that are freed outside of tasks, can be reused at once. The end of
-//! an execution drops all blocks (`arena::reset`). For the reuse of a freed block as a choice of the
-//! search, see `execution/address_reuse.rs`.
+//! [`QUARANTINE_BLOCK`], and blocks that are freed outside of tasks, can be reused at once. The end
+//! of an execution drops all blocks (`arena::reset`). For the reuse of a freed block as a choice of
+//! the search, see `execution/address_reuse.rs`.
 
 use super::block::{class_at, class_size, link, next_of};
 
