@@ -41,11 +41,11 @@ type Rule = (
 
 const THREAD_LOCAL: (Treatment, &str) = (
     Treatment::Interposed,
-    "a task has its own, as a thread has, anew in each execution",
+    "each task has its own value, which is new in each execution",
 );
 const OUTSIDE: (Treatment, &str) = (
     Treatment::Interposed,
-    "outside control; seen where a task waits for it",
+    "outside control, except that waits of tasks are seen",
 );
 
 /// The first rule that matches applies.
@@ -72,7 +72,7 @@ const RULES: &[Rule] = &[
         &["Arc", "Weak"],
         Some((
             Treatment::Redirected,
-            "its counters are seen as other atomics are",
+            "its counters are treated like atomics",
         )),
     ),
     (
@@ -86,7 +86,7 @@ const RULES: &[Rule] = &[
         ],
         Some((
             Treatment::Redirected,
-            "a lock of the engine: tasks wait for it, and who gets it is a choice",
+            "a lock of the engine: tasks wait for it, and the task that acquires it is a choice",
         )),
     ),
     (
@@ -94,7 +94,7 @@ const RULES: &[Rule] = &[
         &["Condvar", "WaitTimeoutResult"],
         Some((
             Treatment::Redirected,
-            "tasks wait in it; who is woken is a choice, and a spurious wake-up or a timeout may be",
+            "tasks wait in it; the woken task, spurious wake-ups and timeouts are choices",
         )),
     ),
     (
@@ -129,7 +129,7 @@ const RULES: &[Rule] = &[
         &["sleep", "sleep_ms", "sleep_until", "yield_now"],
         Some((
             Treatment::Redirected,
-            "others may run; time passes when the search lets it",
+            "other tasks may run; the search chooses when the time has passed",
         )),
     ),
     (
@@ -152,14 +152,14 @@ const RULES: &[Rule] = &[
     (
         &["hint"],
         &["spin_loop", "*", "self"],
-        Some((Treatment::Redirected, "others may run")),
+        Some((Treatment::Redirected, "other tasks may run")),
     ),
     (
         &["time"],
         &["Instant", "SystemTime", "UNIX_EPOCH", "*", "self"],
         Some((
             Treatment::Interposed,
-            "a virtual clock, which moves when the search lets it",
+            "a virtual clock, which the search controls",
         )),
     ),
     (
@@ -167,7 +167,7 @@ const RULES: &[Rule] = &[
         &["UnsafeCell"],
         Some((
             Treatment::Redirected,
-            "memory that tasks share: taking its address is seen",
+            "memory that tasks share: the engine sees when its address is taken",
         )),
     ),
     (
@@ -189,14 +189,14 @@ const RULES: &[Rule] = &[
     (
         &["task"],
         &["Wake"],
-        Some((Treatment::Redirected, "over the stand-in for `Arc`")),
+        Some((Treatment::Redirected, "uses the stand-in for `Arc`")),
     ),
     (
         &["arch"],
         &["asm", "global_asm", "naked_asm"],
         Some((
             Treatment::Redirected,
-            "what synchronizes in its text is an operation, or is named as outside control",
+            "instructions that synchronize are operations, or are reported as outside control",
         )),
     ),
     (
@@ -214,7 +214,7 @@ const RULES: &[Rule] = &[
         ],
         Some((
             Treatment::Interposed,
-            "a heap that every execution finds as the first one did",
+            "a heap whose state is the same at the start of each execution",
         )),
     ),
     (
