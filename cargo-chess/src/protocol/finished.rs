@@ -18,7 +18,8 @@ use crate::events::{
 const TIME_ENDED: &str = "the time budget ended the search";
 
 /// The message for a test whose time ended before an execution did.
-const TIME_ENDED_AT_ONCE: &str = "the time ended before the first execution did: give more --time";
+const TIME_ENDED_AT_ONCE: &str =
+    "the time limit was reached before the first execution ended: use a larger --time";
 
 /// The verdict of a test binary on one test. A line always has an outcome and counts. It has other
 /// fields only if they apply.
@@ -210,7 +211,13 @@ impl Finished {
         });
         let circle: Vec<TaskId> = self.cycle.iter().copied().map(TaskId).collect();
         let hot = self.hot.iter();
-        let hot = hot.map(|it| format!("; \"{}\" is hot since {}", it.name, line(&it.since)));
+        let hot = hot.map(|it| {
+            let since = line(&it.since);
+            format!(
+                "; the liveness property \"{}\" has been hot since {since}",
+                it.name
+            )
+        });
         let hot: Vec<String> = hot.collect();
         deadlock(&waits.collect::<Vec<_>>(), &circle) + &hot.concat()
     }
@@ -412,9 +419,9 @@ mod tests {
                 column: 16,
             },
         };
-        insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"src/lib.rs:12: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition variable or a channel");
+        insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"src/lib.rs:12: a loop repeats `load` without yielding until another thread changes the value, which keeps a core busy; call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition variable or a channel");
         let file = "/home/u/.cargo/registry/src/index-0123456789abcdef/flags-0.2.3/src/lib.rs";
-        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @r#"flags-0.2.3/src/lib.rs:12 of flags 0.2.3: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; report this to the authors of the package, or set spins = "allow" for the package in Chess.toml"#);
+        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @r#"flags-0.2.3/src/lib.rs:12 of flags 0.2.3: a loop repeats `load` without yielding until another thread changes the value, which keeps a core busy; report this to the authors of the package, or set spins = "allow" for the package in Chess.toml"#);
     }
 
     #[test]

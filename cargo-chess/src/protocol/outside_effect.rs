@@ -38,16 +38,16 @@ fn words(kind: Kind) -> &'static str {
         Kind::Device => "used a terminal or another device",
         Kind::Signals => "waited for signals",
         Kind::FileChanges => "waited for changes of files",
-        Kind::UnknownDescriptor => "used a descriptor of a kind that is not known",
+        Kind::UnknownDescriptor => "used a file descriptor of an unknown kind",
         Kind::FileLock => "waited for a file lock that another process holds",
-        Kind::UnreadableFile => "wrote in a crash_and_recover to a file that could not be read",
+        Kind::UnreadableFile => "wrote to an unreadable file within a crash_and_recover",
         Kind::Cancellation => "called pthread_cancel, which fails under exploration",
         Kind::KernelThread => "started a kernel thread without pthread_create",
         Kind::OpaqueCode => "called into packages that are compiled unchanged",
         Kind::ForeignCode => "called into C code",
         Kind::UnknownCode => {
-            "accessed memory in code without known source lines, such as that of a dynamic \
-             library: this was not watched for races"
+            "accessed memory in code without known source lines, such as the code of a dynamic \
+             library: these accesses were not watched for races"
         }
         Kind::OwnAllocator => {
             "has a global allocator of its own: no plain memory of the program was watched for races"
@@ -57,7 +57,7 @@ fn words(kind: Kind) -> &'static str {
         Kind::AssemblyChance => {
             "ran inline assembly that reads the processor's clock or random numbers"
         }
-        Kind::AssemblyLong => "ran inline assembly that is too long to be looked at",
+        Kind::AssemblyLong => "ran inline assembly that is too long to be checked",
     }
 }
 

@@ -24,8 +24,8 @@ impl StaleLoad {
             |location: &Location| format!("{}:{}", source_path(&location.file), location.line);
         let whose = package.map_or_else(String::new, |package| format!(" of {package}"));
         let newer = self.newer.as_ref().map_or_else(
-            || "a store that ran before".to_owned(),
-            |newer| format!("the store at {}, though that ran before", place(newer)),
+            || "a store that ran earlier".to_owned(),
+            |newer| format!("the store at {}, which ran earlier", place(newer)),
         );
         format!(
             "{}{whose}: in the language's memory model, `{}` could take effect before {newer}; \
@@ -63,8 +63,8 @@ impl Spin {
             ),
         };
         format!(
-            "{place}{whose}: a loop repeats `{}` without yielding until another thread changes what \
-             it reads, which keeps a core busy; {remedy}",
+            "{place}{whose}: a loop repeats `{}` without yielding until another thread changes the \
+             value, which keeps a core busy; {remedy}",
             self.operation
         )
     }

@@ -86,7 +86,7 @@ impl Warning {
                 let place = place.map(|it| line_of(&it.file, it.line));
                 format!(
                     "an unjoined thread panics at {} in the first schedule. `cargo test` ignores \
-                     this panic, so it is assumed to be intended: join the thread if it is not",
+                     this panic, so cargo chess assumes that it is intended: if it is not, join the thread",
                     place.unwrap_or_default()
                 )
             }
@@ -106,8 +106,8 @@ impl Warning {
                  were not explored: {CULPRITS}"
             ),
             WarningKind::Long => format!(
-                "{count} of {all} schedules took more than --max-steps steps: their later steps \
-                 were run without choices"
+                "{count} of {all} schedules took more than --max-steps steps: the choices in their \
+                 later steps were not explored"
             ),
             WarningKind::Abandoned => format!(
                 "{count} of {all} schedules ran far beyond --max-steps and were abandoned without \
@@ -127,9 +127,9 @@ impl Warning {
                 limit(0)
             ),
             WarningKind::MuchMemory => format!(
-                "{count} of {all} schedules accessed more plain memory than the {} MiB with a \
-                 stored history, and later data races were not detected: use less memory in the \
-                 test",
+                "{count} of {all} schedules accessed more plain memory than the {} MiB that the race \
+                 detector can watch, and later data races were not detected: use less memory in \
+                 the test",
                 limit(0)
             ),
             WarningKind::ManyReleases => format!(
@@ -213,7 +213,7 @@ mod tests {
                 "long",
                 "[]",
                 "2 of 9 schedules took more than --max-steps",
-                "without choices",
+                "were not explored",
             ),
             (
                 "abandoned",

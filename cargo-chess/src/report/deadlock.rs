@@ -30,7 +30,13 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     // The message of another failure already names the hot properties.
     let is_deadlock = finished.kind == Some(Kind::Deadlock);
     let hot = finished.hot.iter().filter(|_| is_deadlock);
-    sentences.extend(hot.map(|it| format!("\"{}\" is hot since {}.", it.name, place(&it.since))));
+    sentences.extend(hot.map(|it| {
+        let since = place(&it.since);
+        format!(
+            "The liveness property \"{}\" has been hot since {since}.",
+            it.name
+        )
+    }));
     sentences
 }
 

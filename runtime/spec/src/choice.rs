@@ -23,7 +23,8 @@ use crate::plain;
 pub fn choose(count: usize) -> usize {
     assert!(count != 0, "choose(0): there is no number below 0");
     let outcomes = u32::try_from(count);
-    let outcomes = outcomes.unwrap_or_else(|_| panic!("choose({count}): that is too many numbers"));
+    let outcomes =
+        outcomes.unwrap_or_else(|_| panic!("choose({count}): the count is above u32::MAX"));
     plain::choose(outcomes) as usize
 }
 

@@ -60,8 +60,8 @@ pub fn invariant(name: &str, condition: impl Fn() -> bool + Send + 'static) -> I
     invariant
 }
 
-/// An [`invariant`]. Its condition is checked until this value is dropped.
-#[must_use = "an invariant ends when this is dropped"]
+/// An [`invariant`] that is checked until this is dropped.
+#[must_use = "the invariant is checked only until this value is dropped"]
 pub struct Invariant {
     name: String,
     /// The number of the invariant if a search checks it, otherwise its condition.

@@ -90,7 +90,10 @@ impl Drop for Liveness {
         }
         let hot = self.hot.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(since) = hot {
-            panic!("\"{}\" is still hot, since {since}", self.name);
+            panic!(
+                "the liveness property \"{}\" is still hot, since {since}",
+                self.name
+            );
         }
     }
 }
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "\"an answer\" is still hot, since ")]
+    #[should_panic(expected = "the liveness property \"an answer\" is still hot, since ")]
     fn a_property_must_not_be_hot_at_its_end() {
         let liveness = Liveness::new("an answer");
         liveness.cold();

@@ -43,8 +43,8 @@ pub(crate) fn rarely() -> bool {
 #[track_caller]
 pub(crate) fn assumption_fails() {
     panic!(
-        "an assumption does not hold: under cargo chess this execution is left out, and under plain \
-         cargo test the first outcomes of all choices must fulfil it"
+        "an assumption does not hold. cargo chess leaves out such an execution; under plain cargo \
+         test, each choice has its first outcome, and the assumption must hold with these outcomes"
     );
 }
 

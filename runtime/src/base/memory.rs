@@ -28,8 +28,8 @@ pub(crate) fn map() -> Result<(), &'static str> {
         .find(|&size| sys::map_fixed(BASE, size, true))
     else {
         return Err(
-            "the kernel refused address space for the explorer: it needs 256 MiB beside the test; is \
-             RLIMIT_AS set (`ulimit -v`)?",
+            "the kernel refused address space for the explorer, which needs 256 MiB in addition to the \
+             test: the limit of address space (`ulimit -v`) may be too low",
         );
     };
     // SAFETY: the region was just mapped, zeroed, and only this thread exists.

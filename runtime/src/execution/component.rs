@@ -50,7 +50,7 @@ pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site
     let execution = running()?;
     assert!(
         execution.with(|it| it.own_component().is_none()),
-        "crash_and_recover is called in the body of another one"
+        "crash_and_recover is called in the body of another crash_and_recover"
     );
     let component = execution.with(Execution::add_component)?;
     // SAFETY: the caller's promise.

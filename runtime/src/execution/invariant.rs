@@ -276,7 +276,7 @@ fn locked_by_condition(address: usize, mode: Mode) {
 pub fn before_change() {
     assert!(
         !checks(),
-        "the condition of an invariant changes an atomic or waits: it may only read atomics, and \
-         lock a Mutex or a RwLock to read"
+        "the condition of an invariant changes an atomic or waits: a condition may only load \
+         atomics, lock a Mutex, and lock a RwLock for reading"
     );
 }

@@ -110,8 +110,8 @@ pub(super) fn start_thread(
     match error {
         0 => Ok(()),
         _ => Err(format!(
-            "the system gave no thread to explore on (error {error}): is their number or memory \
-             limited (`ulimit -u`, `ulimit -v`, a container's limits)?"
+            "the system refused to create a thread for the exploration (error {error}): the number of \
+             threads or the memory may be limited (`ulimit -u`, `ulimit -v`, limits of the container)"
         )),
     }
 }
@@ -305,7 +305,9 @@ mod tests {
         // No machine has that much room for a stack.
         let refused = start_thread(1 << 60, start, core::ptr::null_mut());
         let why = refused.expect_err("the stack is too large");
-        assert!(why.starts_with("the system gave no thread to explore on (error "));
+        assert!(
+            why.starts_with("the system refused to create a thread for the exploration (error ")
+        );
         assert!(why.contains("`ulimit -u`"), "{why}");
     }
 }

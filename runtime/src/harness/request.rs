@@ -320,7 +320,7 @@ impl Request {
 fn not_understood(line: &str) -> String {
     format!(
         "the test binary does not understand the request line `{line}`: another version of cargo chess \
-         may have built it; build it anew after `cargo chess clean`"
+         may have built the binary; run `cargo chess clean`, and build it again"
     )
 }
 

@@ -43,7 +43,7 @@ impl Failure {
 
     /// Returns the failure to report if this one did not occur again under its schedule.
     pub(crate) fn not_repeated(mut self) -> Self {
-        let intro = "the same schedule did not fail in the same way again; at first: ";
+        let intro = "the same schedule did not fail in the same way again; the first failure: ";
         self.message.splice(0..0, intro.bytes());
         self.kind = Kind::Nondeterminism;
         self
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(failure.kind, Kind::Nondeterminism);
         assert_eq!(
             String::from_utf8_lossy(&failure.message),
-            "the same schedule did not fail in the same way again; at first: too few"
+            "the same schedule did not fail in the same way again; the first failure: too few"
         );
     }
 }

@@ -24,7 +24,7 @@ impl Monitor for Liveness {
             return None;
         }
         let name = String::from_utf8_lossy(&hot.name);
-        let message = format!("the test ended, and \"{name}\" is still hot");
+        let message = format!("the test ended while the liveness property \"{name}\" was hot");
         let mut failure = Failure::new(Kind::Liveness, &message);
         failure.place = Some(Place::of(hot.since));
         Some(failure)

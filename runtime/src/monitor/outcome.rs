@@ -107,7 +107,8 @@ impl Outcome {
                 let own = self.panics.iter().rev().find(|p| p.message == *said);
                 let resumed = || Failure::new(Kind::Panic, &text);
                 let mut failure = own.map_or_else(resumed, Failure::from_panic);
-                let intro = "the panic's message does not contain what #[should_panic] expects: ";
+                let intro = "the message of the panic does not contain the text that #[should_panic] \
+                             expects; the message: ";
                 failure.message.splice(0..0, intro.bytes());
                 Some(failure)
             }

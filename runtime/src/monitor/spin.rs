@@ -126,7 +126,7 @@ impl Monitor for Spins {
             && let Some(denied) = self.denied
         {
             let words = format!(
-                "a loop repeats `{}` without yielding until another thread changes what it reads; call \
+                "a loop repeats `{}` without yielding until another thread changes the value; call \
                  std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition \
                  variable or a channel",
                 denied.op.name()

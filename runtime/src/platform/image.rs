@@ -212,8 +212,8 @@ impl Image {
         let copy = sys::map_anywhere(high - low);
         if copy.is_null() {
             abort_with(format!(
-                "the system gave no memory for a copy of the program's own ({} MiB): is it limited \
-                 (`ulimit -v`)?",
+                "the system refused memory for a copy of the program's writable memory ({} MiB): the \
+                 memory may be limited (`ulimit -v`)",
                 (high - low) >> 20
             ));
         }
@@ -278,7 +278,10 @@ mod tests {
         // No machine has that much memory; nothing is read before there is room for the copy.
         let refused = catch_unwind(AssertUnwindSafe(|| image.add(sys::PAGE, 1 << 60)));
         let why = abort::message_of(&*refused.expect_err("there is no room"));
-        assert!(why.starts_with("the system gave no memory for a copy"));
-        assert!(why.ends_with("MiB): is it limited (`ulimit -v`)?"), "{why}");
+        assert!(why.starts_with("the system refused memory for a copy"));
+        assert!(
+            why.ends_with("MiB): the memory may be limited (`ulimit -v`)"),
+            "{why}"
+        );
     }
 }

@@ -297,8 +297,9 @@ impl Pool {
             );
             if error != 0 {
                 abort_with(format!(
-                    "the system gave no thread for another task (error {error}): is their number or \
-                     memory limited (`ulimit -u`, `ulimit -v`, a container's limits)?"
+                    "the system refused to create a thread for another task (error {error}): the number of \
+                     threads or the memory may be limited (`ulimit -u`, `ulimit -v`, limits of the \
+                     container)"
                 ));
             }
             while (*donor).ready.load(Ordering::Acquire) == 0 {

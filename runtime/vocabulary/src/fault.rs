@@ -64,7 +64,7 @@ impl Fault {
             Self::NoSpace => shown!("no space is left on the device"),
             Self::Sync => shown!("the device fails to sync"),
             Self::Rename => shown!("the device fails to rename"),
-            Self::Short => shown!("half of the bytes"),
+            Self::Short => shown!("only half of the bytes are transferred"),
             Self::Interrupted => shown!("the call is interrupted"),
             Self::Refused => shown!("the connection is refused"),
             Self::TimedOut => shown!("the connection is not made in time"),

@@ -88,7 +88,7 @@ impl NoteKind {
             Self::WokeSpuriously => shown!("woke spuriously"),
             Self::TimedOut => shown!("timed out"),
             Self::FailedSpuriously => shown!("failed spuriously"),
-            Self::Reused => shown!("after it was given freed memory"),
+            Self::Reused => shown!("after the allocation of freed memory"),
             Self::TimedOutEarly => shown!("timed out early"),
             Self::EndedEarly => shown!("ended early"),
             Self::Happens => shown!("happens"),
@@ -301,7 +301,7 @@ mod tests {
         );
         assert_eq!(
             words(Note::fails(Fault::Short)),
-            "half of the bytes (counts as a preemption)"
+            "only half of the bytes are transferred (counts as a preemption)"
         );
         assert_eq!(words(Note::TIMED_OUT), "timed out");
         assert_eq!(words(Note::NONE), "");

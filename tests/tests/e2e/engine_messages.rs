@@ -96,12 +96,12 @@ fn what_dies_and_what_leaves_control_is_told() {
     assert!(is_reported, "a hook of the program's own: {warnings}");
     let no_threads = verdict(&run, "gets_no_threads");
     assert_eq!(no_threads["outcome"], "timeout", "{no_threads}");
-    insta::assert_snapshot!(message("gets_no_threads"), @r#""the system gave no thread for another task (error 11): is their number or memory limited (`ulimit -u`, `ulimit -v`, a container's limits)?""#);
+    insta::assert_snapshot!(message("gets_no_threads"), @r#""the system refused to create a thread for another task (error 11): the number of threads or the memory may be limited (`ulimit -u`, `ulimit -v`, limits of the container)""#);
     let outside = verdict(&run, "leaves_control")["outside"].to_string();
     for what in [
         "called pthread_cancel, which fails under exploration",
         "ran inline assembly that reads the processor's clock or random numbers",
-        "ran inline assembly that is too long to be looked at",
+        "ran inline assembly that is too long to be checked",
     ] {
         assert!(outside.contains(what), "`{what}` is not said in {outside}");
     }
@@ -122,9 +122,9 @@ fn a_request_that_cannot_be_served_is_refused_with_what_to_do() {
         assert_eq!(answer["type"], "error", "{run:?}");
         answer["message"].as_str().expect("a sentence").to_owned()
     };
-    insta::assert_snapshot!(refused(":", "news", "aborts"), @"the test binary does not understand the request line `news`: another version of cargo chess may have built it; build it anew after `cargo chess clean`");
-    insta::assert_snapshot!(refused(":", "seed=many", "aborts"), @"the test binary does not understand the request line `seed=many`: another version of cargo chess may have built it; build it anew after `cargo chess clean`");
-    insta::assert_snapshot!(refused(":", "mode=explore", "leads"), @"the test binary has no test `leads`; with --list it says which it has");
-    insta::assert_snapshot!(refused(":", "mode=replay\ndecisions=0 x 1", "aborts"), @"the schedule has a decision that is not understood: expected one such as `1`, `1*12` or `?0`, found `x`");
-    insta::assert_snapshot!(refused("ulimit -v 100000", "mode=explore", "aborts"), @"the kernel refused address space for the explorer: it needs 256 MiB beside the test; is RLIMIT_AS set (`ulimit -v`)?");
+    insta::assert_snapshot!(refused(":", "news", "aborts"), @"the test binary does not understand the request line `news`: another version of cargo chess may have built the binary; run `cargo chess clean`, and build it again");
+    insta::assert_snapshot!(refused(":", "seed=many", "aborts"), @"the test binary does not understand the request line `seed=many`: another version of cargo chess may have built the binary; run `cargo chess clean`, and build it again");
+    insta::assert_snapshot!(refused(":", "mode=explore", "leads"), @"the test binary has no test `leads`; run it with --list to print its tests");
+    insta::assert_snapshot!(refused(":", "mode=replay\ndecisions=0 x 1", "aborts"), @"the schedule has an invalid decision: expected a decision such as `1`, `1*12` or `?0`, found `x`");
+    insta::assert_snapshot!(refused("ulimit -v 100000", "mode=explore", "aborts"), @"the kernel refused address space for the explorer, which needs 256 MiB in addition to the test: the limit of address space (`ulimit -v`) may be too low");
 }

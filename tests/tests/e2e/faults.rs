@@ -121,7 +121,10 @@ fn failures_replay_and_the_report_and_the_explanation_name_the_fault() {
     let workspace = Workspace::copy_of("faults");
     let args = ["test", "short_buggy", "--faults", "short"];
     let run = workspace.chess(&args).run();
-    run.assert_says(100, &["^ half of the bytes (counts as a preemption)"]);
+    run.assert_says(
+        100,
+        &["^ only half of the bytes are transferred (counts as a preemption)"],
+    );
     let all = verdicts(&workspace, 100, "short_buggy", &["--faults", "short"]);
     let schedule = all["short_buggy"]["schedule"].as_str().expect("a schedule");
     for _ in 0..20 {
@@ -129,7 +132,13 @@ fn failures_replay_and_the_report_and_the_explanation_name_the_fault() {
         run.assert_says(100, &["Reproduced"]);
     }
     let run = workspace.chess(&["explain", schedule]).run();
-    run.assert_says(0, &["A call of task 1", "fails: half of the bytes."]);
+    run.assert_says(
+        0,
+        &[
+            "A call of task 1",
+            "fails: only half of the bytes are transferred.",
+        ],
+    );
     let run = workspace.chess(&["test", "--faults", "disk-full"]).run();
     run.assert_says(1, &["no-space", "disk-full"]);
 }

@@ -238,7 +238,7 @@ fn a_race_in_a_dependency_is_a_warning_that_leads_to_a_report() {
     let run = Chess::new(&directory, &["test"]).run();
     run.assert_code(0);
     let said = run.stderr.lines().find(|line| line.contains("Race in"));
-    insta::assert_snapshot!(said.unwrap_or_default().trim(), @r#"Race in shelf 1.2.3 (1 test): the warnings name its lines. For a report to the authors of shelf, set `races = "deny"` below `[crates.shelf]` in Chess.toml: the race is then a failure with a schedule, which `cargo chess explain` shows"#);
+    insta::assert_snapshot!(said.unwrap_or_default().trim(), @r#"Race in shelf 1.2.3 (1 test): the warnings name the lines of the race. For a report to the authors of shelf, set `races = "deny"` below `[crates.shelf]` in Chess.toml: the race is then a failure with a schedule, which `cargo chess explain` shows"#);
     let json = ["test", "--message-format", "json"];
     let verdict = Chess::new(&directory, &json).run().verdict();
     assert_eq!(
@@ -436,12 +436,15 @@ fn what_is_missing_between_the_accesses_is_said() {
     let run = workspace.chess(&args).run();
     run.assert_code(100);
     let said = [
-        ("ended", "ended since, but main has not waited for its end"),
+        (
+            "ended",
+            "ended since, but main has not waited for the end of task 1",
+        ),
         (
             "released_it",
-            "released it in store at src/lib.rs:37, but main has acquired nothing of that",
+            "since performed the release store at src/lib.rs:37, but main has not synchronized with this release",
         ),
-        ("released_nothing", "released nothing since"),
+        ("released_nothing", "performed no release since"),
     ];
     for (verdict, (test, words)) in run.verdicts().iter().zip(said) {
         assert_eq!(verdict["test"], test);

@@ -118,7 +118,7 @@ fn the_monitor_of_stale_loads_speaks_of_tests_with_weak_executions_and_of_no_oth
         0,
         &[
             "tests/applied.rs:133: in the language's memory model, `load` could take effect before \
-             the store at tests/applied.rs:132, though that ran before; --memory c11 explores such \
+             the store at tests/applied.rs:132, which ran earlier; --memory c11 explores such \
              executions",
             "1 test: every interleaving of the synchronization operations was explored \
              (under sequential consistency, and the language's memory model (C11) allows no other executions; \

@@ -65,7 +65,7 @@ fn garbage_before_the_verdict_is_a_warning() {
     assert_eq!(verdict.outcome, Outcome::Passed);
     assert_eq!(
         verdict.warnings,
-        ["2 of the test process's lines were not understood; the first: `hello`"]
+        ["the test process printed 2 lines in an unknown format; the first: `hello`"]
     );
 }
 
@@ -216,7 +216,7 @@ fn a_binary_with_a_harness_of_its_own_is_run_once_and_not_explored() {
         (verdict.outcome, verdict.coverage.as_str()),
         (Outcome::Skipped, "not explored")
     );
-    insta::assert_snapshot!(verdict.warnings.join("\n"), @"not explored, since it has a test harness of its own: it was run once, and exited with code 0");
+    insta::assert_snapshot!(verdict.warnings.join("\n"), @"not explored, because its binary has a test harness of its own: it was run once, and exited with code 0");
     let runs = std::fs::read_to_string(fakes.root().join("runs")).expect("it ran");
     assert_eq!(runs, "run\n");
 }
@@ -273,7 +273,7 @@ fn a_budget_that_ends_in_the_first_execution_is_told() {
     let ran = one(&format!("echo '{line}'")).run();
     insta::assert_snapshot!(
         ran.verdict().message.as_deref().unwrap_or_default(),
-        @"the time ended before the first execution did: give more --time"
+        @"the time limit was reached before the first execution ended: use a larger --time"
     );
 }
 

@@ -112,7 +112,7 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
     pub fn model<M>(self, new: impl Fn() -> M + 'static) -> Linearizability<T, Model<M>> {
         assert!(
             self.calls.is_empty(),
-            "model: it must come before the operations"
+            "model: call `model` before the first `operation`"
         );
         let model = Model {
             new: Box::new(new),
@@ -358,7 +358,7 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
                 is_known = true;
             }
         }
-        assert!(is_known, "there is no operation {name:?} so far");
+        assert!(is_known, "there is no operation {name:?} before this call");
         self
     }
 
@@ -379,7 +379,7 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
     pub fn threads(mut self, threads: usize) -> Self {
         assert!(
             threads >= 2,
-            "threads({threads}): a history needs at least two"
+            "threads({threads}): a history needs at least two threads"
         );
         self.limits.threads = threads;
         self
@@ -418,7 +418,10 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
     where
         S: Specification<T>,
     {
-        assert!(!self.calls.is_empty(), "check: there is no operation");
+        assert!(
+            !self.calls.is_empty(),
+            "check: there is no operation: add one with `operation`"
+        );
         let is_explored = plain::is_explored();
         let scenarios = if is_explored { 1 } else { PLAIN_SCENARIOS };
         let checked = Checked {
@@ -448,7 +451,7 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
                     Kept::AcrossQuiescence => "quiescently consistent",
                 };
                 let rest = if history.is_stuck() {
-                    " and leaves the others waiting"
+                    " and leaves the other calls waiting"
                 } else {
                     ""
                 };

@@ -166,7 +166,7 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
         {
             let before: Vec<&str> = order.iter().map(name).collect();
             let before = match before.len() {
-                0 => "at first".to_owned(),
+                0 => "as the first call".to_owned(),
                 _ => format!("after {}", before.join(", ")),
             };
             let would = match (result, &self.history.0[*next].result) {
@@ -180,7 +180,9 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
                 reasons.push(reason);
             }
         }
-        let mut why = String::from("  The longest orders that fit end with:\n");
+        let mut why = String::from(
+            "  The longest orders that fit, each with a next call that does not fit:\n",
+        );
         let left = reasons.len().saturating_sub(MOST_SHOWN);
         reasons.truncate(MOST_SHOWN);
         if left > 0 {
@@ -260,7 +262,7 @@ mod tests {
         let late = explained(&[made(0, (0, 1), "0"), made(1, (2, 3), "0")]);
         assert_eq!(
             late.unwrap_err(),
-            "  The longest orders that fit end with:\n  \
+            "  The longest orders that fit, each with a next call that does not fit:\n  \
              - after add(): get() would return 1, not 0\n"
         );
     }
@@ -310,7 +312,7 @@ mod tests {
         let lost = explained(&[take(0), made(0, (1, 2), "0")]);
         assert_eq!(
             lost.unwrap_err(),
-            "  The longest orders that fit end with:\n  - after add(): take() would return 0\n"
+            "  The longest orders that fit, each with a next call that does not fit:\n  - after add(): take() would return 0\n"
         );
         // An addition never waits.
         assert!(explained(&[made(0, (0, NEVER), "")]).is_err());

@@ -26,8 +26,8 @@ pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Fai
 /// The reason for the missing verdict if every execution was too long.
 pub(in crate::harness) fn given_up(execution: &Execution) -> String {
     format!(
-        "no execution ended within {} steps, and none repeated a cycle: use fewer iterations in the \
-         test, or a larger --max-steps",
+        "no execution ended within {} steps, and no execution was a livelock: use fewer iterations \
+         in the test, or a larger --max-steps",
         execution.budget.steps
     )
 }
@@ -55,7 +55,7 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
             describe_deadlock(execution)
         }
         (Kind::Livelock, _) | (Kind::Nondeterminism, Ending::Livelock) => format!(
-            "the execution did not end far beyond {limit} steps, although every task ran \
+            "the execution ran far beyond {limit} steps without an end, although every task ran \
              repeatedly: if the test is only long, use a larger --max-steps"
         ),
         (Kind::Spin, Ending::Spin(task)) => format!(
@@ -73,7 +73,10 @@ fn still_hot(execution: &Execution) -> String {
     let hot = execution.liveness.hot.iter();
     let words = hot.map(|it| {
         let name = String::from_utf8_lossy(&it.name);
-        format!("; \"{name}\" is hot since {}", line_of(it.since))
+        format!(
+            "; the liveness property \"{name}\" has been hot since {}",
+            line_of(it.since)
+        )
     });
     words.collect()
 }

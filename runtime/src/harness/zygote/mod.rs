@@ -62,7 +62,7 @@ fn serve_request(
         .iter()
         .find(|test| test.name == wanted)
         .ok_or_else(|| {
-            format!("the test binary has no test `{wanted}`; with --list it says which it has")
+            format!("the test binary has no test `{wanted}`; run it with --list to print its tests")
         })?;
     engine::create(request.backend)?;
     executable::find();
@@ -73,8 +73,8 @@ fn serve_request(
         && let Err(token) = parse_schedule(decisions)
     {
         return Err(format!(
-            "the schedule has a decision that is not understood: expected one such as `1`, `1*12` or \
-             `?0`, found `{token}`"
+            "the schedule has an invalid decision: expected a decision such as `1`, `1*12` or `?0`, \
+             found `{token}`"
         ));
     }
     // SAFETY: only this process uses the engine: there is no explorer yet.
@@ -121,8 +121,8 @@ enum Status {
 fn check_backend(backend: Backend, supported: bool) -> Result<(), String> {
     if backend == Backend::Fibers && !supported {
         return Err(
-            "this machine's kernel does not let programs set the FS base (FSGSBASE, Linux 5.9); use \
-             --backend threads"
+            "the kernel of this machine does not let programs set the FS base (FSGSBASE, since Linux \
+             5.9): use --backend threads"
                 .to_owned(),
         );
     }
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn fibers_are_refused_where_the_kernel_is_too_old_for_them() {
         let refused = check_backend(Backend::Fibers, false).expect_err("no fibers");
-        assert!(refused.ends_with("(FSGSBASE, Linux 5.9); use --backend threads"));
+        assert!(refused.ends_with("(FSGSBASE, since Linux 5.9): use --backend threads"));
         assert_eq!(check_backend(Backend::Threads, false), Ok(()));
         assert_eq!(check_backend(Backend::Fibers, true), Ok(()));
     }

@@ -79,13 +79,16 @@ impl Races {
             At(earlier.site),
         );
         let _ = match end {
-            None => words.write_str("released nothing since"),
+            None => words.write_str("performed no release since"),
             Some(Release { op: Op::Exit, .. }) => {
-                write!(words, "ended since, but {own} has not waited for its end")
+                write!(
+                    words,
+                    "ended since, but {own} has not waited for the end of {other}"
+                )
             }
             Some(end) => write!(
                 words,
-                "released it in {}{}, but {own} has acquired nothing of that",
+                "since performed the release {}{}, but {own} has not synchronized with this release",
                 end.op.name(),
                 At(end.site)
             ),
