@@ -285,7 +285,7 @@ pub(crate) fn coverage(
     if let Some(last) = timers_last.filter(|_| !all.complete) {
         let last = words(last);
         if last != explored {
-            explored = format!("{last} without early timeouts, else {explored}");
+            explored = format!("{last} without early timeouts, {explored} with them");
         }
     }
     if atomic.is_empty() {

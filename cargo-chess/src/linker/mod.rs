@@ -41,7 +41,7 @@ pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
 
 /// The sentence on a program that is linked without stubs.
 pub(crate) const NO_STUBS: &str = "is linked without stubs for its C functions, so the scheduler does \
-     not see what they do with memory of their own";
+     not see the calls of these functions";
 
 /// Prefixes of the functions of memory allocators, which get no stubs. Tasks observe only the
 /// addresses that an allocator returns, and tests must not depend on these.
@@ -81,7 +81,7 @@ fn link(linker: &OsStr, args: &[OsString]) -> io::Result<i32> {
         let appended = places::append(&program);
         if let Err(error) = appended {
             add_failure(&format!(
-                "is linked without the table of its loads and stores, which are not watched for \
+                "is linked without the table of its loads and stores, so these are not watched for \
                  races: {error}"
             ))?;
         }

@@ -79,7 +79,7 @@ fn sentence(pair: &OrderedPair) -> String {
             "larger"
         };
         return format!(
-            "{}: of two tasks, only the one with the {task} number came first",
+            "{}: of two tasks, only the task with the {task} number was first",
             words(&pair.first)
         );
     }
@@ -88,7 +88,7 @@ fn sentence(pair: &OrderedPair) -> String {
     } else {
         (&pair.second, &pair.first)
     };
-    format!("{} was never after {}", words(first), words(second))
+    format!("{} never ran after {}", words(first), words(second))
 }
 
 /// `Mutex::lock self.messages at src/lib.rs:15`
@@ -127,7 +127,7 @@ impl CoveredByRun {
         let pairs = self.pairs.to_vec();
         let count = pairs.iter().filter(|pair| pair.is_blind()).count();
         let heading = format!(
-            "{} of operations of all {}, {} in one order only",
+            "{} of operations in {}, {} of them in one order only",
             plural(pairs.len() as u64, "pair"),
             plural(self.tests, "test"),
             thousands(count as u64)
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn a_pair_in_one_order_is_told_with_this_order() {
         insta::assert_snapshot!(blind(&covered(0).pairs).join("\n"), @r"
-        Mutex::lock self.jobs at src/lib.rs:3 was never after Mutex::try_lock self.jobs at src/lib.rs:5
-        Mutex::try_lock self.jobs at src/lib.rs:6 was never after Mutex::lock self.jobs at src/lib.rs:3
-        Mutex::lock self.jobs at src/lib.rs:7: of two tasks, only the one with the smaller number came first
+        Mutex::lock self.jobs at src/lib.rs:3 never ran after Mutex::try_lock self.jobs at src/lib.rs:5
+        Mutex::try_lock self.jobs at src/lib.rs:6 never ran after Mutex::lock self.jobs at src/lib.rs:3
+        Mutex::lock self.jobs at src/lib.rs:7: of two tasks, only the task with the smaller number was first
         ");
     }
 
@@ -210,7 +210,9 @@ mod tests {
         other.pairs[0].second_before_first = true;
         run.add(&other);
         let text = run.sentences().join("\n");
-        assert!(text.starts_with("4 pairs of operations of all 2 tests, 2 in one order only\n"));
+        assert!(
+            text.starts_with("4 pairs of operations in 2 tests, 2 of them in one order only\n")
+        );
         assert!(!text.contains("lib.rs:5"), "{text}");
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
             "`--timing deny` makes this a failure of the run, `--timing allow` excludes such schedules."
         }
         _ if is_undefined => {
-            "It is undefined behaviour nevertheless: a duration orders no accesses to memory. \
+            "The failure is undefined behaviour nevertheless: a duration orders no memory accesses. \
              `--timers last` excludes early timeouts."
         }
         _ => "`--timers last` excludes early timeouts.",

@@ -182,7 +182,9 @@ fn shrunk(minimised: &Minimised) -> Option<String> {
 fn weak(minimised: &Minimised) -> Option<String> {
     let bound = plural(minimised.to.preemptions.into(), "preemption");
     minimised.weak.then(|| {
-        format!("without stale loads and late stores, no schedule with up to {bound} fails so")
+        format!(
+            "without stale loads and late stores, no schedule with up to {bound} has this failure"
+        )
     })
 }
 
@@ -253,11 +255,8 @@ pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) 
 
 /// The output of the test, and the output of its process on standard error.
 pub(super) fn printed(detail: &Detail) -> String {
-    quoted("What it printed:", &detail.finished.output)
-        + &quoted(
-            "What the test process wrote to standard error:",
-            &detail.stderr,
-        )
+    quoted("The test printed:", &detail.finished.output)
+        + &quoted("The test process wrote to standard error:", &detail.stderr)
 }
 
 fn quoted(heading: &str, text: &str) -> String {

@@ -289,7 +289,10 @@ fn stopped(run: &RunFinished) -> String {
     let finished = tests - run.stopped - run.not_run;
     let looks = match run.only_looked_at as u64 {
         0 => String::new(),
-        looks => format!(" ({} after the first short look)", thousands(looks)),
+        looks => format!(
+            " ({} of them after the short first round)",
+            thousands(looks)
+        ),
     };
     format!(
         "{} of {} finished; the search of {} was stopped{looks}",
@@ -393,7 +396,7 @@ mod tests {
             only_looked_at: 1,
             ..RunFinished::default()
         };
-        insta::assert_snapshot!(stopped(&run), @"2 of 5 tests finished; the search of 1 test was stopped (1 after the first short look)");
+        insta::assert_snapshot!(stopped(&run), @"1 of 4 tests finished; the search of 1 test was stopped (1 of them after the short first round)");
     }
 
     #[test]

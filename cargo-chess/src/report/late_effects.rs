@@ -43,8 +43,11 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     };
     let newer = finished.events.get(number as usize);
     let newer = newer.map_or_else(
-        || "a newer one".to_owned(),
-        |newer| format!("that of {}{}", names.of(newer.task), at(newer)),
+        || "a newer store".to_owned(),
+        |newer| {
+            let (name, task) = (newer.op.name(), names.of(newer.task));
+            format!("the {name} of {task}{}", at(newer))
+        },
     );
     let does = match event.op {
         Op::AtomicLoad => "reads an older store than",
@@ -52,11 +55,12 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
         _ => "changes an older store than",
     };
     Some(format!(
-        "In this execution the {} of {}{} {does} {newer}, which ran before (step {}). The memory \
-         model allows that where no happens-before order leads from the one to the other. A \
-         `Release` store after the one that an `Acquire` load before the other reads makes such an \
-         order; `SeqCst` for both, or `fence(SeqCst)` in both threads, orders stores before later \
-         loads of other atomics.",
+        "In this execution the {} of {}{} {does} {newer}, which ran earlier (step {}). The memory \
+         model allows this because no happens-before order leads from the earlier operation to the \
+         later one. To create such an order, add a `Release` store after the earlier operation, and \
+         an `Acquire` load that reads it before the later operation. To order a store before a later \
+         load of another atomic, use `SeqCst` for all these operations, or a `fence(SeqCst)` between \
+         the store and the load in both threads.",
         event.op.name(),
         names.of(event.task),
         at(event),

@@ -24,7 +24,7 @@ impl RacingDependencies {
         self.0.iter().map(|(package, tests)| {
             let name = package.split(' ').next().unwrap_or(package);
             format!(
-                "in {package} ({}): the warnings name its lines. For a report to the authors of \
+                "in {package} ({}): the warnings name the lines of the race. For a report to the authors of \
                  {name}, set `races = \"deny\"` below `[crates.{name}]` in Chess.toml: the race is then \
                  a failure with a schedule, which `cargo chess explain` shows",
                 plural(*tests, "test")
@@ -59,8 +59,8 @@ mod tests {
         }
         let said: Vec<String> = racing.sentences().collect();
         insta::assert_snapshot!(said.join("\n"), @r#"
-        in small 0.1.0 (1 test): the warnings name its lines. For a report to the authors of small, set `races = "deny"` below `[crates.small]` in Chess.toml: the race is then a failure with a schedule, which `cargo chess explain` shows
-        in tokio 1.13.0 (2 tests): the warnings name its lines. For a report to the authors of tokio, set `races = "deny"` below `[crates.tokio]` in Chess.toml: the race is then a failure with a schedule, which `cargo chess explain` shows
+        in small 0.1.0 (1 test): the warnings name the lines of the race. For a report to the authors of small, set `races = "deny"` below `[crates.small]` in Chess.toml: the race is then a failure with a schedule, which `cargo chess explain` shows
+        in tokio 1.13.0 (2 tests): the warnings name the lines of the race. For a report to the authors of tokio, set `races = "deny"` below `[crates.tokio]` in Chess.toml: the race is then a failure with a schedule, which `cargo chess explain` shows
         "#);
     }
 }

@@ -289,7 +289,7 @@ pub(crate) fn crash() -> Finished {
     Finished {
         kind: Some(Kind::Crash),
         message: Some("the test process was killed by SIGKILL (by another process, or by the system because memory ran out) before it had a verdict: check the memory limit, or use fewer --jobs".into()),
-        own_warnings: vec!["1 of the test process's lines were not understood; the first: `hello`".into()],
+        own_warnings: vec!["the test process printed 1 line in an unknown format; the first: `hello`".into()],
         ..Finished::new(Outcome::Failed)
     }
 }
@@ -305,7 +305,7 @@ pub(crate) fn timeout() -> Finished {
 pub(crate) fn skipped() -> Finished {
     Finished {
         counts: Counts::of_one_run(),
-        own_warnings: vec!["not explored, since it has a test harness of its own: it was run once, and exited with code 0".into()],
+        own_warnings: vec!["not explored, because its binary has a test harness of its own: it was run once, and exited with code 0".into()],
         ..Finished::new(Outcome::Skipped)
     }
 }

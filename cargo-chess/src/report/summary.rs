@@ -79,7 +79,7 @@ fn beyond(memory: Memory, bound: u32) -> (String, &'static str) {
         Memory::Sc => (plural(more, "preemption"), "or a weak memory order, "),
         Memory::Tso => (
             format!("{} or stale loads", plural(more, "preemption")),
-            "or an order that x86 does not have, ",
+            "or a memory order that x86 does not allow, ",
         ),
         Memory::C11 => (format!("{} or stale loads", plural(more, "preemption")), ""),
     }
@@ -294,7 +294,7 @@ fn why_one_thread(test: &TestFinished) -> &'static str {
     match test.one_thread_runtime.as_deref() {
         Some("tokio") => {
             ": tokio's current-thread runtime, the default of #[tokio::test], runs all tasks on \
-             the test's thread (flavor = \"multi_thread\" starts others)"
+             the test's thread (flavor = \"multi_thread\" starts more threads)"
         }
         _ => "",
     }
@@ -377,7 +377,7 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     let last = test.own_reach_last().map(words);
     let how_far = match last.filter(|last| *last != all) {
         _ if detail.finished.is_unstable() => "not deterministic".to_owned(),
-        Some(last) => format!("{last} without early timeouts, else {all}"),
+        Some(last) => format!("{last} without early timeouts, {all} with them"),
         None => all,
     };
     format!("{schedules}, {how_far}")

@@ -195,7 +195,9 @@ impl<'a> ChangedCopy<'a> {
         let unmarked = self.unmarked.iter();
         let unmarked = unmarked.filter(|(file, _)| compiled.contains(file));
         let unmarked = unmarked.map(|(_, why)| {
-            format!("a file gets neither marks nor an overlay, because it cannot be read: {why}")
+            format!(
+                "a file is compiled without marks and overlay, because it cannot be parsed: {why}"
+            )
         });
         self.problems.iter().cloned().chain(unmarked).collect()
     }

@@ -72,7 +72,7 @@ impl Coverage {
     }
 }
 
-/// For example, `5 of 7 references to raw memory (1 within a macro, 1 did not compile)`.
+/// `5 of 7 references to raw memory (not watched: 1 within a macro, 1 did not compile)`.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -88,7 +88,7 @@ impl fmt::Display for Coverage {
         if left.is_empty() {
             Ok(())
         } else {
-            write!(f, " ({})", left.join(", "))
+            write!(f, " (not watched: {})", left.join(", "))
         }
     }
 }

@@ -71,7 +71,9 @@ impl Instructions {
     pub(super) fn read(file: &Path) -> io::Result<Self> {
         let invalid = |error: &dyn Display| {
             let file = file.display();
-            let words = format!("its instructions in {file}: {error}; run cargo chess again");
+            let words = format!(
+                "its instructions in {file} cannot be read: {error}; run cargo chess again"
+            );
             io::Error::other(words)
         };
         let text = std::fs::read(file).map_err(|error| invalid(&error))?;

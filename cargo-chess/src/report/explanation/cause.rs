@@ -104,8 +104,11 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
     let left_out = preemptions.len().saturating_sub(MOST_SHOWN);
     if left_out > 0 {
         let sentence = format!(
-            "{} tasks were switched out before; the last {MOST_SHOWN} times:",
-            thousands(left_out as u64)
+            "{} left out here; the last {MOST_SHOWN} preemptions:",
+            match left_out {
+                1 => "1 earlier preemption is".to_owned(),
+                count => format!("{} earlier preemptions are", thousands(count as u64)),
+            }
         );
         paragraphs.push(alone(vec![sentence]));
     }
@@ -163,7 +166,7 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
             "The execution has no choice between tasks, so every schedule fails in this way."
         }
         _ if finished.tasks.len() == 1 => {
-            "The test has one task, and the failure needs no special choice: each has its first outcome."
+            "The test has one task. Each choice of this execution has its first outcome."
         }
         _ => {
             "No task was preempted. The failure depends on the order in which tasks run when \
@@ -186,8 +189,11 @@ fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
             return Some(format!("The component of {task} crashes{}.", at(event)));
         }
         if kind == NoteKind::Loses {
-            let words = note.without_cost(&"");
-            return Some(format!("Of the unsynced writes{} {words}.", at(event)));
+            let lost = match note.lost().unwrap_or(1) {
+                1 => "the last write is".to_owned(),
+                writes => format!("the last {writes} writes are"),
+            };
+            return Some(format!("Of the unsynced writes{}, {lost} lost.", at(event)));
         }
         if kind == NoteKind::Happens {
             return Some(format!("A rare event happens in {task}{}.", at(event)));

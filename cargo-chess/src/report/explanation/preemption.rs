@@ -84,7 +84,7 @@ impl Preemption<'_> {
         let end = if self.resumed {
             ""
         } else {
-            ", where it waits at the end"
+            ", and still waits there at the end"
         };
         format!("{task} was switched out{here}, {between}{end}.")
     }
@@ -104,7 +104,7 @@ impl Preemption<'_> {
         let (task, what) = (names.of(self.task), doing(step));
         let then = self.about_to();
         Some(format!(
-            "{task} had called {what}{}, which uses {object} as {then} does.",
+            "{task} had called {what}{} before: {what} and {then} both use {object}.",
             at(step)
         ))
     }

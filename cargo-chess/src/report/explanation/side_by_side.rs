@@ -88,8 +88,8 @@ fn none(tried: usize, width: usize) -> String {
     let sentence = match tried {
         0 => "There is no other schedule, because the execution has no choice.".to_owned(),
         tried => format!(
-            "No schedule that passes was found among the {} nearest ones: those that differ in \
-             one decision and have no preemption after it.",
+            "No passing schedule was found among the {} nearest schedules. They differ from the \
+             failing schedule in one decision, and have no preemption after that decision.",
             thousands(tried as u64)
         ),
     };
@@ -114,7 +114,7 @@ fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize
     });
     let late = late.flatten();
     let same = match late.unwrap_or(split) {
-        0 => "They differ from the first step on.".to_owned(),
+        0 => "The two schedules differ from the first step on.".to_owned(),
         1 => "The first step is the same.".to_owned(),
         split => format!("The first {} steps are the same.", thousands(split as u64)),
     };
@@ -182,8 +182,8 @@ mod tests {
         );
         assert_eq!(
             none(1234, 200).trim(),
-            "No schedule that passes was found among the 1,234 nearest ones: those that differ in one \
-             decision and have no preemption after it."
+            "No passing schedule was found among the 1,234 nearest schedules. They differ from the \
+             failing schedule in one decision, and have no preemption after that decision."
         );
     }
 }

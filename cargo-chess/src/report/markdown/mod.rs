@@ -199,7 +199,7 @@ fn modules(file: &str, source: &str, plan: &Plan) -> String {
             Some((name, content))
         });
         if let Some((name, content)) = found {
-            let _ = write!(text, "\nIn `{name}`, from there:\n\n");
+            let _ = write!(text, "\nIn the module's file `{name}`:\n\n");
             text += &block("rust", &content);
         }
     }
