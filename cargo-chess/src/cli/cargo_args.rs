@@ -47,8 +47,8 @@ impl CargoArgs {
     pub(crate) fn from_build_flags(flags: &str) -> Result<Self> {
         let parsed = BuildFlags::try_parse_from(flags.split_whitespace()).map_err(|_| {
             Error::Usage(format!(
-                "the key `cargo` of the schedule has `{flags}`, expected cargo's flags for features and \
-                 profile"
+                "the key `cargo` of the schedule contains `{flags}`: expected only flags of cargo for \
+                 features and the profile"
             ))
         })?;
         Ok(Self {

@@ -30,10 +30,10 @@ pub(crate) struct ExploreArgs {
     /// Explore each test for at most DUR, as in 30s or 5m
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub time: Option<Duration>,
-    /// Explore all tests together for at most DUR: a short look at each first, then more in rounds
+    /// Explore all tests together for at most DUR: first each test for a short time, then the unfinished tests in rounds
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub time_total: Option<Duration>,
-    /// After N steps, let an execution run to its end without choices [default: 20000]
+    /// Explore only the choices of the first N steps of an execution [default: 20000]
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub max_steps: Option<u64>,
     /// Strategies to use: auto, icb, dpor, random, pct, pos, surw, delay [default: auto]
@@ -45,7 +45,7 @@ pub(crate) struct ExploreArgs {
     /// Memory model of atomics: sc (interleavings), tso (x86) or c11 (the language) [default: sc]
     #[arg(long, value_name = "MODEL", value_parser = ValueParser::<Memory>::of(Memory::NAMES), hide_possible_values = true)]
     pub memory: Option<Memory>,
-    /// Plain memory: ignore, watch (lines that race become scheduling points) or preempt [default: watch]
+    /// Accesses to plain memory: ignore, watch (lines that race become scheduling points) or preempt (all are scheduling points) [default: watch]
     #[arg(long, value_name = "HOW", value_parser = ValueParser::<MemoryAccesses>::of(MemoryAccesses::NAMES), hide_possible_values = true)]
     pub memory_accesses: Option<MemoryAccesses>,
     /// Whether a data race is a failure: deny, warn or allow [default: deny]
@@ -57,7 +57,7 @@ pub(crate) struct ExploreArgs {
     /// Whether to report loads that could read older stores in C11, in runs with --memory sc: warn or allow [default: allow]
     #[arg(long, value_name = "LEVEL", value_parser = ValueParser::<StaleLoads>::of(StaleLoads::NAMES), hide_possible_values = true)]
     pub stale_loads: Option<StaleLoads>,
-    /// How the state before each execution is restored: image, tls or fork [default: image]
+    /// How the state of the process is restored before each execution: image, tls or fork [default: image]
     #[arg(long, value_name = "HOW", value_parser = ValueParser::<Isolate>::of(Isolate::NAMES), hide_possible_values = true)]
     pub isolate: Option<Isolate>,
     /// How tasks are run: on fibers or threads [default: fibers]
@@ -84,7 +84,7 @@ pub(crate) struct ExploreArgs {
     /// Save failing schedules in `chess-regressions/` beside the crate; later runs begin with them
     #[arg(long)]
     pub save_regressions: bool,
-    /// Report how much was covered: states, graphs, and pairs of operations seen in one order only
+    /// Report the covered states and happens-before graphs, and the pairs of operations seen in one order only
     #[arg(long)]
     pub coverage: bool,
     /// Report memory that is neither freed nor referenced at the end of an execution

@@ -96,7 +96,7 @@ pub(crate) struct ListArgs {
     /// List only tests whose path contains one of these
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
-    /// Match filters with the whole path
+    /// Filters must equal the whole path of a test
     #[arg(long)]
     pub exact: bool,
     /// Profile of Chess.toml to use

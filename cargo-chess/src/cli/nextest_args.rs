@@ -33,9 +33,9 @@ pub(crate) enum NextestAction {
     /// Run the tests
     #[default]
     Run,
-    /// List them
+    /// List the tests
     List,
-    /// Pack their binaries, to be run elsewhere
+    /// Pack the test binaries into an archive, to run them elsewhere
     Archive,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct RunnerArgs {
     /// The workspace's root directory
     #[arg(long, value_name = "DIR")]
     pub workspace_root: Utf8PathBuf,
-    /// Where everything of ours goes
+    /// Directory for the files of cargo chess
     #[arg(long, value_name = "DIR")]
     pub chess_dir: Utf8PathBuf,
     /// An option of the exploration, as a key of Chess.toml

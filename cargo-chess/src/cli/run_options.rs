@@ -36,12 +36,12 @@ pub(crate) enum ColorWhen {
 /// Which tests to run with regard to `#[ignore]`.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum RunIgnored {
-    /// Those not ignored.
+    /// Tests without `#[ignore]`.
     #[default]
     Default,
-    /// Only those ignored.
+    /// Tests with `#[ignore]`.
     IgnoredOnly,
-    /// All.
+    /// All tests.
     All,
 }
 
@@ -63,13 +63,13 @@ pub(crate) enum NoTests {
     reason = "each is an option of its own"
 )]
 pub(crate) struct RunArgs {
-    /// Match filters with the whole path
+    /// Filters must equal the whole path of a test
     #[arg(long)]
     pub exact: bool,
     /// Which tests to run with regard to `#[ignore]`
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     pub run_ignored: RunIgnored,
-    /// Result of a run without selected tests
+    /// Result of a run that explores no test
     #[arg(long, value_name = "ACTION", value_enum, default_value_t)]
     pub no_tests: NoTests,
     /// Run shard K of N of the tests (a part of each test if there are fewer tests than shards)

@@ -26,17 +26,17 @@ pub(super) fn schema() -> Value {
             "additionalProperties": krate(),
         }),
         "exclusive" => json!({
-            "description": "Types with methods in which two threads must not be at once.",
+            "description": "Types with methods that two threads must not run on one object at the same time.",
             "type": "array",
             "items": exclusive(),
         }),
         "test" => json!({
-            "description": "Overrides for the tests that match; of several, the later one wins.",
+            "description": "Overrides for the tests that match the filter. If several tables match a test, the later table takes precedence.",
             "type": "array",
             "items": test(),
         }),
         "profile" => json!({
-            "description": "What `--profile NAME` lays over `[explore]`.",
+            "description": "The options that `--profile NAME` sets over those of `[explore]`.",
             "type": "object",
             "additionalProperties": profile(),
         }),
@@ -58,20 +58,23 @@ fn policy() -> Value {
     };
     let keys = tables::POLICY.iter();
     let mut schema = object(keys.map(|name| (*name, names(what(name), Policy::NAMES))));
-    schema["description"] = "How packages are treated unless named below `crates`.".into();
+    schema["description"] = "How packages without a table below `crates` are treated.".into();
     schema
 }
 
 fn krate() -> Value {
     let property = |name: &str| match name {
         "policy" => names("How the package is treated.", Policy::NAMES),
-        "races" => names("What a data race in it means.", Races::NAMES),
+        "races" => names(
+            "Whether a data race in the package is a failure.",
+            Races::NAMES,
+        ),
         "spins" => names(
-            "What a loop in it means that waits without yielding.",
+            "Whether a loop in the package that waits without yielding is a failure.",
             Spins::NAMES,
         ),
         "scope" => json!({
-            "description": "The paths and modules that are preempted in; the rest is atomic.",
+            "description": "The paths and modules with the policy `preempt`. The rest of the package has the policy `atomic`.",
             "type": "array",
             "items": { "type": "string" },
         }),
@@ -97,8 +100,12 @@ fn exclusive() -> Value {
             "type": "string",
             "pattern": "::",
         }),
-        "methods" => methods("The methods; if left out, all that take `self` by reference."),
-        "readers" => methods("Methods that may overlap each other, but not the others."),
+        "methods" => {
+            methods("The exclusive methods. By default, all methods that take `self` by reference.")
+        }
+        "readers" => methods(
+            "Methods whose calls may overlap each other, but not the calls of exclusive methods.",
+        ),
         name => unreachable!("a key `{name}` without a schema"),
     };
     let mut schema = object(tables::EXCLUSIVE.iter().map(|name| (*name, property(name))));
@@ -109,10 +116,13 @@ fn exclusive() -> Value {
 fn test() -> Value {
     let property = |name: &str| match name {
         "filter" => json!({
-            "description": "The tests whose path contains this.",
+            "description": "A part of the path of each test to which the table applies.",
             "type": "string",
         }),
-        "explore" => reference("explore", "What is different for them."),
+        "explore" => reference(
+            "explore",
+            "The options of these tests, which override those of the run.",
+        ),
         name => unreachable!("a key `{name}` without a schema"),
     };
     let mut schema = object(tables::TEST.iter().map(|name| (*name, property(name))));
@@ -121,7 +131,7 @@ fn test() -> Value {
 }
 
 fn profile() -> Value {
-    let explore = || reference("explore", "What is different in this profile.");
+    let explore = || reference("explore", "The options of this profile.");
     object(tables::PROFILE.iter().map(|name| (*name, explore())))
 }
 
