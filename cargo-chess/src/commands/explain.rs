@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     let is_gone = matches!(replayed.result(schedule), ReplayResult::Gone);
     if args.markdown && is_gone {
         return Err(Error::Usage(format!(
-            "{} now passes under this schedule, so that there is no failure to report.\n\
+            "{} now passes under this schedule, so there is no failure to report.\n\
              Run `cargo chess test` to explore the other schedules.",
             schedule.test
         )));

@@ -272,7 +272,7 @@ fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
     let json = [&replay[..], &["--message-format", "json"]].concat();
     let run = workspace.chess(&json).run();
     run.assert_code(1);
-    insta::assert_snapshot!(run.message(), @"error: standard output cannot have both JSON events and what a debugger prints: leave out --message-format json or --debugger");
+    insta::assert_snapshot!(run.message(), @"error: standard output cannot have both JSON events and the output of a debugger: leave out --message-format json or --debugger");
     let run = workspace.chess(&["replay", "0000", "--", "-batch"]).run();
     run.assert_code(1);
     assert!(run.message().contains("--debugger <DEBUGGER>"), "{run:?}");
@@ -318,8 +318,8 @@ fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
         error.to_owned()
     };
     insta::assert_snapshot!(error(&run), @r#"
-    small has no debug information (it was built without it), so gdb would show neither the test's lines nor its preemptions.
-    For this replay, set CARGO_PROFILE_RELEASE_DEBUG=true and CARGO_PROFILE_RELEASE_STRIP=none; for good, say `debug = true` and `strip = "none"` below [profile.release] in Cargo.toml.
+    small has no debug information (the profile builds none), so gdb would show neither the test's lines nor its preemptions.
+    For this replay, set CARGO_PROFILE_RELEASE_DEBUG=true and CARGO_PROFILE_RELEASE_STRIP=none; permanently, set `debug = true` and `strip = "none"` below [profile.release] in Cargo.toml.
     "#);
     let advised = replay()
         .env("CARGO_PROFILE_RELEASE_DEBUG", "true")
@@ -335,13 +335,16 @@ fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
     with("[profile.release]", "debug = true\nstrip = true");
     let run = replay().run();
     run.assert_code(1);
-    assert!(run.message().contains("(it was stripped after"), "{run:?}");
-    // Packages from other authors have debug information, and this package has none.
+    assert!(
+        run.message().contains("(the binary was stripped)"),
+        "{run:?}"
+    );
+    // Packages from other authors have debug information, and this one has none.
     with("[profile.release]", "debug = false\nstrip = \"none\"");
     let run = replay().run();
     run.assert_code(1);
     assert!(
-        run.message().contains("(it was built without it)"),
+        run.message().contains("(the profile builds none)"),
         "{run:?}"
     );
 }

@@ -208,7 +208,7 @@ fn each_kind_of_fault_closes_it_with_words_of_its_own() {
         .assert_code(0);
     let run = gate(&workspace, &["--save-regressions"]);
     run.assert_code(100);
-    assert_says(&run, "error: the gate is closed: 1 test fails\n");
+    assert_says(&run, "error: the gate failed: 1 test fails\n");
     // The test failed while it explored only the changed lines.
     assert_says(
         &run,
@@ -226,7 +226,7 @@ fn each_kind_of_fault_closes_it_with_words_of_its_own() {
     workspace.write("counter/src/lib.rs", &racy);
     let run = gate(&workspace, &[]);
     run.assert_code(100);
-    assert_says(&run, "error: the gate is closed: 1 kept regression fails\n");
+    assert_says(&run, "error: the gate failed: 1 saved regression fails\n");
 
     // The only remaining problem is a rewrite that has not been reviewed.
     let fence = "std::sync::atomic::fence(SeqCst);\n        self.0.load(SeqCst)";
@@ -237,7 +237,7 @@ fn each_kind_of_fault_closes_it_with_words_of_its_own() {
     assert_says(&run, "+");
     assert_says(
         &run,
-        "error: the gate is closed: the rewrites are not reviewed",
+        "error: the gate failed: the rewritten code differs from its snapshots",
     );
 }
 
@@ -329,5 +329,5 @@ fn a_shallow_clone_compares_with_the_commit_that_it_has() {
     let run = gate(&clone, &["--base", "origin/main"]);
     run.assert_code(0);
     assert_says(&run, "Affected 1 of 3: other (changed)");
-    assert_says(&run, "a shallow clone?");
+    assert_says(&run, "perhaps because the clone is shallow");
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     say(shell, "");
     shell.status(
         "Done",
-        "found, explained, replayed, and the corrected twin verified",
+        "the bug was found, explained and replayed, and the corrected version was verified",
     );
     let directory = shell_word(directory.as_str());
     shell.status(
@@ -102,7 +102,7 @@ fn find(name: Option<&str>) -> Result<&'static Story> {
                 .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
             let all: Vec<&str> = names().collect();
             Error::Usage(format!(
-                "there is no demo `{name}`{nearest}; there are: {}",
+                "there is no demo `{name}`{nearest}; the demos are: {}",
                 all.join(", ")
             ))
         })
@@ -184,7 +184,7 @@ impl Stage<'_> {
         self.command(
             "3",
             format_args!("test {CORRECTED}"),
-            "explores the corrected twin",
+            "explores the corrected version",
         );
         let corrected = self.explore(CORRECTED)?;
         let (test, detail) = corrected.verdict()?;
@@ -264,7 +264,7 @@ fn unexpected(what: &str) -> Error {
 /// The error for a demo with an unexpected result. `options` are the names of the variables of
 /// options that are set.
 fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error {
-    let sentence = format!("the demo did not go as it should: {what}");
+    let sentence = format!("the demo had an unexpected result: {what}");
     let mut options: Vec<String> = options.collect();
     options.sort();
     if options.is_empty() {
@@ -323,7 +323,7 @@ mod tests {
         let error = find(Some("bnak")).err().expect("no such demo");
         assert_eq!(
             error.to_string(),
-            "there is no demo `bnak` (did you mean `bank`?); there are: bank, abba, lost-wakeup"
+            "there is no demo `bnak` (did you mean `bank`?); the demos are: bank, abba, lost-wakeup"
         );
     }
 
@@ -336,7 +336,7 @@ mod tests {
         let set = error(&["CHESS_EXPLORE_SEED", "CHESS_EXPLORE_SCHEDULES"]);
         assert_eq!(set.exit_code(), exit_code::USAGE);
         insta::assert_snapshot!(set, @r"
-        the demo did not go as it should: the bug of the example was not found.
+        the demo had an unexpected result: the bug of the example was not found.
         The demo needs the default options: unset CHESS_EXPLORE_SCHEDULES, CHESS_EXPLORE_SEED.
         ");
     }

@@ -54,21 +54,21 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "bank",
         title: "a bank account loses money",
-        intro: "One thread pays 50 into an account of 100, another one takes 30 out: 120 must remain. \
+        intro: "One thread pays 50 into an account of 100, another thread takes 30 out: 120 must remain. \
                 `Account::withdraw` locks the balance to read it, and locks it again to write it.",
         kind: Kind::Panic,
-        lesson: "Between the read and the write the other thread paid in, and `withdraw` overwrote that. \
-                 Two locked steps are not one step: `withdraw_corrected` keeps the lock.",
+        lesson: "Between the read and the write the other thread paid in, and `withdraw` overwrote the new \
+                 balance. Two locked steps are not one step: `withdraw_corrected` keeps the lock.",
         files: files!("bank", "tests/transfers.rs"),
     },
     Story {
         name: "abba",
         title: "two drawers block each other",
-        intro: "One thread moves a thing from the left drawer to the right one, another one moves one back. \
-                `Drawer::move_one` locks its own drawer, then the other.",
+        intro: "One thread moves a thing from the left drawer to the right drawer, another thread moves a \
+                thing back. `Drawer::move_one` locks its own drawer, then the other drawer.",
         kind: Kind::Deadlock,
-        lesson: "Each thread holds the lock that the other waits for. `move_one_corrected` always takes \
-                 the lock of the lower number first, so there is no cycle.",
+        lesson: "Each thread holds the lock that the other waits for. `move_one_corrected` always locks \
+                 the drawer with the lower number first, so there is no cycle.",
         files: files!("abba", "tests/moves.rs"),
     },
     Story {

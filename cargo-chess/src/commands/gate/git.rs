@@ -95,7 +95,7 @@ impl Git {
         Ok(format!(
             "there is no commit `{name}` to compare with: {why}.\n\
              Fetch it: git fetch origin {branch}:refs/remotes/origin/{branch} (in a GitHub workflow: \
-             `fetch-depth: 0` of actions/checkout), or name another one with --base"
+             `fetch-depth: 0` of actions/checkout), or name another commit with --base"
         ))
     }
 
@@ -165,7 +165,7 @@ fn output(directory: &Utf8Path, args: &[&str]) -> Result<Result<String, String>>
         .output()
         .map_err(|error| {
             Error::Usage(format!(
-                "could not run git: {error}\n`cargo chess gate` asks git for the changes: install it, or \
+                "could not run git: {error}\n`cargo chess gate` asks git for the changes: install git, or \
                  explore all tests with `cargo chess test`."
             ))
         })?;

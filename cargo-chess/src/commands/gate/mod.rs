@@ -63,7 +63,7 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
     match rewritten {
         // The error was printed above, with the diff.
         Some(error) if explored == exit_code::OK => {
-            shell.failure("the rewrites are not reviewed: see above");
+            shell.failure("the rewritten code differs from its snapshots: see the diff above");
             Ok(error.exit_code())
         }
         _ => Ok(explored),
@@ -186,8 +186,8 @@ fn print_base(shell: Shell, base: &Base, changes: &Changes) {
     shell.status("Comparing", format!("with {which}: {count}"));
     if !base.is_fork_point {
         shell.warn(format!(
-            "the commit where this branch left {name} is unknown (a shallow clone?): later changes of {name} \
-             count as changed, too"
+            "the commit at which this branch left {name} is unknown, perhaps because the clone is shallow: \
+             later changes of {name} count as changes of this branch, too"
         ));
     }
 }
@@ -252,13 +252,13 @@ impl Ear {
     }
 }
 
-/// For example, `1 kept regression fails, 2 tests fail`.
+/// `1 saved regression fails, 2 tests fail`
 fn failures(regressions: usize, new: usize, timeouts: usize) -> String {
     let parts = [
         (
             regressions,
-            "kept regression fails",
-            "kept regressions fail",
+            "saved regression fails",
+            "saved regressions fail",
         ),
         (new, "test fails", "tests fail"),
         (timeouts, "test has no verdict", "tests have no verdict"),
@@ -296,11 +296,11 @@ mod tests {
     fn what_closes_the_gate_is_counted() {
         assert_eq!(
             failures(1, 1, 1),
-            "1 kept regression fails, 1 test fails, 1 test has no verdict"
+            "1 saved regression fails, 1 test fails, 1 test has no verdict"
         );
         assert_eq!(
             failures(2, 3, 4),
-            "2 kept regressions fail, 3 tests fail, 4 tests have no verdict"
+            "2 saved regressions fail, 3 tests fail, 4 tests have no verdict"
         );
         assert_eq!(failures(0, 2, 0), "2 tests fail");
     }

@@ -69,7 +69,7 @@ impl File {
         };
         if events.is_empty() {
             return refused(
-                "has no events: the run ended before its first test; its standard error has the reason.",
+                "has no events: the run ended before its first test. The standard error of the run has the reason.",
             );
         }
         let mut events = events.into_iter();
@@ -109,7 +109,7 @@ impl File {
                 Some(last) => last.events.push(event),
                 None => {
                     return not_whole(&format!(
-                        "has an event of `{id}` before the start of this test"
+                        "has an event of the test `{id}` before the event `test-started` of this test"
                     ));
                 }
             }
@@ -122,7 +122,7 @@ impl File {
             ));
         };
         if finished.ignored > printed.len() {
-            return not_whole("counts more ignored tests than it has");
+            return not_whole("has fewer ignored tests than its event `run-finished` counts");
         }
         let tests = printed.split_off(finished.ignored);
         Ok(Self {

@@ -87,7 +87,7 @@ fn in_order(mut tests: Vec<TestEvents>) -> Result<Vec<TestEvents>> {
             whole.push(parts::join(parts));
         } else {
             return Err(Error::Usage(format!(
-                "the test `{}` is in more than one file: these are not the shards of one run.\n\
+                "the test `{}` is in more than one file: these files are not the shards of one run.\n\
                  Pass the output of each shard exactly once.",
                 parts[0].id
             )));
@@ -136,7 +136,7 @@ fn check(files: &[File]) -> Result<()> {
     let told_by_others = first.part.divided * (files.len() - 1);
     if tests != first.part.tests + told_by_others {
         return Err(Error::Usage(format!(
-            "the shards have {tests} tests, and the whole run has {}: some of these files are incomplete.\n\
+            "the shards have {tests} tests, but the whole run has {}: some of these files are incomplete.\n\
              Run the shards again.",
             first.part.tests
         )));

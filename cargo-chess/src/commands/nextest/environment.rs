@@ -34,8 +34,8 @@ fn before(name: &str, value: Result<String, VarError>) -> Result<Option<String>>
         Ok(value) => Ok(Some(value)),
         Err(VarError::NotPresent) => Ok(None),
         Err(VarError::NotUnicode(value)) => Err(Error::Usage(format!(
-            "environment variable {name}: expected text in UTF-8, which can be put back for the tests, \
-             found `{}`",
+            "environment variable {name}: expected text in UTF-8, because cargo chess must restore it \
+             for the tests, found `{}`",
             value.to_string_lossy()
         ))),
     }
@@ -52,7 +52,9 @@ pub(crate) fn put_back(args: &[OsString]) -> Option<io::Error> {
     let before: BTreeMap<String, Option<String>> = match serde_json::from_str(&text) {
         Ok(before) => before,
         Err(error) => {
-            let words = format!("environment variable {VARIABLE}: {error}; unset it");
+            let words = format!(
+                "the environment variable {VARIABLE}, which cargo chess sets, is not valid: {error}; unset it"
+            );
             return Some(io::Error::other(words));
         }
     };
@@ -86,6 +88,6 @@ mod tests {
         assert_eq!(unset.expect("nothing"), None);
         let value = OsString::from_vec(b"/opt/\xff".to_vec());
         let error = before(name, Err(VarError::NotUnicode(value)));
-        insta::assert_snapshot!(error.expect_err("no text"), @"environment variable RUSTC_WRAPPER: expected text in UTF-8, which can be put back for the tests, found `/opt/�`");
+        insta::assert_snapshot!(error.expect_err("no text"), @"environment variable RUSTC_WRAPPER: expected text in UTF-8, because cargo chess must restore it for the tests, found `/opt/�`");
     }
 }

@@ -33,8 +33,8 @@ const ARCHIVE_FILE: &str = "--archive-file";
 pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
     if args.output.message_format != MessageFormat::Human {
         return Err(Error::Usage(
-            "this format is for `cargo chess test`. cargo nextest has its own formats: pass its \
-             `--message-format` after `--`"
+            "`--message-format` before `--` is not for `cargo chess nextest`: cargo nextest has its own \
+             formats, so pass its `--message-format` after `--`"
                 .to_owned(),
         ));
     }

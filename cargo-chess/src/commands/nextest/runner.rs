@@ -115,8 +115,8 @@ fn here() -> Result<Utf8PathBuf> {
 fn as_text(directory: PathBuf) -> Result<Utf8PathBuf> {
     Utf8PathBuf::from_path_buf(directory).map_err(|path| {
         Error::Usage(format!(
-            "the test is run in {}, which is not UTF-8: move the package, or the contents of the \
-             archive, to a directory with a path in UTF-8",
+            "the path of the directory in which the test runs, {}, is not UTF-8: move the package, or the \
+             contents of the archive, to a directory with a path in UTF-8",
             path.display()
         ))
     })
@@ -132,7 +132,7 @@ mod tests {
     fn a_directory_that_is_no_text_is_named() {
         let directory = OsString::from_vec(b"/tmp/\xff".to_vec());
         let error = as_text(directory.into()).expect_err("no text");
-        insta::assert_snapshot!(error, @"the test is run in /tmp/�, which is not UTF-8: move the package, or the contents of the archive, to a directory with a path in UTF-8");
+        insta::assert_snapshot!(error, @"the path of the directory in which the test runs, /tmp/�, is not UTF-8: move the package, or the contents of the archive, to a directory with a path in UTF-8");
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Saved {
         let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
         let unreadable = |error| {
             Error::Usage(format!(
-                "{file} is not as this version of cargo-chess writes it: {error}\n\
+                "{file} is not valid for this version of cargo-chess: {error}\n\
                  Build the tests, or their archive, anew with `cargo chess nextest`."
             ))
         };
@@ -66,10 +66,10 @@ fn moved(text: &str, then: &Utf8Path, now: &Utf8Path) -> String {
 fn missing(path: &Utf8Path) -> Error {
     let name = Utf8PathBuf::from(FILE);
     Error::Usage(format!(
-        "there is no {name} in a directory above {path}, so its build options are unknown.\n\
-         Run `cargo chess nextest`. Of an archive: pack it with `cargo chess nextest archive`; where \
-         .config/nextest.toml has an `archive.include` of its own, it must name {name}, relative to \
-         \"target\"."
+        "there is no {name} in a directory above {path}, so the build options of this test binary are unknown.\n\
+         Build the tests with `cargo chess nextest`, or pack their archive with `cargo chess nextest \
+         archive`. If .config/nextest.toml has its own `archive.include`, add {name} to this list, with \
+         `relative-to = \"target\"`."
     ))
 }
 
@@ -86,13 +86,13 @@ mod tests {
         let missing = error().to_string();
         assert!(
             missing.starts_with("there is no chess-session.json in a directory above ")
-                && missing.contains("\nRun `cargo chess nextest`."),
+                && missing.contains("\nBuild the tests with `cargo chess nextest`, or"),
             "{missing}"
         );
         fs::write(root.join(FILE), "{}").expect("writable");
         let another = error().to_string();
         assert!(
-            another.contains("is not as this version of cargo-chess writes it: missing field")
+            another.contains("is not valid for this version of cargo-chess: missing field")
                 && another.contains("\nBuild the tests, or their archive, anew"),
             "{another}"
         );

@@ -89,12 +89,12 @@ impl ReplayReporter<'_> {
                 let why = if replayed.sources_changed {
                     changed
                 } else {
-                    "the instrumented sources are those that the schedule was saved with: a dependency, \
-                     the compiler or the input of the test has changed"
+                    "the instrumented sources are the same as when the schedule was saved: a dependency, the \
+                     compiler or the input of the test has changed"
                 };
                 shell.status(
                     "Note",
-                    format!("{why}; other schedules may fail: cargo chess test"),
+                    format!("{why}; other schedules may still fail: run cargo chess test"),
                 );
                 Ok(exit_code::OK)
             }

@@ -64,8 +64,8 @@ pub(crate) fn run(args: &RewriteArgs) -> Result<()> {
         && shown.is_empty()
     {
         return Err(Error::Usage(format!(
-            "nothing of `{wanted}` is redirected or rewritten: name a package, or a file as in \
-             `my-crate:src/lib.rs`, of those that `cargo chess rewrite` shows"
+            "no code of `{wanted}` is redirected or rewritten: name a package, or a file as in \
+             `my-crate:src/lib.rs`, from the output of `cargo chess rewrite`"
         )));
     }
     stdout::print(&shown.iter().map(ToString::to_string).collect::<String>())
@@ -108,7 +108,7 @@ fn review(session: &Session, shell: Shell) -> Result<Vec<Reviewed>> {
 
 fn unreviewed(count: usize, all: usize) -> Error {
     Error::Rewritten(format!(
-        "{count} of {all} snapshots in {DIRECTORY} differ from the code that is rewritten now.\n\
+        "{count} of {all} snapshots in {DIRECTORY} differ from the current rewritten code.\n\
          Read the diff, then accept it: cargo chess rewrite --accept"
     ))
 }

@@ -15,7 +15,7 @@ define chess-here
   end
 end
 document chess-here
-Tell again why cargo chess stopped here, and select the program's own frame.
+Print again why cargo chess stopped here, and select the program's own frame.
 end
 
 define run-to-next-switch
@@ -23,15 +23,15 @@ define run-to-next-switch
   continue
 end
 document run-to-next-switch
-Run until another task continues: by a preemption, or since this one waits, yields or ends.
-`continue` stops at preemptions, late effects, panics and the failure alone.
+Run until another task continues: after a preemption, or because this task waits, yields or ends.
+`continue` stops only at preemptions, late effects, panics and the failure.
 end
 
 define tasks
   with language c -- printf "%s", *(char **) ($chess + 6)
 end
 document tasks
-List the tasks, and what each does, as at the newest stop of cargo chess; `info threads` has their threads.
+List the tasks and their states at the last stop of cargo chess; `info threads` lists their threads.
 end
 
 # Without what gdb says of threads, system libraries and languages.

@@ -19,15 +19,15 @@ pub(super) fn check(binary: &TestBinary, args: &BuildArgs, program: &str) -> Res
     let profile = profile(args);
     let variable = profile.to_uppercase().replace('-', "_");
     let why = if binary.has_debug_info {
-        "it was stripped after it was built with it"
+        "the binary was stripped"
     } else {
-        "it was built without it"
+        "the profile builds none"
     };
     Err(Error::Unsupported(format!(
         "{} has no debug information ({why}), so {program} would show neither the test's lines nor its \
          preemptions.\n\
          For this replay, set CARGO_PROFILE_{variable}_DEBUG=true and CARGO_PROFILE_{variable}_STRIP=none; \
-         for good, say `debug = true` and `strip = \"none\"` below [profile.{profile}] in Cargo.toml.",
+         permanently, set `debug = true` and `strip = \"none\"` below [profile.{profile}] in Cargo.toml.",
         binary.id
     )))
 }

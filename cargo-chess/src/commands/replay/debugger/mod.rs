@@ -88,7 +88,7 @@ pub(super) fn find(args: &ReplayArgs) -> Result<Option<Installed>> {
     };
     if args.output.message_format == MessageFormat::Json {
         return Err(Error::Usage(
-            "standard output cannot have both JSON events and what a debugger prints: leave out \
+            "standard output cannot have both JSON events and the output of a debugger: leave out \
              --message-format json or --debugger"
                 .to_owned(),
         ));
@@ -145,7 +145,7 @@ pub(super) fn replay(
     shell.status(
         "Debugging",
         format!(
-            "{} in {}: `continue` to the next preemption or failure, `run-to-next-switch`, `tasks`",
+            "{} in {}; commands: `continue` (to the next preemption or failure), `run-to-next-switch`, `tasks`",
             schedule.test,
             installed.debugger.program()
         ),
