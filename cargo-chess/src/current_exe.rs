@@ -21,7 +21,7 @@ fn known(path: io::Result<PathBuf>) -> Result<PathBuf> {
     path.map_err(|error| {
         Error::Unsupported(format!(
             "the path of this program could not be read: {error}.\n\
-             It is read from /proc: mount /proc."
+             cargo chess reads the path from /proc: mount /proc."
         ))
     })
 }
@@ -29,8 +29,8 @@ fn known(path: io::Result<PathBuf>) -> Result<PathBuf> {
 fn as_text(path: PathBuf) -> Result<Utf8PathBuf> {
     Utf8PathBuf::from_path_buf(path).map_err(|path| {
         Error::Unsupported(format!(
-            "this program is {}, and cargo's configuration, which has to name it for cargo nextest, \
-             takes only paths in UTF-8.\nInstall it in another directory.",
+            "the path of this program, {}, is not UTF-8. cargo's configuration has to contain the path for \
+             cargo nextest, and accepts only UTF-8.\nInstall cargo chess in another directory.",
             path.display()
         ))
     })
@@ -48,13 +48,13 @@ mod tests {
         let unknown = known(Err(io::ErrorKind::NotFound.into())).expect_err("no path");
         insta::assert_snapshot!(unknown, @r"
         the path of this program could not be read: entity not found.
-        It is read from /proc: mount /proc.
+        cargo chess reads the path from /proc: mount /proc.
         ");
         let bytes = b"/opt/\xff/cargo-chess".to_vec();
         let no_text = as_text(OsString::from_vec(bytes).into()).expect_err("no text");
         insta::assert_snapshot!(no_text, @r"
-        this program is /opt/�/cargo-chess, and cargo's configuration, which has to name it for cargo nextest, takes only paths in UTF-8.
-        Install it in another directory.
+        the path of this program, /opt/�/cargo-chess, is not UTF-8. cargo's configuration has to contain the path for cargo nextest, and accepts only UTF-8.
+        Install cargo chess in another directory.
         ");
     }
 }

@@ -50,7 +50,7 @@ impl Shell {
 
     /// Prints the failure at the end of a gate.
     pub(crate) fn failure(self, message: impl Display) {
-        self.line(ERROR, "error: the gate is closed:", &message);
+        self.line(ERROR, "error: the gate failed:", &message);
     }
 
     /// Prints lines unchanged.

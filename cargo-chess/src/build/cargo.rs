@@ -94,7 +94,7 @@ impl Invocation<'_> {
             Err(Error::Build(format!(
                 "the tests could not be built, so nothing was explored; the output of cargo above has the reason.\n\
                  {}If plain `cargo test --no-run` builds them, this is a defect of cargo-chess: please \
-                 report it. (Paths in /cargo-chess/runtime are those of its own `std`.)",
+                 report it. (Files in /cargo-chess/runtime belong to its replacement of `std`.)",
                 self.about_opaque_packages(&products.records)
             )))
         }
@@ -120,9 +120,10 @@ impl Invocation<'_> {
             return String::new();
         }
         format!(
-            "Compiled unchanged: {}. An `Arc`, a `Mutex` or a similar type in their API is that of the real \
-             `std`, and differs from that of other packages: if an error is about two types of one \
-             name, give both packages the same policy in Chess.toml.\n{reasons}",
+            "These packages are compiled unchanged: {}. The `Arc`, `Mutex` and similar types in their \
+             API are those of the real `std`, and differ from the types that other packages use. If an \
+             error is about two types with one name, give both packages the same policy in \
+             Chess.toml.\n{reasons}",
             opaque.join(", ")
         )
     }

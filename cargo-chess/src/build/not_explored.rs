@@ -18,7 +18,7 @@ impl NotExplored {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::OwnHarness => "has a test harness of its own",
-            Self::ForTheCompiler => "is built for the compiler's own use, as procedural macros are",
+            Self::ForTheCompiler => "tests a procedural macro, which is built for the compiler",
             Self::Opaque => "is compiled unchanged, because the policy of its package is `opaque`",
         }
     }

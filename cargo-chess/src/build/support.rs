@@ -9,8 +9,9 @@ use crate::toolchain::{SUPPORTED_TARGET, Toolchain};
 pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     if args.targets.doc {
         return Err(Error::Unsupported(
-            "documentation tests are not explored: rustdoc compiles and runs each by itself; run them \
-             with `cargo test --doc`; to explore a documentation test, move its code to a `#[test]`"
+            "documentation tests cannot be explored, because rustdoc compiles and runs them. Run them \
+             with `cargo test --doc`. To explore the code of a documentation test, move it to a \
+             `#[test]` function"
                 .to_owned(),
         ));
     }
@@ -19,7 +20,8 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     if host != SUPPORTED_TARGET {
         return Err(Error::Unsupported(format!(
             "cargo chess runs on {SUPPORTED_TARGET} only, so far; this machine's compiler is for {host}.\n\
-             Explore on such a machine, in a container or in CI; `cargo test` runs the tests here."
+             Run cargo chess in a container or a CI job for x86-64 Linux. `cargo test` still runs the tests on \
+             this machine."
         )));
     }
     versions::check(toolchain)?;
@@ -29,7 +31,7 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
         .map_err(|error| Error::Usage(format!("cargo's configuration is wrong: {error}")))?;
     if let Some(other) = targets.iter().find(|target| *target != host) {
         let source = if args.target.is_some() {
-            "was asked for with --target"
+            "is the value of --target"
         } else {
             "is cargo's configured build target (`build.target` or CARGO_BUILD_TARGET)"
         };
@@ -136,7 +138,7 @@ mod tests {
         let error = check(&toolchain, &CargoArgs::default()).expect_err("not this one");
         insta::assert_snapshot!(error, @r"
         cargo chess runs on x86_64-unknown-linux-gnu only, so far; this machine's compiler is for aarch64-apple-darwin.
-        Explore on such a machine, in a container or in CI; `cargo test` runs the tests here.
+        Run cargo chess in a container or a CI job for x86-64 Linux. `cargo test` still runs the tests on this machine.
         ");
     }
 
@@ -146,6 +148,6 @@ mod tests {
         let mut args = CargoArgs::default();
         args.targets.doc = true;
         let error = check(&toolchain, &args).expect_err("it is asked for doctests");
-        insta::assert_snapshot!(error, @"documentation tests are not explored: rustdoc compiles and runs each by itself; run them with `cargo test --doc`; to explore a documentation test, move its code to a `#[test]`");
+        insta::assert_snapshot!(error, @"documentation tests cannot be explored, because rustdoc compiles and runs them. Run them with `cargo test --doc`. To explore the code of a documentation test, move it to a `#[test]` function");
     }
 }

@@ -91,8 +91,8 @@ fn remedy() -> String {
     let chosen = env::var("RUSTUP_TOOLCHAIN").unwrap_or_default();
     match here.and_then(|here| pinned_by(&here, &chosen)) {
         Some(file) => format!(
-            "{file} selects this version: name a supported one there, or override the file with \
-             `cargo +stable chess test`"
+            "{file} selects this version: write a supported version into this file, or override the \
+             file with `cargo +stable chess test`"
         ),
         None => "run `rustup update stable`, then `cargo +stable chess test`".to_owned(),
     }

@@ -126,9 +126,9 @@ impl File {
             let what_to_do = match suggest::nearest(name, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if names.is_empty() => {
-                    format!("it has no profiles: add a table `[profile.{name}.explore]`")
+                    format!("the file has no profiles: add a table `[profile.{name}.explore]`")
                 }
-                None => format!("it has: {}", names.join(", ")),
+                None => format!("its profiles are: {}", names.join(", ")),
             };
             Error::Usage(format!(
                 "there is no profile `{name}` in {}; {what_to_do}",
@@ -297,7 +297,7 @@ fn exclusive_entry(table: &Table) -> Parsed<ExclusiveEntry> {
     if let Some(twice) = both.next() {
         return Err(at(
             Some(twice.span.clone()),
-            format!("`{}` is one of the `readers`, too", twice.text),
+            format!("`{}` is in both `methods` and `readers`", twice.text),
         ));
     }
     Ok(ExclusiveEntry {
@@ -354,8 +354,8 @@ fn test_entry(table: &dyn TableLike, table_span: Range<usize>) -> Parsed<TestEnt
             "explore" => {
                 let table = self::table(key, item)?;
                 if let Some((key, _)) = table.get_key_value(keys::TIME_TOTAL) {
-                    let message = "this is the time of all tests together: it belongs into `[explore]`, and \
-                                   `time` is that of one test";
+                    let message = "`time-total` limits all tests together, so it belongs into `[explore]`: \
+                                   the limit of one test is `time`";
                     return Err(at(key.span(), message.to_owned()));
                 }
                 layer = explore(table)?;
@@ -366,7 +366,7 @@ fn test_entry(table: &dyn TableLike, table_span: Range<usize>) -> Parsed<TestEnt
     let (filter, filter_span) = filter.ok_or_else(|| {
         at(
             Some(table_span),
-            "this `[[test]]` has no `filter`, which says what tests it is for".to_owned(),
+            "this `[[test]]` has no `filter`, which selects the tests of the table".to_owned(),
         )
     })?;
     Ok(TestEntry {
@@ -416,7 +416,7 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
     if !entry.scope.is_empty() && !matches!(entry.policy, None | Some(Policy::Preempt)) {
         return Err(at(
             entry.scope_spans.first().cloned(),
-            "`scope` says where to preempt, but the policy is not `preempt`".to_owned(),
+            "`scope` selects the code with the policy `preempt`, but the package has another policy".to_owned(),
         ));
     }
     Ok(entry)

@@ -217,7 +217,7 @@ fn an_unknown_profile_is_an_error_and_names_those_there_are() {
     );
     assert_eq!(
         error("", "ci"),
-        "there is no profile `ci` in Chess.toml; it has no profiles: add a table `[profile.ci.explore]`"
+        "there is no profile `ci` in Chess.toml; the file has no profiles: add a table `[profile.ci.explore]`"
     );
 }
 

@@ -127,7 +127,7 @@ fn hint(source: &std::io::Error) -> &'static str {
              writable, or name other places with --target-dir and CHESS_CACHE_DIR."
         }
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
-            "\nA file stands where a directory is needed: move it away, or name another place with \
+            "\nA file has the path of a directory that cargo chess needs: move the file away, or name another place with \
              --target-dir (for the cache of runtimes: CHESS_CACHE_DIR)."
         }
         _ => "",

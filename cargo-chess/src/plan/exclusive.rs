@@ -58,8 +58,10 @@ pub(super) fn select(
             return Err(no_package(config, entry, name, packages));
         };
         if packages[first].policy == Policy::Opaque {
-            let message = format!("the package `{name}` is opaque: its calls are not checked");
-            let help = "give it another policy: `preempt` or `atomic`".to_owned();
+            let message = format!(
+                "the package `{name}` has the policy `opaque`: calls of its methods are not checked"
+            );
+            let help = "give the package the policy `preempt` or `atomic`".to_owned();
             return Err(config.exclusive_error(&entry.of, message, Some(help)));
         }
         // A build may contain several versions of a package. It is enough if one of them has the
@@ -231,7 +233,10 @@ impl Search<'_> {
             guards.extend(inherent.filter_map(|it| self.guard(it, false)));
         }
         if guards.iter().all(|it| it.is_shared) {
-            let message = format!("`{}` has no method that excludes others", entry.of.text);
+            let message = format!(
+                "`{}` has no exclusive method that can be checked",
+                entry.of.text
+            );
             let help = "only methods that take `self` by reference, and that are neither `async` nor \
                         `const`, can be checked";
             return Err(self.error(&entry.of, message, Some(help.to_owned())));
@@ -257,17 +262,20 @@ impl Search<'_> {
         let Some(why_not) = why_not else {
             let known = candidates.iter().map(|it| it.method.name.as_str());
             let help = suggest::nearest(&name.text, known).map_or_else(
-                || "only methods that an `impl` in the sources shows can be checked, not those of a macro".to_owned(),
+                || "only methods of an `impl` in the sources can be checked, not methods that a macro defines".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
             let message = format!("`{of}` has no method `{}`", name.text);
             return Err(self.error(name, message, Some(help)));
         };
         let (why, help) = match why_not {
-            NoObject::NoReceiver => ("has no `self`", "name methods only"),
+            NoObject::NoReceiver => (
+                "has no `self`",
+                "name only methods that take `self` by reference",
+            ),
             NoObject::ByValue => (
                 "takes `self` by value",
-                "no other call can have the object then: leave it out",
+                "no other call can use the object then: leave this method out",
             ),
             NoObject::Async => (
                 "is `async`",

@@ -25,7 +25,8 @@ pub(super) fn read(
         .map_err(|error| Error::Metadata(not_run(&toolchain.cargo, OF_CARGO, &error)))?;
     if !output.status.success() {
         return Err(Error::Metadata(
-            "cargo could not describe the workspace; its output above has the reason".to_owned(),
+            "cargo could not describe the workspace; the output of cargo above has the reason"
+                .to_owned(),
         ));
     }
     String::from_utf8(output.stdout)
@@ -34,7 +35,7 @@ pub(super) fn read(
         .map_err(|error| {
             Error::Metadata(format!(
                 "the output of `{} metadata` could not be parsed: {error}\n\
-                 Is this the cargo of a supported Rust? {OF_CARGO} may name another one.",
+                 This program may not be the cargo of a supported Rust version. {OF_CARGO} can name another cargo.",
                 toolchain.cargo.display()
             ))
         })

@@ -99,7 +99,7 @@ impl Regressions {
             .map(|Regression { path, schedule }| {
                 format!(
                     "the regression {path} is for the test `{}`, which no longer exists: \
-                     write its new name into the file, or remove the file",
+                     if the test was renamed, write its new name into the file, else remove the file",
                     schedule.test
                 )
             })

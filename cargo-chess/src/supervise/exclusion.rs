@@ -202,11 +202,11 @@ impl Exclusion {
         let more = groups.len().saturating_sub(NAMED);
         let sentences = groups.iter().take(NAMED).map(|(path, names)| {
             format!(
-                "{} use {path}, which is not in the directory that TMPDIR names: they do not run at the same time",
+                "{} use {path}, which is not in the directory of TMPDIR: these tests do not run at the same time",
                 in_words(names),
             )
         });
-        let rest = (more > 0).then(|| format!("{more} more groups of tests use the same paths"));
+        let rest = (more > 0).then(|| format!("{more} more groups of tests share such paths"));
         sentences.chain(rest).collect()
     }
 
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(
             exclusion.warnings(),
             [
-                "`p a` and `p b` use /x, which is not in the directory that TMPDIR names: they do not run at the same time"
+                "`p a` and `p b` use /x, which is not in the directory of TMPDIR: these tests do not run at the same time"
             ]
         );
         for written in [&[][..], &["/y"]] {

@@ -130,7 +130,7 @@ fn names_within(
     let problem = match ended.end {
         End::Stopped => return Err(Error::Interrupted),
         End::Silent => format!(
-            "it printed nothing for {} s, and was ended (does a constructor wait, before `main`?)",
+            "it printed nothing for {} s, and was killed; code that runs before `main` may wait",
             patience.as_secs_f64()
         ),
         End::Exited(status) if !status.success() => format!("it {}", exit_status::in_words(status)),
@@ -142,7 +142,7 @@ fn names_within(
     let stderr = ended.stderr.trim_end();
     Err(Error::Build(format!(
         "could not list the tests of `{}` with `--list --format terse`: {problem}.{}\n\
-         If the target has a test harness of its own, its manifest must say `harness = false`.",
+         If the target has its own test harness, set `harness = false` for the target in Cargo.toml.",
         binary.id,
         if stderr.is_empty() {
             String::new()
@@ -163,8 +163,8 @@ mod tests {
         let patience = Duration::from_millis(100);
         let error = names_within(patience, &fakes.binaries[0], false, &fakes.interrupt);
         insta::assert_snapshot!(error.expect_err("no names"), @r"
-        could not list the tests of `bank::t` with `--list --format terse`: it printed nothing for 0.1 s, and was ended (does a constructor wait, before `main`?).
-        If the target has a test harness of its own, its manifest must say `harness = false`.
+        could not list the tests of `bank::t` with `--list --format terse`: it printed nothing for 0.1 s, and was killed; code that runs before `main` may wait.
+        If the target has its own test harness, set `harness = false` for the target in Cargo.toml.
         ");
     }
 }

@@ -53,11 +53,11 @@ impl Replayed {
     /// program differs.
     pub(crate) fn stale(&self, sentence: &str) -> Error {
         let why = if self.sources_changed {
-            "The sources have changed since it was saved"
+            "The sources have changed since the schedule was saved"
         } else {
-            "The instrumented sources are those that it was saved with: a dependency, the compiler or \
-             what the test reads has changed, or it depends on more than its schedule (real time, \
-             random numbers, files, the environment, addresses)"
+            "The instrumented sources are the same as when the schedule was saved: a dependency, the \
+             compiler or the input of the test has changed, or the test depends on more than its \
+             schedule (real time, random numbers, files, the environment, addresses)"
         };
         Error::Usage(format!(
             "the schedule no longer fits the program: {sentence}.\n\
@@ -97,7 +97,7 @@ fn in_words(diverged: &Divergence, finished: &Finished) -> String {
     let instead = decided.map_or_else(String::new, |decided| instead(decided, finished));
     let is_of_operation = decided.is_some_and(|decided| decided.outcome.is_some());
     let found = if is_of_operation && task.is_some() {
-        "but there the outcome of an operation is chosen"
+        "but the program has another choice there: the outcome of an operation"
     } else if *ended {
         "but the program has ended by then"
     } else {

@@ -355,7 +355,7 @@ impl<'a> Verdicts<'a> {
     pub(super) fn warning(&self) -> Option<String> {
         lock(&self.trouble)
             .as_ref()
-            .map(|error| format!("not all could be kept for --resume in the journal: {error}"))
+            .map(|error| format!("some results could not be stored in the journal, and --resume will not find them: {error}"))
     }
 
     fn note(&self, result: io::Result<()>) {
@@ -370,7 +370,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn not_understood() -> String {
-    "their files in the journal are not understood".to_owned()
+    "their files in the journal could not be parsed".to_owned()
 }
 
 /// Removes the stored findings of a run that has ended.

@@ -38,8 +38,8 @@ use crate::shard::{Part, Shard};
 use crate::text::thousands;
 
 /// The reason why `--resume` finds no earlier run.
-const IN_USE: &str = "another cargo chess explores tests of this project, and has its journal: this run begins anew. \
-     To resume an earlier run, wait until the other one has ended";
+const IN_USE: &str = "another process of cargo chess explores tests of this project, and uses the journal: this run \
+     begins anew. To resume an earlier run, wait until that process has ended";
 
 /// The state of a run in progress. Its one owner is [`run`].
 struct Run<'a> {
@@ -165,15 +165,17 @@ fn nothing_selected(options: &RunOptions, found: usize, ignored: usize) -> Error
         .join(" or ");
     let all = thousands(found as u64);
     Error::NothingSelected(match found {
-        0 => format!("no tests were found in what was built.\n{next}"),
+        0 => format!("the selected targets have no tests.\n{next}"),
         _ if options.filters.is_empty() => format!(
-            "none of the {all} tests found is to run; see --run-ignored for those marked `#[ignore]`.\n{next}"
+            "none of the {all} tests is selected; --run-ignored selects tests marked `#[ignore]`.\n{next}"
         ),
         _ if ignored > 0 => format!(
             "every test that matches {filters} is marked `#[ignore]`; --run-ignored all explores it too.\n{next}"
         ),
         _ => {
-            format!("no test matches {filters}, of {all} found: see `cargo chess list`.\n{next}")
+            format!(
+                "no test matches {filters}: `cargo chess list` prints the paths of all tests ({all} in this build).\n{next}"
+            )
         }
     })
 }
@@ -314,7 +316,7 @@ impl Run<'_> {
             self.reporter.warn(IN_USE);
         }
         let (taken, warnings) = verdicts.resume();
-        let text = format!("with {taken} of the run before");
+        let text = format!("with {taken} of the earlier run");
         self.inputs.shell().status("Resuming", text);
         for warning in warnings {
             self.reporter.warn(&warning);

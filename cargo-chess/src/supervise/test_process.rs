@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::events::{Counts, Kind, Outcome, TestPart};
 use crate::protocol::{Finished, Line, Milestone};
 use crate::shard::Shard;
-use crate::text::with_source_paths;
+use crate::text::{plural, with_source_paths};
 
 /// The longest time that a test process may be silent beyond its own watchdog.
 const BACKSTOP: Duration = Duration::from_secs(10);
@@ -312,7 +312,7 @@ impl Job<'_> {
             End::Exited(status) if status.success() && strange.is_libtest() => {
                 return Err(Error::Unsupported(format!(
                     "`{}` is not under control: its binary ran the test as plain `cargo test` does.\n\
-                     Remove {} and try again; if that does not help, please report it.",
+                     Remove the file {} and try again; if that does not help, please report it.",
                     self.test.id, self.binary.path
                 )));
             }
@@ -366,7 +366,7 @@ fn not_explored(why: NotExplored, output: &Strange, ended: &Ended) -> Option<Fin
     };
     let words = exit_status::in_words(*status);
     let why = why.reason();
-    let warning = format!("not explored, since it {why}: it was run once, and {words}");
+    let warning = format!("not explored, because its binary {why}: it was run once, and {words}");
     Some(if status.success() {
         Finished {
             counts: Counts::of_one_run(),
@@ -475,8 +475,8 @@ impl Strange {
             .filter(|c| !c.is_control())
             .collect();
         Some(format!(
-            "{} of the test process's lines were not understood; the first: `{shown}`",
-            self.count
+            "the test process printed {} in an unknown format; the first: `{shown}`",
+            plural(self.count as u64, "line")
         ))
     }
 

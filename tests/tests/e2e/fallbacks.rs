@@ -65,7 +65,7 @@ fn two_types_of_one_name_are_explained() {
     run.assert_code(101);
     let (_, said) = run
         .stderr
-        .split_once("\nCompiled unchanged: ")
+        .split_once("\nThese packages are compiled unchanged: ")
         .expect("an explanation");
     let (named, _) = said.split_once(". ").expect("a sentence");
     assert!(named.contains("shares 0.4.0 (policy `opaque`)"), "{run:?}");

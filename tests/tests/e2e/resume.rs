@@ -235,7 +235,7 @@ fn a_run_that_came_to_its_end_leaves_nothing_to_resume() {
     run(&workspace, &["short"]).assert_code(0);
     let again = run(&workspace, &["short", "--resume"]);
     again.assert_code(0);
-    assert_says(&again, "Resuming with no verdict of the run before");
+    assert_says(&again, "Resuming with no verdict of the earlier run");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn a_damaged_journal_is_neither_trusted_nor_fatal() {
     );
     assert_says(
         &resumed,
-        "warning: not all could be kept for --resume in the journal: ",
+        "warning: some results could not be stored in the journal, and --resume will not find them: ",
     );
     fs::remove_dir(third).expect("it is empty");
     let anew = run(&workspace, &["--no-fail-fast"]);

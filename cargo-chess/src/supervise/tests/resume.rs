@@ -115,7 +115,7 @@ fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() 
     fs::write(&path, [head.as_bytes(), &rest].concat()).expect("writable");
     fakes.options.resume = true;
     let ran = fakes.run();
-    let printed = "these tests run again from the start, because their files in the journal are not understood: ";
+    let printed = "these tests run again from the start, because their files in the journal could not be parsed: ";
     assert!(
         ran.heard.warnings.iter().any(|it| it.starts_with(printed)),
         "{:?}",

@@ -185,7 +185,7 @@ fn nothing_selected_is_an_error_unless_it_may_be() {
     let error = fakes.run().code.expect_err("nothing selected");
     assert_eq!(error.exit_code(), exit_code::NOTHING_SELECTED);
     insta::assert_snapshot!(error, @"
-    no test matches `three` or `four`, of 2 found: see `cargo chess list`.
+    no test matches `three` or `four`: `cargo chess list` prints the paths of all tests (2 in this build).
     --no-tests pass makes this a success.
     ");
     fakes.options.no_tests = NoTests::Pass;
