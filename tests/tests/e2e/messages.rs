@@ -498,7 +498,10 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
     let run = workspace.chess(&["rewrite"]).run();
     run.assert_says(
         0,
-        &["src/unused.rs cannot be parsed (", "and is compiled unchanged"],
+        &[
+            "src/unused.rs cannot be parsed (",
+            "and is compiled unchanged",
+        ],
     );
 }
 

@@ -12,126 +12,6 @@ use crate::harness::engine::Engine;
 /// The option for a task that is only slow.
 const WATCHDOG: &str = ". A larger --watchdog permits this";
 
-/// The activity of a silent task according to the kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Activity {
-    /// It runs, or is ready to run.
-    Computes,
-    /// It waits in the system call of this number.
-    Waits(usize),
-    /// The kernel does not report it.
-    Unknown,
-}
-
-impl Activity {
-    /// The activity of the running task, while the explorer lives.
-    pub(super) fn of_running_task(engine: &Engine) -> Self {
-        let thread = thread_of_running_task(engine);
-        let path = format!("/proc/{thread}/syscall");
-        fs::read_to_string(path).map_or(Self::Unknown, |text| Self::parse(&text))
-    }
-
-    /// Parses the kernel's file `syscall`: a word, or a number and arguments.
-    fn parse(text: &str) -> Self {
-        match text.split_whitespace().next() {
-            Some("running") => Self::Computes,
-            Some(number) => number.parse().map_or(Self::Unknown, Self::Waits),
-            None => Self::Unknown,
-        }
-    }
-
-    /// The continuation of "task 1 reached no scheduling point for 60 s after load at
-    /// src/lib.rs:9".
-    fn in_words(self) -> String {
-        match self {
-            Self::Computes => ": it computes".to_owned(),
-            Self::Waits(number) => {
-                let name = name_of(number).map_or_else(
-                    || format!("with the number {number}"),
-                    |name| format!("{name} ({number})"),
-                );
-                format!(": it is in the system call {name}, which is outside control")
-            }
-            Self::Unknown => ": it computes, or waits for an event outside control".to_owned(),
-        }
-    }
-}
-
-/// The kernel thread of the running task.
-fn thread_of_running_task(engine: &Engine) -> i32 {
-    let execution = &engine.execution;
-    let thread = engine.exploration.kernel_thread;
-    let current = execution
-        .live_tasks()
-        .nth(execution.schedule.current.0 as usize);
-    match (engine.pool.backend(), current) {
-        (Backend::Threads, Some((_, task))) => engine.pool.get(task.donor).kernel_thread,
-        _ if engine.execution.options.has_processes => only_child_of(thread).unwrap_or(0),
-        _ => thread,
-    }
-}
-
-/// The observation of a task that has reached no scheduling point for some time.
-pub(super) struct Watchdog {
-    /// The pulse at the last scheduling point.
-    pulse: u64,
-    /// Its kernel thread, and the processor time of that thread at the beginning.
-    thread: i32,
-    start: Duration,
-}
-
-impl Watchdog {
-    /// The observation that begins now, at this `pulse`.
-    pub(super) fn new(engine: &Engine, pulse: u64) -> Self {
-        let thread = thread_of_running_task(engine);
-        Self {
-            pulse,
-            thread,
-            start: processor_time(thread).unwrap_or(Duration::MAX),
-        }
-    }
-
-    pub(super) fn is_at(&self, pulse: u64) -> bool {
-        self.pulse == pulse
-    }
-
-    /// The history of the running task, if it has computed for so long that the other tasks should
-    /// continue without it.
-    pub(super) fn is_endless(&self, engine: &Engine, request: &Request) -> Option<Known> {
-        let (known, time) = engine.execution.endless_if_silent()?;
-        let watchdog = Duration::from_millis(request.watchdog_ms);
-        let used = processor_time(self.thread)?.checked_sub(self.start)?;
-        let computes = || Activity::of_running_task(engine) == Activity::Computes;
-        (used >= time.min(watchdog) && computes()).then_some(known)
-    }
-}
-
-/// The processor time of a kernel thread.
-fn processor_time(thread: i32) -> Option<Duration> {
-    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
-    let nanos = text.split_whitespace().next()?.parse().ok()?;
-    Some(Duration::from_nanos(nanos))
-}
-
-/// The last operation of the running task, which computes without end.
-pub(super) fn endless(engine: &Engine) -> Option<Performed> {
-    let execution = &engine.execution;
-    let running = execution
-        .live_tasks()
-        .nth(execution.schedule.current.0 as usize);
-    running.map(|(id, task)| Performed {
-        task: id,
-        op: task.op,
-        place: task.site.map(Place::of),
-    })
-}
-
-/// The process that a thread waits for, if it started one.
-fn only_child_of(thread: i32) -> Option<i32> {
-    let children = fs::read_to_string(format!("/proc/{thread}/task/{thread}/children")).ok()?;
-    children.split_whitespace().last()?.parse().ok()
-}
-
 /// The message for a task that does not reach a scheduling point.
 pub(in crate::harness) fn describe(
     engine: &Engine,
@@ -199,8 +79,11 @@ impl Activity {
         match self {
             Self::Computes => ": it computes".to_owned(),
             Self::Waits(number) => {
-                let name = name_of(number).unwrap_or("that has the number");
-                format!(": it is in the system call {name} ({number}), which is outside control")
+                let name = name_of(number).map_or_else(
+                    || format!("with the number {number}"),
+                    |name| format!("{name} ({number})"),
+                );
+                format!(": it is in the system call {name}, which is outside control")
             }
             Self::Unknown => ": it computes, or waits for an event outside control".to_owned(),
         }
