@@ -39,12 +39,14 @@ pub(crate) enum EndMark {
     Unit,
 }
 
-/// Returns the form of the mark at the end of a block. The code after the mark is a step of its
-/// own: the drops at the end of the block, and the evaluation of a loop's next condition.
+/// Returns the form of the mark at the end of a block. The mark separates the last statement from
+/// the code that runs after it: the drops at the end of the block, or the evaluation of a loop's
+/// next condition.
 ///
-/// The value at the end of a block becomes a statement only if the block has no variables.
-/// Otherwise the order of drops would change: temporaries of the value may have to be dropped
-/// after the variables.
+/// If the block has variables, its tail expression gets no mark. A mark would make the expression a
+/// statement, which could change the order of drops: its temporaries may have to be dropped after
+/// the variables. A tail expression without temporaries is an exception: see
+/// `is_mere_statement`.
 pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
     let Some(last) = block.stmts.last() else {
         return EndMark::None;

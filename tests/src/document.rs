@@ -25,7 +25,9 @@ impl Block {
         self.note.strip_prefix("method=")
     }
 
-    /// Returns the commands of a block in `sh` or `console`, each with the lines that follow it.
+    /// Returns the commands of this block, each with the lines of its output. In `sh`, each line
+    /// that is not empty is a command without output. In `console`, a command starts with `$ `, and
+    /// the lines up to the next command are its output. Other blocks have no commands.
     pub fn commands(&self) -> Vec<(String, Vec<String>)> {
         let mut commands: Vec<(String, Vec<String>)> = Vec::new();
         for line in &self.lines {

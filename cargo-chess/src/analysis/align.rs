@@ -21,10 +21,14 @@ type Moment<'a> = (
 /// An object of one execution.
 type Id = (ObjectKind, u32);
 
-/// Gives each object of `passing` the number that it has in `failing`. Up to the first difference,
-/// objects with equal numbers are the same. After it, two objects are the same if a task uses both
-/// for the first time in the same [`Moment`], or else if any tasks do. An object that `failing`
-/// does not use gets a number that no object of `failing` has.
+/// Gives each object of `passing` the number that the same object has in `failing`.
+///
+/// Up to the first difference of the two executions, objects with equal numbers are the same. After
+/// it, an object of `passing` is the same as an object of `failing` of its kind if both are used in
+/// the same [`Moment`], and neither has a partner yet. The first pass counts the operations of each
+/// task separately. The second pass counts those of all tasks together. An object without a partner
+/// gets a number that no object of its kind has in `failing`. Tasks, and kinds with a single object,
+/// keep their numbers.
 pub(crate) fn align(failing: &Finished, passing: &mut Finished) {
     let waits = failing.blocked.iter().map(Blocked::to_step);
     let failing: Vec<Step> = failing.events.iter().cloned().chain(waits).collect();

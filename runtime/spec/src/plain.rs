@@ -1,8 +1,8 @@
-//! The requests of a test to the search, with their behaviour under plain `cargo test`.
+//! The functions by which a test sends requests to the search.
 //!
-//! The bodies of these functions are that behaviour. cargo chess inserts a statement at the start
-//! of each function that passes the request to the search: see `runtime/overlays/overlays.toml` in
-//! the repository of cargo chess.
+//! Under plain `cargo test`, their bodies run. Under cargo chess, each function begins with an
+//! inserted statement that passes the request to the search: see `runtime/overlays/overlays.toml`
+//! in the repository of cargo chess.
 
 use std::cell::Cell;
 use std::panic::Location;

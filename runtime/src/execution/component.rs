@@ -75,8 +75,8 @@ pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site
     Some(execution.with(|it| it.components.get(component).has_crashed))
 }
 
-/// Ends the component of the calling task, whose body has returned. The search may let it crash first,
-/// unless the body `has_panicked`.
+/// Ends the component of the calling task. The component's body has returned or panicked. If it has
+/// not panicked, the search may first let the component crash.
 pub fn end_component(has_panicked: bool, site: Site) {
     let Some(execution) = running() else { return };
     // The end is a step of its own.

@@ -74,8 +74,8 @@ pub(crate) fn version_of(object: usize) -> u32 {
     .unwrap_or(0)
 }
 
-/// Makes the detection of spins take the next event of the running task for a read of this version
-/// of its object.
+/// Sets the version that the next event of the running task reads from its object. The detection of
+/// spins uses this version instead of the newest one.
 pub(crate) fn reads_version(version: u32) {
     with(|execution| execution.running().reads_version = Some(version));
 }

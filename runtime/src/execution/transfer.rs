@@ -83,9 +83,9 @@ pub(super) fn follow() {
     }
 }
 
-/// Records the calls of the current task before it transfers control, if the execution is
-/// reported. A long execution is reported only in part. After that part, only the calls of blocked
-/// tasks are recorded.
+/// Records the calls in progress (the call stack) of the current task, which is about to transfer
+/// control, if the execution is reported. Only the first part of a long execution is reported.
+/// After that part, the calls are recorded only if the task is blocked.
 pub(super) fn note_calls(execution: &mut Execution) {
     let is_blocked = matches!(execution.running().state, State::Blocked(_));
     let (current, log) = (execution.schedule.current, &mut execution.log);

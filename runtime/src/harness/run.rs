@@ -118,8 +118,10 @@ impl Engine {
         failure.expect("a monitor judges each death")
     }
 
-    /// Returns the donors to the pool. The first task's donor is returned last. So it is lent
-    /// first in the next execution, and addresses repeat.
+    /// Ends the execution: ends its child processes, informs the monitors, and returns the donors
+    /// (the threads that lend their stacks to tasks) to the pool. The pool lends the last returned
+    /// donor first. The first task's donor is returned last, so the first task of the next
+    /// execution has the same stack addresses.
     fn end(&mut self) {
         self.execution.descriptors.end_children();
         self.monitors.ended(&self.execution);

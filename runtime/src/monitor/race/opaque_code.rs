@@ -11,11 +11,12 @@ use crate::execution::TaskId;
 use crate::memory::Word;
 
 impl Races {
-    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. These
-    /// releases are not seen: a guard of opaque code may be dropped in the user's code. Therefore
-    /// each task that has been in opaque code releases all its operations to [`UNSEEN`] whenever
-    /// another task runs next. Opaque code may also load the program's atomics. So it acquires
-    /// all operations that other tasks have released.
+    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. The
+    /// monitor does not see these releases. They can also come after the call: the user's code may
+    /// drop a guard that opaque code returned. Therefore each task that has called opaque code
+    /// releases all its operations to [`UNSEEN`] whenever another task runs next, and `task`
+    /// acquires these releases here. Opaque code may also load the program's atomics. Therefore
+    /// `task` also acquires all operations that other tasks have released to any object.
     pub(crate) fn enter_unseen(&mut self, task: TaskId) {
         self.memory.stale.note_unseen();
         self.unseen.has_run = true;
