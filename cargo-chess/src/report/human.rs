@@ -396,7 +396,7 @@ mod tests {
             only_looked_at: 1,
             ..RunFinished::default()
         };
-        insta::assert_snapshot!(stopped(&run), @"1 of 4 tests finished; the search of 1 test was stopped (1 of them after the short first round)");
+        insta::assert_snapshot!(stopped(&run), @"2 of 5 tests finished; the search of 1 test was stopped (1 of them after the short first round)");
     }
 
     #[test]

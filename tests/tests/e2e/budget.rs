@@ -34,7 +34,7 @@ fn work_ends_a_search_at_the_same_schedule_with_any_number_of_cores() {
         }
         let of_each = work / schedules;
         assert!(
-            (500_000..500_000 + 2 * of_each).contains(&work),
+            (500_000 - of_each..500_000 + of_each).contains(&work),
             "{verdict}"
         );
         assert_eq!(verdict["options"]["work"], 500_000);
@@ -42,6 +42,24 @@ fn work_ends_a_search_at_the_same_schedule_with_any_number_of_cores() {
     }
     let together = verdicts(&workspace, &["--work", "500_000", "--jobs", "3"]);
     assert_eq!(alone, together);
+}
+
+/// The search ends at the number of executions whose work is nearest to the budget.
+#[test]
+fn no_execution_begins_that_would_exceed_the_budget_by_more_than_half() {
+    let workspace = Workspace::with_locks("#[test] fn long() { locked(2, 600) }");
+    let explored = |work: u64| {
+        let work = work.to_string();
+        let verdicts = verdicts(&workspace, &["--strategy", "random", "--work", &work]);
+        (
+            number(&verdicts[0], "schedules"),
+            number(&verdicts[0], "work"),
+        )
+    };
+    let (one, work) = explored(1);
+    assert_eq!(one, 1);
+    assert_eq!(explored(work + work / 4).0, 1);
+    assert_eq!(explored(2 * work - work / 4).0, 2);
 }
 
 #[test]
