@@ -10,8 +10,9 @@ use super::terms::Site;
 use super::values::{Held, Seen, Value};
 use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
 
-/// Whether the caller is a task, and the program can observe the counters of an `Arc`. If it
-/// cannot, changes of the counters commute with all operations of other tasks, and are no events.
+/// Whether the caller is a task of a program that can observe the counters of an `Arc`. If the
+/// program cannot, changes of the counters commute with all operations of other tasks, and are no
+/// events.
 #[inline]
 pub fn counters_matter() -> bool {
     with(|execution| execution.observers.of_counters).unwrap_or(false)
@@ -40,7 +41,8 @@ pub fn access_with<R>(
     access_and(op, object, site, act, true)
 }
 
-/// As [`access_with`]. `is_all` states whether `act` is the whole operation.
+/// As [`access_with`]. `is_all` states whether the operation is complete after `act`. The task may
+/// be set aside here only if it is.
 #[inline]
 fn access_and<R>(
     op: Op,
@@ -152,7 +154,8 @@ pub fn now() -> u64 {
     .unwrap_or(0)
 }
 
-/// Keeps the output of a task, up to a limit. Returns whether the caller is a task.
+/// Records that the calling task prints `bytes`. Keeps them, up to a limit, if the options ask for
+/// the output. Returns whether the caller is a task.
 pub(crate) fn print(bytes: &[u8]) -> bool {
     const LIMIT: usize = 256 << 10;
     /// An address at which no object lies.
@@ -180,7 +183,8 @@ pub(crate) fn note_fault(address: usize) {
     report_fault(address);
 }
 
-/// As [`access`], for a drop. A drop has no caller, so the event has no line of its own.
+/// As [`access`], for a drop. `Drop::drop` does not know the line of its caller, so the event has
+/// no line.
 pub fn access_in_drop(op: Op, object: usize) {
     drop_with(op, object, || op.effect());
 }
@@ -190,7 +194,7 @@ pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
     access_and(op, object, None, || ((), effect()), false);
 }
 
-/// Whether a task [`own`]s `object`, the calling one included.
+/// Whether any task [`own`]s `object`. This may be the calling task.
 pub fn is_owned(object: usize) -> bool {
     with(|execution| {
         let id = execution.object(object);
@@ -211,8 +215,8 @@ pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
     str::from_utf8(name).ok().filter(|name| !name.is_empty())
 }
 
-/// Records the values that the task's newest event read and wrote. Each operation of an atomic ends
-/// with this.
+/// Records the values that the task's newest event read and wrote, and then checks the invariants.
+/// Each operation of an atomic ends with this call.
 #[inline]
 pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
     let Some(execution) = running() else { return };
@@ -239,7 +243,7 @@ fn keep(execution: Running, read: Option<Value>, written: Option<Value>) {
     });
 }
 
-/// The current task panics.
+/// Reports a panic of the current task to the listeners.
 #[cold]
 pub(crate) fn note_panic(panic: &Panic) {
     with(|execution| {
@@ -249,7 +253,7 @@ pub(crate) fn note_panic(panic: &Panic) {
     });
 }
 
-/// The program accessed memory that it may not.
+/// Reports to the listeners that the program accessed memory that it may not access.
 #[cold]
 pub(super) fn report_fault(address: usize) {
     with(|execution| {

@@ -15,15 +15,15 @@ use crate::platform::heap;
 use crate::platform::heap::Block;
 use crate::search::{ObjectId, Outcomes};
 
-/// The maximum number of addresses read by tasks that are remembered.
+/// The maximum number of remembered pairs of a block and a task that has read its address.
 const SEEN: usize = 256;
 /// The maximum number of blocks that are kept for a choice.
 const KEPT: usize = 64;
-/// The maximum number of blocks in the choice of an allocation.
+/// The maximum number of kept blocks among which the search chooses for one allocation.
 const OFFERED: usize = 3;
 
-/// The first address of the objects that stand for the blocks of a class in the side table. No
-/// other object lies there.
+/// For each size class, one object of the side table stands for the blocks of the class. This is
+/// the address of the first of these objects. No other object lies at their addresses.
 const CLASSES: usize = 512;
 
 impl Execution {
@@ -47,12 +47,13 @@ impl Execution {
         })
     }
 
-    /// The object that stands for the blocks of a class.
+    /// The object that stands for the blocks of a size class.
     fn blocks_of(&mut self, class: usize) -> ObjectId {
         self.object(CLASSES + class * 8)
     }
 
-    /// Keeps `block`, which the current task frees, for a choice. Returns whether it is kept.
+    /// Keeps `block`, which the current task frees, if the search may choose to reuse it for a
+    /// later allocation. Returns whether the block is kept.
     #[cold]
     pub(super) fn keeps(&mut self, block: Block, class: usize) -> bool {
         let has_room = self.reuse.kept.len() < KEPT && block.size <= heap::QUARANTINE_BLOCK;

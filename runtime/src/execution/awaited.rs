@@ -11,7 +11,7 @@ pub(super) struct Awaited {
     pub(super) task: TaskId,
     /// The task waits for any of its resources, not for all.
     pub(super) is_any: bool,
-    /// The position of the resource among those of the task.
+    /// The position of the resource among those that the task waits for.
     pub(super) place: usize,
     pub(super) is_signalled: bool,
 }
@@ -37,7 +37,9 @@ impl Resources {
         self.awaited[place].task
     }
 
-    /// Whether a signal of the resource reaches this wait.
+    /// Whether a signal of `resource` reaches `wait`. It does not if `wait` is for another
+    /// resource or is signalled already. Neither does it if the task waits for any of its
+    /// resources, and one of them is signalled already.
     pub(super) fn is_reached(&self, wait: &Awaited, resource: ObjectId) -> bool {
         let mut own = self.awaited.iter().filter(|it| it.task == wait.task);
         wait.resource == resource
@@ -46,7 +48,7 @@ impl Resources {
     }
 
     /// Ends the wait of `task`. Returns the position of the first signalled resource among those
-    /// of the task.
+    /// that the task waited for, or 0 if none is signalled.
     pub(super) fn end_wait(&mut self, task: TaskId) -> usize {
         let mut own = self.awaited.iter().filter(|it| it.task == task);
         let place = own.find(|it| it.is_signalled).map_or(0, |it| it.place);

@@ -6,7 +6,7 @@ use super::terms::Wake;
 use super::{Note, TaskId};
 
 impl Execution {
-    /// Ensures that another task, which has not ended, never continues.
+    /// Blocks `task` forever. It is not the current task, and has not ended.
     #[cold]
     pub(super) fn stop_task(&mut self, task: TaskId) {
         self.leave_wait(task);
@@ -74,7 +74,7 @@ impl Execution {
         );
     }
 
-    /// Blocks the current task. With a deadline it stays enabled, because it can time out.
+    /// Blocks the current task. A task with a deadline stays enabled, because it can time out.
     pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
         let current = self.schedule.current;
         match wait {

@@ -47,7 +47,8 @@ mod checked {
         }
     }
 
-    /// No panic: its message would need the allocator, which may be the code that borrows again.
+    /// Aborts the process. This is no panic, because the message of a panic needs the allocator,
+    /// which may be the code that borrows again.
     #[cold]
     #[inline(never)]
     fn refuse() -> ! {

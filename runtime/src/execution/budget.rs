@@ -22,8 +22,8 @@ pub(crate) struct Budget {
     pub(crate) circle: Option<u64>,
     /// The number of steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
-    /// Set if the schedule, or the one that is being minimised, is already known not to end: then
-    /// an execution that passes the step limit is given up soon.
+    /// The schedule of the execution, or the schedule that is being minimised, is known not to
+    /// end. Then an execution that passes the step limit is ended soon after it.
     pub(crate) is_supposed_endless: bool,
 }
 

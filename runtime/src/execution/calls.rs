@@ -7,7 +7,7 @@ use super::TaskId;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::executable;
 
-/// The maximum depth. Of a deeper stack the innermost calls are kept.
+/// The maximum depth of a kept stack. Of a deeper stack, only the innermost calls are kept.
 const MOST_DEEP: usize = 512;
 
 /// The maximum number of calls that are kept of an execution. Later calls are not kept.
@@ -16,13 +16,13 @@ const MOST: usize = 1 << 17;
 /// A call in progress. Its number is its index in [`Calls::made`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// The call within which it was made, or [`NONE`].
+    /// The call that contains this one, or [`NONE`] for an outermost call.
     pub(crate) within: u32,
     /// Its return address, relative to the start of the executable.
     pub(crate) address: usize,
-    /// The newest call made within it.
+    /// The newest call that was made directly within this one.
     newest: u32,
-    /// The call made before it within the same call.
+    /// The call that was made before this one within the same call.
     earlier: u32,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Calls {
     pub(crate) made: EngineVec<Call>,
     /// The innermost call of each event.
     of_events: EngineVec<u32>,
-    /// The innermost call of each task at its last transfer of control.
+    /// By task: the innermost call in progress when the task last transferred control.
     of_tasks: EngineVec<u32>,
     /// The newest of the outermost calls.
     newest: u32,
@@ -80,14 +80,14 @@ impl Calls {
         set(&mut self.of_events, event, call);
     }
 
-    /// Records that the calling task transfers control.
+    /// Records the calls in progress of `task`, which transfers control. `look` returns the calls.
     #[cold]
     pub(super) fn task_waits(&mut self, task: TaskId, look: Look) {
         let call = self.here(look);
         set(&mut self.of_tasks, task.0 as usize, call);
     }
 
-    /// The innermost call of the caller.
+    /// The number of the innermost call in progress. `look` returns the calls; new ones are added.
     fn here(&mut self, look: Look) -> u32 {
         self.addresses.resize(MOST_DEEP, 0);
         let count = look(&mut self.addresses);
@@ -105,7 +105,8 @@ impl Calls {
         call
     }
 
-    /// The call with this return address that was made within `within`.
+    /// The number of the call with this return address that was made within `within`. Adds the
+    /// call if it is new. Returns [`NONE`] if there is no room for it.
     fn call(&mut self, within: u32, address: usize) -> u32 {
         let newest = match within {
             NONE => self.newest,

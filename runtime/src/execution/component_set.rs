@@ -15,10 +15,11 @@ pub(crate) trait Disk: Sync {
     /// The number of files that components have written.
     fn count(&self) -> usize;
 
-    /// The writes to such a file that a crash of the component may lose.
+    /// The writes to the file numbered `file` that a crash of `component` may lose. `file` is less
+    /// than [`Self::count`].
     fn unsynced(&self, component: ComponentId, file: usize) -> Unsynced;
 
-    /// Undoes the last writes to such a file. `writes` is their number.
+    /// Undoes the last `writes` writes to the file numbered `file`.
     fn lose(&self, file: usize, writes: u32);
 
     /// Records that the component has ended: from now on, no crash loses its writes.
@@ -38,7 +39,7 @@ pub(crate) struct Unsynced {
     pub(crate) site: Option<Site>,
 }
 
-/// No files.
+/// A disk without files.
 pub(super) struct NoDisk;
 
 impl Disk for NoDisk {
@@ -61,7 +62,7 @@ impl Disk for NoDisk {
 pub(super) struct Component {
     /// The object that stands for the life of the component.
     pub(super) life: ObjectId,
-    /// The task that waits for its end.
+    /// The task that waits for the end of the component.
     pub(super) caller: TaskId,
     pub(super) has_crashed: bool,
 }

@@ -9,7 +9,7 @@ use super::{Effect, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::ObjectId;
 
-/// The newest use of an object by a task with some effect.
+/// The newest use of one object by `task` with `effect`.
 #[derive(Clone, Copy)]
 struct Use {
     task: TaskId,
@@ -23,8 +23,8 @@ struct Use {
 /// Stands for a missing index in `uses`.
 const NO_USE: u32 = u32::MAX;
 
-/// A vector clock of one task. By the number of each other task, it has the newest use by that
-/// task that comes before the next operations of the clock's task.
+/// The vector clock of a task. Its element at the number of another task is the number of the
+/// newest use by that task that comes before the next operations of the clock's task.
 type Known = EngineVec<u32>;
 
 /// The uses of objects in one execution.

@@ -31,7 +31,8 @@ use super::terms::{Mode, Site, Step};
 use super::{Effect, Note, Op, TaskId};
 use crate::search::{ObjectId, Outcomes};
 
-/// Whether tasks outside of the component may see this operation, or the task may wait for them in it.
+/// Whether tasks outside of the component may see this operation, or the operation may wait for
+/// such a task.
 const fn may_crash_before(op: Op) -> bool {
     let may_wait = matches!(
         op,
@@ -43,7 +44,7 @@ const fn may_crash_before(op: Op) -> bool {
             | Op::Exit
             | Op::Spawn
             | Op::Finish
-            // The threads that the scope waits for may crash themselves.
+            // This waits for tasks of the same component only, which may crash themselves.
             | Op::ScopeEnd
             | Op::Fence
             | Op::PlainWrite
@@ -55,7 +56,7 @@ const fn may_crash_before(op: Op) -> bool {
 }
 
 impl Execution {
-    /// The component of the running task, until it ends.
+    /// The component that the running task belongs to, if there is one.
     pub(super) fn own_component(&mut self) -> Option<ComponentId> {
         self.running().component
     }
@@ -93,8 +94,8 @@ impl Execution {
             State::Blocked(Wait::Lock(object, Mode::Exclusive)) => Some((object, Effect::Acquire)),
             State::Blocked(Wait::Lock(object, Mode::Shared)) => Some((object, Effect::Enter)),
             State::Blocked(Wait::Object(object)) if task.retries => {
-                // Every other operation counts as an acquisition: the task could not have come
-                // before the steps that keep the object from it.
+                // Every other operation counts as an acquisition: it could not have been performed
+                // before the steps because of which it is blocked.
                 match task.op.effect() {
                     Effect::Enter => Some((object, Effect::Enter)),
                     _ => Some((object, Effect::Acquire)),
@@ -127,8 +128,8 @@ impl Execution {
         }
     }
 
-    /// Lets the search choose whether the component of the running task crashes at this place. It
-    /// does not if no line is known.
+    /// Lets the search choose whether the component of the running task crashes at this place.
+    /// There is no choice and no crash if no line is known.
     fn chooses_crash(&mut self, site: Option<Site>) -> bool {
         let Some(site) = site.or(self.running().site) else {
             return false;
@@ -150,8 +151,9 @@ impl Execution {
     }
 }
 
-/// A place at which the component of the running task, if it has one, may crash. It is before
-/// `op`; `site` is the line of `op`, if it is known.
+/// Lets the search crash the component of the running task before `op`. There is no crash if the
+/// task has no component, or if a crash before `op` is not needed ([`may_crash_before`]). `site`
+/// is the line of `op`, if it is known.
 #[inline]
 pub(super) fn may_crash(execution: Running, op: Op, site: Option<Site>) {
     if execution.with(|it| it.components.are_any()) && may_crash_before(op) {
@@ -181,7 +183,7 @@ pub(crate) fn component_of(task: TaskId) -> Option<ComponentId> {
     with(|execution| execution.task(task).component).flatten()
 }
 
-/// As [`may_crash`], whatever the next operation is.
+/// As [`may_crash`], before any operation.
 #[cold]
 pub(super) fn crash_point(execution: Running, site: Option<Site>) {
     let Some(component) = execution.with(Execution::own_component) else {
@@ -209,7 +211,8 @@ pub(super) fn crash_point(execution: Running, site: Option<Site>) {
     unreachable!("the task has been stopped");
 }
 
-/// Chooses the writes that the crash of a component loses, for each of its files.
+/// Lets the search choose, for each file, the number of last writes of the component that its
+/// crash loses, and undoes them.
 fn lose_writes(execution: Running, component: ComponentId, site: Option<Site>) {
     let disk = execution.with(|it| it.disk);
     for file in 0..disk.count() {

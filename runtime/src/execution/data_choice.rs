@@ -34,8 +34,8 @@ impl Execution {
         outcome
     }
 
-    /// Records a choice of the running task. This is not [`Self::record`]: a task that spins makes no
-    /// progress by a choice in each iteration.
+    /// Records a choice of the running task. Unlike [`Self::record`], this does not count as
+    /// progress of the task: a loop that spins may make a choice in each iteration.
     pub(super) fn log_choice(&mut self, op: Op, site: Site, note: Note) {
         let task = self.schedule.tasks.running_mut();
         let event = Event {
@@ -103,17 +103,17 @@ pub fn observe(state: u64, site: Site) {
     execution.with(|it| it.recording.observed.add(state));
 }
 
-/// A scheduling point at the start or at the end of an operation in the history `object`. Returns the
-/// number of steps before it, which orders the starts and ends of an execution. `None` outside an
-/// execution.
+/// A scheduling point at the start or at the end of an operation in the history `object`. Returns
+/// the number of steps so far, which orders the starts and ends of operations in an execution.
+/// `None` outside an execution.
 pub fn note_in_history(object: usize, ends: bool, site: Site) -> Option<u64> {
     let execution = running()?;
     super::access(if ends { Op::Return } else { Op::Call }, object, site);
     Some(execution.with(|it| it.budget.steps))
 }
 
-/// The running task has no continuation, because an assumption at `site` does not hold. Returns
-/// outside an execution only.
+/// Ends the running task for good, because the assumption at `site` does not hold. Returns only
+/// outside an execution.
 pub fn assumption_fails(site: Site) {
     let Some(execution) = running() else { return };
     execution.step(|it| it.pass(Op::Assume, site));

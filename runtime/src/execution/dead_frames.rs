@@ -9,17 +9,17 @@ use super::state::Execution;
 use super::task::{State, Task};
 use crate::platform::stack_pool::pool;
 
-/// A place on the stack of a task that belongs to no function.
+/// A place on the stack of a task that belongs to no running function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DeadFrame {
     pub(crate) owner: TaskId,
-    /// Whether the task has ended. Otherwise, the function has returned.
+    /// Whether the task has ended. Otherwise, only the function of the frame has returned.
     pub(crate) has_ended: bool,
 }
 
 impl Execution {
-    /// The dead frame at `address`. `None` if the frame there is live, or if `address` is not on
-    /// the stack of another task.
+    /// The dead frame at `address`. `None` if the frame there may be live, or if `address` is not
+    /// on the stack of another task.
     pub(crate) fn dead_frame_at(&self, address: usize) -> Option<DeadFrame> {
         // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
         let pool = unsafe { &*pool() };
@@ -44,7 +44,8 @@ impl Execution {
         is_dead.then_some(DeadFrame { owner, has_ended })
     }
 
-    /// Marks the synchronization objects on the stack of the current task, which has ended.
+    /// Records that the synchronization objects on the stack of the current task, which has ended,
+    /// may be used after the end of their lives.
     #[cold]
     pub(super) fn doubt_stack(&mut self) {
         let donor = self.running().donor;

@@ -20,11 +20,13 @@ use crate::platform::descriptor;
 use crate::platform::descriptor::PollEntry;
 use crate::search::ObjectId;
 
-/// Stands for the lines that calls on descriptors do not have, to recognise a loop that polls.
+/// The line of all calls on descriptors, which have no line of their own. It is used to recognise
+/// a loop that polls.
 const NO_LINE: Site = Location::caller();
 
 impl Execution {
-    /// The descriptors for which a task waits, and whether only the outside makes them ready.
+    /// The descriptors for which `task` waits, and whether only something outside the process
+    /// makes them ready. `None` if the task waits for no descriptors.
     pub(super) fn awaited(&self, task: TaskId) -> Option<(&'static mut [PollEntry], bool)> {
         let (first, count, outside) = match self.task(task).state {
             State::Blocked(Wait::Descriptors(first, count)) => (first, count, false),
@@ -38,7 +40,8 @@ impl Execution {
         Some((entries, outside))
     }
 
-    /// The descriptors for which each task waits.
+    /// For each task that waits for descriptors: the task, its descriptors, and whether only
+    /// something outside the process makes them ready.
     pub(super) fn all_awaited(
         &self,
     ) -> impl Iterator<Item = (TaskId, &'static mut [PollEntry], bool)> {
@@ -50,8 +53,8 @@ impl Execution {
             })
     }
 
-    /// Enables the tasks whose descriptors are ready. Tasks that wait for the outside are among
-    /// them only if `outside_too`. Returns whether a task became enabled.
+    /// Enables the tasks whose descriptors are ready. Tasks that wait for something outside the
+    /// process are among them only if `outside_too`. Returns whether a task became enabled.
     pub(super) fn wake_ready(&mut self, outside_too: bool) -> bool {
         if self.descriptors.waiting == 0 {
             return false;
@@ -143,7 +146,8 @@ pub(crate) fn wake_all_awaiting() {
 }
 
 /// Blocks the calling task until one of `entries` may be ready, or time passes `deadline`, or time
-/// passes `alarm`, at which a timer descriptor becomes ready.
+/// passes `alarm`, at which a timer descriptor becomes ready. `outside` states whether only
+/// something outside the process makes the entries ready.
 pub(crate) fn await_descriptors(
     op: Op,
     object: usize,

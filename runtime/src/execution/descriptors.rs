@@ -39,11 +39,11 @@ pub(crate) struct Descriptors {
 struct Taking {
     op: Op,
     object: ObjectId,
-    /// The task that made them; `None` if these were several.
+    /// The task that made all these calls; `None` if several tasks made them.
     task: Option<TaskId>,
 }
 
-/// Whether a call of this kind takes something.
+/// Whether a call of this kind takes input, room for output, or a connection from its object.
 fn takes(op: Op) -> bool {
     matches!(op, Op::DescriptorRead | Op::DescriptorWrite | Op::Accept)
 }

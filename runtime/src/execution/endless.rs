@@ -19,7 +19,9 @@ const MOST: usize = 64;
 /// The processor time after which a task counts as one that computes without end, after the test's
 /// body has returned.
 pub(crate) const AFTER_BODY: Duration = Duration::from_secs(1);
-/// The same, while the body runs: the test may still wait for a result.
+/// The processor time after which a task counts as one that computes without end, while the test's
+/// body runs. It is longer than [`AFTER_BODY`], because the test may still wait for a result of
+/// the task.
 pub(crate) const WITHIN_BODY: Duration = Duration::from_secs(10);
 
 /// A history after which a task computes without end.
@@ -38,7 +40,7 @@ codec!(Known {
 /// The known tasks that compute without end.
 pub(crate) struct Endless {
     pub(crate) known: EngineVec<Known>,
-    /// In the running execution a task was set aside, or ended.
+    /// In the running execution, a task was set aside, or such a task ended the execution.
     pub(crate) is_met: bool,
     /// The other tasks continued without the task that was set aside, before the test's body had
     /// returned.

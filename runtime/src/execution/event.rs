@@ -77,7 +77,7 @@ pub(crate) struct EventLog {
     pub(crate) values: Values,
     pub(crate) calls: Calls,
     graph: u64,
-    /// The maximum number of events that are kept; all are part of the graph.
+    /// The maximum number of events that are kept. All events are part of the graph.
     pub(crate) most: usize,
     /// Whether each event is reported when it happens.
     pub(crate) is_reported: bool,
@@ -150,7 +150,7 @@ impl EventLog {
         is_watched
     }
 
-    /// Keeps the operation of the next touch.
+    /// Keeps the operation to which the next touch of the trace belongs.
     // Its arguments are words: if the address of the event were taken, every event would have to
     // be stored in memory.
     #[cold]

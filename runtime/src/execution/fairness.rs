@@ -3,8 +3,9 @@
 //! A task that yields gives way: it may not run again while a task that it has starved is enabled.
 //! The starved tasks are those that did not run in its window (the time since its last yield), and
 //! that either were enabled throughout it or were disabled by the task itself. The paper keeps
-//! three sets for each task and updates them at every step. Here E and S are derived from two step
-//! numbers for each task, so that a step costs nothing and a yield costs one pass over the tasks.
+//! three sets for each task, E, D and S, and updates them at every step. Here E and S are derived
+//! from two step numbers for each task, so that a step costs nothing and a yield costs one pass
+//! over the tasks.
 //!
 //! `execution/step_limit.rs` orders the tasks past the step limit, and `monitor/livelock.rs` judges
 //! executions that do not end.
@@ -26,7 +27,7 @@ const MOST_ITERATIONS: u32 = 4 * ITERATIONS;
 struct Window {
     /// The step of the last yield: the window's start.
     began: u64,
-    /// The task has not yielded yet. The first yield adds no edge.
+    /// The task has not yielded yet. The first yield adds no task to `waits_for`.
     first: bool,
     /// D: tasks that this one disabled in its window.
     disabled: TaskSet,
@@ -128,10 +129,11 @@ impl Fairness {
         }
     }
 
-    /// Records that `task` yields at `step`. `progressed` states whether it made progress since its
-    /// last yield. `enabled` are the enabled tasks; of these, the `late` ones sleep, or wait with a
-    /// timeout. Many loops spin for a while before they block, usually much shorter than a sleep:
-    /// only a loop of [`ITERATIONS`] iterations gives way to a sleeping task.
+    /// Records that `task` yields at `step`. `progressed` states whether it made progress since
+    /// its last yield. `enabled` are the enabled tasks; of these, the `late` ones sleep, or wait
+    /// with a timeout. Many loops spin for a while before they block, usually for a much shorter
+    /// time than a sleep. Therefore a task gives way to a sleeping task only after [`ITERATIONS`]
+    /// yields without progress, or after [`MOST_ITERATIONS`] yields.
     pub(crate) fn yielded(
         &mut self,
         task: TaskId,
@@ -185,7 +187,7 @@ impl Fairness {
         self.windows[task.0 as usize].ran
     }
 
-    /// Whether any task is held back.
+    /// Whether any task must wait for another one.
     #[inline]
     pub(crate) fn restrains(&self) -> bool {
         self.restrained != 0

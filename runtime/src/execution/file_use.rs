@@ -10,11 +10,12 @@ pub(crate) struct FileUse {
     pub(super) conflicts: Conflicts,
     /// The number of changes of all files and variables.
     pub(super) version: u32,
-    /// The number of successive calls that only read, while the engine's pulse was `since`:
-    /// without a scheduling point in between.
+    /// The number of successive calls that only read, without a scheduling point in between.
+    /// `since` is the value of the engine's pulse (a count of scheduling points) during these
+    /// calls.
     pub(super) looks: u32,
     pub(super) since: u64,
-    /// Calls that had an effect, or could have had one.
+    /// The number of calls on files and directories, without those on the environment.
     pub(crate) calls: u32,
     /// The number of these calls that may change a directory.
     pub(crate) directory_changes: u32,

@@ -1,12 +1,12 @@
 //! Calls that use files, directories and environment variables: they are scheduling points if
 //! their order matters.
 //!
-//! In most programs no two tasks use one file such that the order matters. In such a program all
-//! these calls commute, and are no scheduling points. If two uses conflict ([`super::conflicts`]),
-//! each such call becomes a scheduling point, and the search begins anew
-//! ([`Execution::has_file_conflict`]). This is sound: as long as none conflict, the explored
-//! schedules are all that exist. The operations of the first task before it has spawned another
-//! one come before all others.
+//! In most programs, no two tasks use one file in such a way that the order matters. In such a
+//! program all these calls commute, and are no scheduling points. If two uses conflict
+//! ([`super::conflicts`]), each such call becomes a scheduling point, and the search begins anew
+//! ([`Execution::has_file_conflict`]). This is sound: as long as no two uses conflict, the
+//! explored schedules are all that exist. The operations of the first task before it has spawned
+//! another one come before all others.
 //!
 //! The interposed functions find the objects and the effects of each call.
 
@@ -24,11 +24,11 @@ use super::terms::{Site, Step};
 use super::{Effect, Op, TaskId};
 use crate::search::ObjectId;
 
-/// Stands for an unknown line, to recognise a loop that polls.
+/// The line of calls whose line is unknown. It is used to recognise a loop that polls.
 const NO_LINE: Site = Location::caller();
 
-/// After this number of calls that only read, without a scheduling point in between, a task is
-/// taken to wait for another one.
+/// After this number of calls that only read, without a scheduling point in between, a task counts
+/// as one that waits for another task.
 const MANY_LOOKS: u32 = 2000;
 
 impl Execution {
@@ -44,7 +44,8 @@ impl Execution {
         self.objects.at(address, address as u64)
     }
 
-    /// Whether only one task has ever run: all its operations come before those of others.
+    /// Whether the first task has not spawned another one yet. All its operations so far come
+    /// before those of other tasks.
     fn is_only_task(&self) -> bool {
         self.schedule.live == 1
     }
@@ -67,8 +68,8 @@ impl Execution {
         }
     }
 
-    /// Passes a call that is no scheduling point. A task that polls forever must let others
-    /// continue.
+    /// Passes a call that is no scheduling point. After [`MANY_LOOKS`] such calls the task yields,
+    /// because it may poll for a change by another task.
     fn pass_file(&mut self, op: Op, object: ObjectId) -> Step {
         let now = self.pulse;
         let files = &mut self.files;
@@ -189,7 +190,8 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
 }
 
 /// Records that the current task changes the permissions of its process for files. Calls on files
-/// become scheduling points, and none is known to commute with this change.
+/// become scheduling points if there are several tasks. No call is known to commute with this
+/// change.
 pub(crate) fn permissions_change() {
     with(|execution| {
         execution.log.trace.is_irregular = true;
@@ -238,7 +240,8 @@ pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
     });
 }
 
-/// Orders all operations of the tasks of `scope` before the next ones of the running task.
+/// For the conflicts of files: orders all operations of the tasks of `scope` before the next ones
+/// of the running task.
 pub fn end_scope(scope: usize) {
     with(|execution| {
         let task = execution.schedule.current;

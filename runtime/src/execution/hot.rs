@@ -5,7 +5,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// A property that is hot.
 pub(crate) struct Hot {
-    /// The address of its object; 0 if the object is gone.
+    /// The address of its object; 0 if the object was dropped.
     pub(super) object: usize,
     pub(crate) name: EngineVec<u8>,
     /// The line of the last operation that made it hot.

@@ -16,8 +16,8 @@ use crate::search::{ObjectId, TraceStep};
 
 impl Execution {
     /// If no task is enabled, ends the idle wait of the task that has waited longest. Returns
-    /// whether a wait ended. None ends while a task that was set aside computes, because this task
-    /// is not idle.
+    /// whether a wait ended. No wait ends while a task that was set aside computes, because this
+    /// task is not idle.
     #[cold]
     pub(super) fn ends_idle_wait(&mut self) -> bool {
         let waits = |wait| {

@@ -245,7 +245,8 @@ fn observed(address: usize, locked: Option<Mode>) {
     });
 }
 
-/// As [`condition_reads`], for a lock that the caller acquires. Does not return if a task holds it.
+/// As [`condition_reads`], for a lock that the caller acquires. If a task holds the lock so that
+/// it cannot be acquired in this mode, the function unwinds and ends the check.
 #[inline]
 pub fn condition_locks(address: usize, mode: Mode) {
     if checks() {
@@ -268,10 +269,11 @@ fn locked_by_condition(address: usize, mode: Mode) {
     }
 }
 
-/// Before a change of an object outside an execution.
+/// Checks that the caller is not the condition of an invariant. Shims call this before they change
+/// an object for a thread that is no task.
 ///
 /// # Panics
-/// If the caller is a condition.
+/// If the caller is the condition of an invariant.
 #[inline]
 pub fn before_change() {
     assert!(

@@ -31,7 +31,7 @@ pub(super) struct Invariant {
 pub(crate) struct Broken {
     /// Its name.
     pub(crate) name: EngineVec<u8>,
-    /// The message of the panic of its condition.
+    /// The message of the panic of its condition, if the condition panicked.
     pub(crate) panic: Option<EngineVec<u8>>,
     /// The line of the operation after which it does not hold.
     pub(crate) site: Option<Site>,

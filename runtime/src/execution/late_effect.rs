@@ -41,9 +41,9 @@ pub(crate) fn place() -> At {
     .unwrap_or(none)
 }
 
-/// Chooses the store that the running task's operation meets, by its number among those that are
-/// offered. `name` returns the name of each offered store, and `overtaken` the event of the store
-/// that follows it.
+/// Lets the search choose one of the `offered` stores for the running task's operation to meet.
+/// Returns the number of the store; 0 is the newest. For the number of a store, `name` returns its
+/// name, and `overtaken` the event of the store after it.
 pub(crate) fn choose_store(
     offered: u32,
     name: &dyn Fn(u32) -> u64,

@@ -1,8 +1,8 @@
 //! Listeners: observers of a running execution, such as the live trace and the debugger.
 //!
 //! Unlike monitors, they judge nothing. They are called only for the few executions that are shown
-//! to a person, so they need no static calls: the engine has a table of them. The same holds for
-//! the work of libc at the start and the end of a task.
+//! to a person, so the calls may be slow: the engine has a table of the listeners instead of
+//! static calls. The same holds for the work of libc at the start and the end of a task.
 
 use super::TaskId;
 use super::event::Event;
@@ -76,7 +76,7 @@ pub(crate) trait ThreadWork: Sync {
     fn ends(&self);
 }
 
-/// No such work.
+/// No work of libc.
 pub(crate) struct NoWork;
 
 impl ThreadWork for NoWork {

@@ -117,7 +117,8 @@ impl Execution {
         }
     }
 
-    /// The current task enters the queue of a lock that it cannot acquire.
+    /// Blocks the current task at a lock that it cannot acquire. A writer enters the queue of the
+    /// lock before that, unless it is in the queue already.
     pub(super) fn enter_queue(&mut self, object: ObjectId, mode: Mode) -> Step {
         if mode == Mode::Exclusive && !core::mem::replace(&mut self.running().queued, true) {
             self.objects.get_mut(object).queued_writers += 1;
@@ -216,10 +217,10 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     free
 }
 
-/// A scheduling point, then the release of the lock: the shim releases the real lock in `unlock`,
-/// which must neither panic nor reach a scheduling point, and waiting tasks become enabled. There
-/// is no `site`, because a drop has no caller; the event shows the line where the lock was
-/// acquired.
+/// A scheduling point, then the release of the lock. Waiting tasks become enabled. The shim
+/// releases the real lock in `unlock`, which must neither panic nor reach a scheduling point.
+/// There is no `site`, because a drop does not know the line of its caller. The event shows the
+/// line where the lock was acquired.
 #[inline]
 pub fn release(op: Op, object: usize, mode: Mode, unlock: impl FnOnce()) {
     let object = release_point(op, object);
@@ -250,7 +251,7 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
     set_aside::look(execution, true);
 }
 
-/// A scheduling point. After it, the task holds the lock at `object` in shared mode instead of
+/// A scheduling point. After it, the task holds the lock at `object` shared instead of
 /// exclusively. `change` changes the real lock.
 #[inline]
 pub fn downgrade(op: Op, object: usize, change: impl FnOnce()) {

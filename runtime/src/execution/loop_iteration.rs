@@ -17,7 +17,7 @@ use crate::platform::image::image;
 use crate::platform::stack_pool::pool;
 use crate::search::{ObjectId, TraceStep};
 
-/// Stands for a state of a task that may contain remains of earlier executions in memory.
+/// The value for a state of a task whose memory may contain remains of earlier executions.
 pub(super) const UNCLEAN: u64 = u64::MAX;
 
 impl Execution {
@@ -88,8 +88,8 @@ impl Execution {
         }
     }
 
-    /// If no task is enabled, makes the tasks that await a change repeat their iterations from now
-    /// on, as they would natively. Returns whether there is such a task.
+    /// Makes the tasks that await a change repeat their iterations from now on, as they would
+    /// natively. Called only if no task is enabled. Returns whether a task awaits a change.
     #[cold]
     pub(super) fn stops_awaiting(&mut self) -> bool {
         self.awaits = false;
@@ -104,17 +104,17 @@ impl Execution {
         found
     }
 
-    /// Whether the state of the current task, whose iteration ends, is computed. Past the limit
-    /// nothing is explored, and there may be a very large number of waiting iterations: there the
-    /// state is computed only for some of them.
+    /// Whether the state of the current task, whose iteration ends, is computed. Past the step
+    /// limit, nothing is explored, and there may be a very large number of waiting iterations.
+    /// Therefore the state is computed there only for some of them.
     pub(super) fn looks_at_state(&self) -> bool {
         let is_time = !self.budget.past_limit
             || (self.budget.steps / self.options.max_steps).is_power_of_two();
         self.awaits && is_time && self.schedule.tasks.running().spin.may_repeat()
     }
 
-    /// The state of the current task, whose registers and stack lie at and above `stack_pointer`.
-    /// It is 0 if the state is not computed or is too large.
+    /// A hash of the state of the current task, whose registers and stack lie at and above
+    /// `stack_pointer`. Returns 0 if the state is not computed or is too large.
     ///
     /// The state contains memory that the program has not initialized: frames have gaps, and so
     /// have blocks of the heap. Remains of earlier executions there must not decide whether two

@@ -34,15 +34,15 @@ pub fn marked_line() -> Option<Site> {
         .map(|mark| mark.0)
 }
 
-/// The marks of the calling thread, while it runs other code.
+/// The marks of a thread that [`put_aside`] saved.
 pub(super) struct Marks(bool, Option<(Site, usize)>);
 
-/// Puts the marks of the calling thread aside, until [`restore`].
+/// Saves the marks of the calling thread, for [`restore`].
 pub(super) fn put_aside() -> Marks {
     Marks(INSIDE.get(), LINE.get())
 }
 
-/// See [`put_aside`].
+/// Restores the marks that [`put_aside`] saved.
 pub(super) fn restore(marks: &Marks) {
     INSIDE.set(marks.0);
     LINE.set(marks.1);

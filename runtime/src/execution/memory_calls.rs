@@ -5,9 +5,10 @@ use super::monitor_hooks::DataAccess;
 use super::running::{running, with};
 use crate::platform::heap::{Allocation, Block, Free};
 
-/// Records an event for an access to plain memory, with a scheduling point before it if it
-/// `is_point`. The objects of the event are the granules of the accessed memory, so that accesses
-/// to the same granule depend on each other.
+/// Records an event for an access to plain memory. If `is_point`, there is a scheduling point
+/// before the event, and the objects of the event are all granules (aligned groups of bytes) of
+/// the accessed memory, so that accesses to the same granule depend on each other. Otherwise, the
+/// event has only the first granule.
 #[cold]
 pub(crate) fn plain_access(access: DataAccess, is_point: bool) {
     const GRANULE: usize = 8;
@@ -57,7 +58,8 @@ pub(crate) fn reallocated(old: Block, new: Block) {
     execution.with(|it| it.report_allocation(allocation));
 }
 
-/// Marks the synchronization objects in a block that the task frees.
+/// Records that the task frees a block, so that the synchronization objects in it may be used
+/// after the end of their lives.
 #[cold]
 pub(crate) fn frees_objects(start: usize, size: usize) {
     with(|execution| execution.objects.doubt(start, size));

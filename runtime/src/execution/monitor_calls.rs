@@ -110,7 +110,7 @@ impl Execution {
         unsafe { (*monitors()).must_repeat() }
     }
 
-    /// The ending of an execution that is given up.
+    /// The ending of an execution that is ended far beyond the step limit.
     pub(super) fn given_up(&self) -> Ending {
         // SAFETY: as in `report_point`.
         let ending = unsafe { (*monitors()).given_up(self) };

@@ -33,9 +33,10 @@ pub(crate) struct SyncAccess {
     pub(crate) effect: Effect,
     /// The source line; `None` in drops and in opaque code.
     pub(crate) site: Option<Site>,
-    /// The object lies on the heap or on a stack. This is its first access, or the first since its
-    /// block was freed, or (for an object on the stack of the test's body) since the body ended.
-    /// Otherwise its memory is taken to be live.
+    /// Whether the memory of the object may be free. This is so for an object on the heap or on a
+    /// stack at its first access, and at its first access after its block was freed, or after the
+    /// test's body ended if it lies on the stack of the body. At other accesses, the memory counts
+    /// as live.
     pub(crate) may_be_free: bool,
 }
 
@@ -87,27 +88,28 @@ pub(crate) trait MonitorHooks {
     /// The current task was given a block of the heap.
     fn allocated(&mut self, execution: &Execution, allocation: Allocation);
 
-    /// The current task is about to free memory, rightly or not.
+    /// The current task is about to free memory, by a valid or an invalid call.
     fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()>;
 
-    /// The current task repeats a loop that reads the same and does not yield.
+    /// The current task repeats a loop that reads unchanged objects and does not yield.
     fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()>;
 
-    /// The execution is given up far beyond the step limit. Returns its ending.
+    /// The execution is ended far beyond the step limit. Returns its ending, if a monitor
+    /// determines it.
     fn given_up(&mut self, execution: &Execution) -> Option<Ending>;
 
     /// Whether the monitors have missed something that they see if the execution is repeated.
     fn must_repeat(&self) -> bool;
 
-    /// Whether happens-before is tracked here. If not, the hooks below do nothing.
+    /// Whether happens-before is tracked in this process. If not, the hooks below do nothing.
     fn is_ordered() -> bool;
 
-    /// The current task acquires the clock that was released to `object`. `excludes` states
+    /// The current task acquires the vector clock that was released to `object`. `excludes` states
     /// whether the task now holds the object exclusively.
     fn acquired(object: usize, excludes: bool);
 
-    /// The current task releases its clock to `object`: for all tasks, or only for those that
-    /// acquire the object exclusively.
+    /// The current task releases its vector clock to `object`. If `to_all` is false, only tasks
+    /// that acquire the object exclusively acquire this clock.
     fn released(object: usize, to_all: bool, op: Op, site: Option<Site>);
 
     /// The current task performs an atomic operation on a counter that only such operations

@@ -18,29 +18,31 @@ pub(crate) struct Object {
     pub(crate) address: usize,
     /// Identity that does not depend on addresses, for hashes of happens-before.
     pub(crate) identity: u64,
-    /// The number of writes to it.
+    /// The number of changes of the object. Effects of the kind `Rewrite` do not count.
     pub(crate) version: u32,
     /// Hash of the last write's happens-before.
     pub(crate) last_write: u64,
-    /// Sum of the hashes of the reads since then.
+    /// Sum of the hashes of the reads since the last write.
     pub(crate) reads: u64,
-    /// Sum of the hashes of the updates since then.
+    /// Sum of the hashes of the updates since the last write.
     pub(crate) updates: u64,
-    /// The task that holds it exclusively, or runs its initialiser.
+    /// The task that holds the object exclusively, or runs its initialiser.
     pub(crate) owner: Option<TaskId>,
-    /// The line where the newest holder acquired it.
+    /// The line where the newest holder acquired the object.
     pub(crate) held_at: Option<Site>,
     /// The number of its shared holders.
     pub(crate) shared: u32,
-    /// Tasks whose next operation is to acquire it.
+    /// The number of tasks whose next operation acquires the object.
     pub(crate) contenders: u32,
-    /// The numbers of these tasks modulo 64, as bits. Two tasks may share a bit.
+    /// The numbers of the tasks whose next operation acquires the object, modulo 64, as bits. Two
+    /// tasks may share a bit.
     pub(crate) contending: u64,
-    /// Writers that found it read-locked and wait in its queue.
+    /// The number of writers that found the object read-locked and wait in its queue.
     pub(crate) queued_writers: u32,
-    /// The number of tasks that wait on it to be woken.
+    /// The number of tasks that wait at the object until another task wakes them.
     pub(crate) waiters: u32,
-    /// The number of tasks that wait for it to change, or did and have not run since.
+    /// The number of tasks that wait for a change of the object, or waited for one and have not
+    /// run since.
     pub(crate) watchers: u32,
     /// It lies on the heap or on a stack, and its memory may have been freed since its last access
     /// (if there was one).
@@ -112,10 +114,11 @@ impl ObjectTable {
         });
     }
 
-    /// Marks the objects in a block that is freed, or on the stack of a task that has ended.
+    /// Records that the memory of the objects in this range may be free. The range is a block that
+    /// is freed, or the stack of a task that has ended.
     #[cold]
     pub(super) fn doubt(&mut self, start: usize, size: usize) {
-        // The objects are searched if they are fewer than the addresses of the block.
+        // The smaller number is searched: the objects, or the addresses of the range.
         if size > self.objects.len() {
             let there = start..start + size;
             let inside = |object: &&mut Object| there.contains(&object.address);

@@ -60,8 +60,8 @@ impl ObjectCalls {
         self.overlap = None;
     }
 
-    /// Whether a call of `task` is in progress that excludes at least as much as a new one of this
-    /// mode.
+    /// Whether `task` is in a call of `object` that excludes at least as much as a new call of
+    /// this mode.
     pub(super) fn covers(&self, task: TaskId, object: ObjectId, mode: Mode) -> bool {
         self.in_progress.iter().any(|call| {
             (call.task, call.object) == (task, object)
@@ -69,7 +69,8 @@ impl ObjectCalls {
         })
     }
 
-    /// Adds a call of an object of the type `of`. Returns whether no other call excludes it.
+    /// Adds `call`, a call of an object of the type `of`. If a call in progress excludes it,
+    /// records the overlap instead, and returns `false`.
     pub(super) fn add(&mut self, of: &'static str, call: ObjectCall) -> bool {
         let other = self.in_progress.iter().find(|it| it.excludes(&call));
         if let Some(&other) = other {

@@ -29,7 +29,7 @@ const UNSEEN: usize = 8;
 
 impl Execution {
     /// Records the next operation of the current task. Returns whether the operation is within a
-    /// call that is one step.
+    /// call that is one step. If it is not, such a call begins.
     #[inline]
     pub(super) fn announce_opaque(&mut self, op: Op, object: ObjectId) -> bool {
         let task = self.running();
@@ -45,8 +45,8 @@ impl Execution {
     pub(super) fn depend_on_unseen(&mut self) {
         let object = self.object(UNSEEN);
         let task = self.schedule.tasks.running_mut();
-        // A read, no matter whether the event reads or writes: it must not commute with calls of C
-        // code only.
+        // The dependence is a read even if the event writes: the event must depend on calls of C
+        // code, but not on other events of atomics.
         _ = self.log.depend(
             object,
             Effect::Read,
@@ -55,7 +55,8 @@ impl Execution {
         );
     }
 
-    /// Records for the read of `op` at `site` that the task may have seen an effect of C code.
+    /// Records that the task may have seen an effect of C code when its operation `op` at `site`
+    /// read an atomic.
     #[cold]
     pub(super) fn read_unseen(&mut self, op: Op, site: Site) {
         let object = self.object(UNSEEN);
@@ -125,7 +126,7 @@ pub(crate) fn failed_to_take(op: Op, object: usize) {
     });
 }
 
-/// Records that an attempt announced by [`arrive_to_try`] only looked at the object.
+/// Records that an attempt announced by [`arrive_to_try`] only read the object.
 pub(crate) fn record_look(op: Op, object: usize) {
     with(|execution| {
         let object = execution.object(object);
@@ -136,7 +137,8 @@ pub(crate) fn record_look(op: Op, object: usize) {
     });
 }
 
-/// Stands for the line that opaque code does not have, to detect spins.
+/// The line of all operations of opaque code, which have no line of their own. It is used to
+/// detect spins.
 fn nowhere() -> Site {
     Location::caller()
 }
@@ -151,14 +153,15 @@ pub(crate) fn record(op: Op, object: usize, effect: Effect) {
     set_aside::look(execution, false);
 }
 
-/// Waits at `object` to be woken there, or for the deadline. This is no event.
+/// Blocks the calling task until another task wakes it at `object`, or until the deadline. This is
+/// no event.
 pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
     };
     execution.step(|it| {
         let object = it.object(object);
-        // Races for locks are not hidden by their releases.
+        // A lock does not need this: its releases do not hide the races of its acquisitions.
         if !matches!(op.effect(), Effect::Acquire | Effect::Enter) {
             it.comes_in_vain(object);
         }
@@ -315,7 +318,8 @@ pub(crate) fn join(task: TaskId, deadline: Option<u64>) -> Wake {
     wake
 }
 
-/// Whether `task` has ended. If an earlier check of the caller failed, the caller yields.
+/// Whether `task` has ended. If earlier checks of the caller failed and nothing has changed since,
+/// the caller yields.
 pub(crate) fn has_ended(task: TaskId) -> bool {
     let object = thread_object(task);
     arrive_to_try(Op::IsFinished, object);
@@ -335,20 +339,20 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
 /// Records a call of a function of a package that is compiled unchanged.
 ///
 /// The result of the call may be a guard of a lock that the engine does not see. If the task drops
-/// the guard in its own code, there is no call. Therefore each later step of the task counts as one
-/// that touches the state of opaque code.
+/// the guard in its own code, the engine sees no call. Therefore each later step of the task
+/// counts as one that touches the state of opaque code.
 pub(crate) fn enter() {
     enter_for(OutsideEffect::OpaqueCode, true);
 }
 
-/// Records a call from Rust code of a function in C or another language. C has no guards, so all
-/// its later operations are in calls as well.
+/// Records a call from Rust code of a function in C or another language. C has no guards that a
+/// task can drop in its own code, so each later operation on the same state is in a call as well.
 pub(crate) fn enter_foreign() {
     enter_for(OutsideEffect::ForeignCode, false);
 }
 
-/// A step into code that the engine does not see. `keeps` states whether the task may touch the
-/// same state later without a call.
+/// Records a call into code that the engine does not see. `keeps` states whether the task may
+/// touch the same state later without a call.
 fn enter_for(what: OutsideEffect, keeps: bool) {
     let Some(execution) = running() else { return };
     let is_inside = mark::is_inside();

@@ -12,7 +12,8 @@ pub(crate) struct Options {
     pub(crate) spurious: Spurious,
     /// The kinds of failing calls that the search may choose.
     pub(crate) faults: Faults,
-    /// The limit of an execution that is neither explored nor replayed: the test only runs once.
+    /// The limit of the execution if the test only runs once, and is neither explored nor
+    /// replayed. `None` in an exploration or a replay.
     pub(crate) only_runs: Option<Limit>,
     /// The output of the tasks is kept, for a report.
     pub(crate) keeps_output: bool,

@@ -23,27 +23,29 @@ use crate::base::sys::{self, number, timespec};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
 use crate::platform::leftovers::first_descriptor;
 
-/// The real time for the outside, in nanoseconds, at each yield of a task that only yields.
+/// The real time, in nanoseconds, for which the engine waits for events outside the process when
+/// the only enabled task yields.
 const BREATH: u64 = 1_000_000;
 /// The least value of [`Descriptors::grace`].
 const LEAST_GRACE: u32 = 4;
 
 impl Execution {
-    /// Whether the outside is to be polled if no task is enabled.
+    /// Whether the engine must poll for events outside the process if no task is enabled.
     #[inline]
     pub(super) fn awaits_outside(&self) -> bool {
         (self.descriptors.waiting > 0 || !self.descriptors.children.is_empty()) && !self.body_done
     }
 
-    /// Blocks the current task for the outside. The number of such waits depends on the outside, so
-    /// this is no step.
+    /// Blocks the current task until something outside the process makes it ready. The number of
+    /// such waits does not depend on the schedule alone, so this is no step.
     pub(super) fn sleep_uncounted(&mut self, wait: Wait, deadline: Option<u64>) -> Step {
         self.pulse += 1;
         self.block(wait, deadline);
         self.choose_next(false)
     }
 
-    /// Keeps a note about an effect outside control for the user, and the line of the operation.
+    /// Keeps a note for the user: an effect outside control, with the line of the operation if one
+    /// is given. Each note is kept once.
     pub(super) fn note_outside(&mut self, effect: OutsideEffect, site: Option<Site>) {
         let is_known = self.outside.iter().any(|(known, place)| {
             let is_at_site = match (place, site) {
@@ -57,16 +59,17 @@ impl Execution {
         }
     }
 
-    /// The current task found nothing outside, and would only poll again.
+    /// Yields for the current task, whose poll for something outside the process found nothing.
+    /// The number of such yields does not depend on the schedule alone, so this is no step.
     fn yield_uncounted(&mut self) -> Step {
         self.pulse += 1;
         self.wait_outside(true);
         self.choose_next(true)
     }
 
-    /// If no task is enabled except by timing out, waits in the kernel until the outside has made a
-    /// descriptor ready, and enables the tasks that wait for it. If `yielded` and no other task is
-    /// enabled, gives the outside a little time.
+    /// If no task is enabled except by timing out, waits in the kernel until the outside has made
+    /// a descriptor ready, and enables the tasks that wait for it. The wait ends at the earliest
+    /// deadline. If `yielded` and only the current task is enabled, waits for a short time.
     #[cold]
     pub(super) fn wait_outside(&mut self, yielded: bool) {
         let (first, second) = {
@@ -138,8 +141,8 @@ impl Execution {
         self.descriptors.grace = (self.descriptors.grace / 2).max(LEAST_GRACE);
     }
 
-    /// The time until the earliest deadline, in virtual nanoseconds. The real wait lasts as long
-    /// at most.
+    /// The time until the earliest deadline, in virtual nanoseconds. The real wait lasts at most
+    /// for this time. `None` if there is no deadline.
     fn until_deadline(&self) -> Option<u64> {
         let deadlines = self
             .schedule
@@ -187,7 +190,7 @@ impl Execution {
     }
 
     /// Waits until a collected descriptor is ready, for at most `limit` nanoseconds. Returns
-    /// whether one is.
+    /// whether a descriptor is ready.
     fn wait_in_kernel(&mut self, limit: Option<u64>) -> bool {
         let gathered = &mut self.descriptors.gathered;
         let time = limit.map(timespec::from_nanos);
@@ -214,7 +217,7 @@ impl Execution {
 }
 
 impl Descriptors {
-    /// Ends the remaining children of an execution, which the next execution does not know.
+    /// Kills the remaining children of an execution, since the next execution does not know them.
     pub(crate) fn end_children(&mut self) {
         for child in self.children.drain(..) {
             if source::is_running(child).is_none() {
@@ -260,8 +263,8 @@ pub(crate) fn note_wait_for_child() {
     note(OutsideEffect::Child);
 }
 
-/// Records the connection of a socket. If its peer is outside, the peers of sockets are checked
-/// from now on.
+/// Records the connection of a socket. If its peer is outside the process, the peers of all
+/// sockets are checked from now on.
 pub(crate) fn note_connection(socket: c_int) {
     if let Some(execution) = running()
         && source::of_one(socket, POLLIN).is_some()
@@ -270,7 +273,7 @@ pub(crate) fn note_connection(socket: c_int) {
     }
 }
 
-/// Whether only the outside makes `descriptor` ready for `wanted`.
+/// Whether only something outside the process makes `descriptor` ready for `wanted`.
 #[inline]
 pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     let Some(execution) = running() else {
@@ -289,7 +292,7 @@ pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     true
 }
 
-/// A poll of the outside found nothing. This is a yield, if the task only polls again.
+/// Yields for the calling task, whose poll for something outside the process found nothing.
 pub(crate) fn yield_to_outside() {
     if let Some(execution) = running() {
         execution.step(Execution::yield_uncounted);

@@ -19,7 +19,8 @@ pub(crate) fn is_panic_hook(address: usize) -> bool {
 }
 
 impl Execution {
-    /// The panic of the current task acquires or releases the lock of the hook.
+    /// Records that the current task, which panics, acquires, releases or only reads the lock of
+    /// the panic hook. `effect` states which of these.
     ///
     /// This is no scheduling point: std has already acquired the real lock, or is about to release
     /// it.

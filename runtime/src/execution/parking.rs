@@ -6,7 +6,7 @@ use super::task::Wait;
 use super::terms::{Site, Wake};
 
 /// Blocks the calling task until [`unpark_at`] is called for `parker` or the deadline passes. In
-/// reports, it waits in `op` for the object at `key`.
+/// reports, the task waits in `op` for the object at `key`.
 pub fn park_at(parker: usize, op: Op, key: usize, deadline: Option<u64>, site: Site) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
@@ -27,7 +27,7 @@ pub fn park_at(parker: usize, op: Op, key: usize, deadline: Option<u64>, site: S
     })
 }
 
-/// Wakes the task that waits at `parker`, if one does; no scheduling point.
+/// Wakes the tasks that wait at `parker`, usually one. This is no scheduling point.
 pub fn unpark_at(parker: usize, site: Site) {
     with(|execution| {
         let parker = execution.object(parker);

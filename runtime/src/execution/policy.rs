@@ -140,14 +140,15 @@ impl Policies {
         self.root.extend_from_slice(root.as_bytes());
     }
 
-    /// The name that sites use for a source file; `None` for the standard library.
+    /// The name that sites use for a source file. `None` for files of the standard library and of
+    /// this tool.
     pub(crate) fn source_name<'a>(&self, path: &'a str) -> Option<&'a str> {
         let root = str::from_utf8(&self.root).unwrap_or_default();
         let is_known = !is_std(path) && !path.starts_with("/cargo-chess/");
         is_known.then(|| path.strip_prefix(root).unwrap_or(path))
     }
 
-    /// Whether the code at a line is preempted.
+    /// Whether the code at a line has the policy [`Policy::Preempt`].
     pub(crate) fn is_preempted(&self, file: &str, line: u32) -> bool {
         self.decide(file, line) == Policy::Preempt
     }

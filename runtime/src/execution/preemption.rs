@@ -17,7 +17,7 @@ use crate::search::Cost;
 /// The costs of the options at a scheduling point.
 #[derive(Clone, Copy)]
 pub(super) struct SwitchCosts {
-    /// The number of options, the first ones, that cost nothing. Each of the others costs a
+    /// The number of options that cost nothing. They come first. Each other option costs a
     /// preemption.
     pub(super) free: usize,
     /// The first option is the current task, which can continue and does not yield. Each other
@@ -55,7 +55,8 @@ impl Execution {
         }
     }
 
-    /// Counts the cost of an outcome. `costs` states that each but 0 costs a preemption.
+    /// Counts the cost of an outcome. `costs` states that each outcome other than 0 costs a
+    /// preemption.
     #[inline]
     pub(super) fn count_outcome(&mut self, costs: bool, outcome: u32) {
         if costs && outcome != 0 {

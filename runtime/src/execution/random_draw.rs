@@ -7,8 +7,8 @@ use super::{Note, Op};
 use crate::base::fingerprint::mix;
 use crate::search::Outcomes;
 
-/// The number of first draws of a task whose default outcome is 0. After that the default varies:
-/// a loop that relies on chance must end.
+/// The default outcome of the first draws of a task is 0. This is the number of these draws. After
+/// them the default varies, so that a loop that relies on chance ends.
 const IN_ORDER: u32 = 32;
 
 impl Execution {

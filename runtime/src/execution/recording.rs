@@ -11,10 +11,10 @@ use crate::search::Decision;
 /// The recording of one execution so far.
 pub(crate) struct Recording {
     pub(crate) decisions: EngineVec<Decision>,
-    /// The points where a confined search has no choice and another search has one: the number of
-    /// decisions before the point, and the task that continues there.
+    /// The points where a confined search has no choice and another search would have one. For
+    /// each: the number of decisions before the point, and the task that continues there.
     pub(super) passed_over: EngineVec<(u32, TaskId)>,
-    /// Hash of all decisions and states that led here.
+    /// Hash of all decisions and states of the execution so far.
     pub(super) prefix: u64,
     pub(crate) preemptions: u32,
     /// The number of late effects, which count as preemptions.
@@ -23,7 +23,7 @@ pub(crate) struct Recording {
     pub(crate) chosen_data: u64,
     /// The number of timeouts that fired while another task could run.
     pub(crate) early: u32,
-    /// The waits that these timeouts ended; kept only for executions that are reported.
+    /// The waits that early timeouts ended; kept only for executions that are reported.
     pub(crate) early_waits: EngineVec<Early>,
     /// The states that the test has observed.
     pub(crate) observed: Observed,

@@ -29,8 +29,8 @@ use crate::search::{ObjectId, Outcomes};
 const POINTS: usize = 40;
 
 impl Execution {
-    /// The places of the waits that a signal of the resource reaches: all, or one, which the search
-    /// chooses.
+    /// The indices of the waits that a signal of the resource reaches. If `to_all` is false, this
+    /// is at most one wait, which the search chooses.
     fn choose_reached(&mut self, resource: ObjectId, to_all: bool) -> EngineVec<usize> {
         let known = &self.resources;
         let mut reached = engine_vec();
@@ -136,9 +136,9 @@ pub fn wait_for_signals(
     Some(place)
 }
 
-/// A scheduling point, then a signal of the resource: to all waiting tasks, or to one of them,
-/// which the search chooses. Without a waiting task, the signal is lost. Returns whether the
-/// caller is a task.
+/// A scheduling point, then a signal of the resource. The signal reaches all waiting tasks if
+/// `to_all`, and otherwise one of them, which the search chooses. Without a waiting task, the
+/// signal is lost. Returns whether the caller is a task.
 pub fn signal(resource: usize, to_all: bool, site: Site) -> bool {
     let Some(execution) = running() else {
         return false;

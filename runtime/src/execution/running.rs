@@ -68,7 +68,7 @@ impl Running {
         result
     }
 
-    /// The object at `address`, new or known; none at address 0.
+    /// The object at `address`, which is added at its first use. [`ObjectId::NONE`] for address 0.
     #[inline]
     pub(super) fn object(self, address: usize) -> ObjectId {
         self.with(|it| it.object(address))

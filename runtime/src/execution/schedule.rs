@@ -11,7 +11,8 @@ pub(crate) struct Schedule {
     pub(crate) tasks: Tasks,
     /// The number of `tasks` that belong to this execution.
     pub(crate) live: usize,
-    /// The index of the task at which the search for a free donor begins.
+    /// The index of the task at which the next search for a donor begins. The search is for the
+    /// donor of a task that has ended.
     pub(super) retired: usize,
     pub(crate) current: TaskId,
     /// The enabled tasks, including those that can continue only by timing out.

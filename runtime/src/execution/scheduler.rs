@@ -15,7 +15,7 @@ use crate::search::{ChoicePoint, Decision, Outcomes, Past, SchedulingPoint, Trac
 /// A task with this number of yields since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
 
-/// Up to this number of tasks, the options are listed without memory of their own.
+/// Up to this number of tasks, the options are listed on the stack instead of in a vector.
 const FEW: usize = 8;
 
 impl Execution {
@@ -24,7 +24,8 @@ impl Execution {
     pub(crate) fn decide(&mut self, yielded: bool) -> Step {
         self.pulse += 1;
         self.budget.steps += 1;
-        // An operation whose check would come too late is none of a known equivalence.
+        // If an invariant is still due here, its check would come after other steps. Then no two
+        // schedules are known to be equivalent.
         self.log.trace.is_irregular |= self.observers.of_invariants && self.invariants.are_due;
         if yielded {
             self.log.trace.yields();
@@ -126,7 +127,8 @@ impl Execution {
             && !self.policies.may_preempt_at(self.task(current).site)
     }
 
-    /// The current task continues where a confined search has no choice but another search has one.
+    /// Returns the current task, which continues because the search is confined. Records the point
+    /// if another search would have a choice here.
     #[cold]
     fn pass_over(&mut self) -> TaskId {
         self.list_many(false);

@@ -25,7 +25,7 @@ pub(crate) enum Arrival {
 }
 
 impl Execution {
-    /// The object at `address`, new or known; none at address 0.
+    /// The object at `address`, which is added at its first use. [`ObjectId::NONE`] for address 0.
     #[inline]
     pub(crate) fn object(&mut self, address: usize) -> ObjectId {
         if address == 0 {
@@ -95,8 +95,8 @@ impl Execution {
     /// The current task performs `op` within its step. This is no scheduling point, since `op`
     /// commutes with all operations that other tasks could perform.
     pub(super) fn pass(&mut self, op: Op, site: Site) -> Step {
-        // The only scheduling point of a call into `atomic` code is the one of its first operation
-        // with a scheduling point.
+        // A call into `atomic` code has one scheduling point, at its first operation that has one.
+        // This operation has none, so it does not begin such a call.
         if self.policies.of(site) == Some(Policy::Preempt) {
             mark::leave();
         }
@@ -150,8 +150,9 @@ impl Execution {
         self.go_round()
     }
 
-    /// Yields for the current task, which spins in this `state`. While its state changes, it may be
-    /// in a long computation. If no other task is enabled, it computes or waits forever.
+    /// Yields for the current task, which spins in this `state`. The yield counts as a wait if the
+    /// state is not known, or if no other task is enabled. Otherwise the task may be in a long
+    /// computation, as long as its state changes.
     pub(super) fn spin_step(&mut self, state: u64) -> Step {
         let is_unknown = !self.awaits || state == 0 && self.looks_at_state();
         if is_unknown || self.schedule.enabled.is_only(self.schedule.current) {

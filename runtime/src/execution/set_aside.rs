@@ -52,8 +52,8 @@ impl Execution {
         }
     }
 
-    /// If no other task is enabled, lets the tasks that were set aside compute. Returns whether
-    /// there are any.
+    /// Enables the tasks that were set aside, so that they compute. Called only if no task is
+    /// enabled. Returns whether a task was set aside.
     #[cold]
     pub(super) fn lets_compute(&mut self) -> bool {
         let mut found = false;
@@ -67,8 +67,8 @@ impl Execution {
     }
 }
 
-/// Sets the current task aside after its event was recorded, if it would only compute. `is_done`
-/// states whether its operation is complete.
+/// Sets the current task aside after its event was recorded, if it is known to compute without end
+/// from there. `is_done` states whether its operation is complete.
 #[inline]
 pub(super) fn look(execution: Running, is_done: bool) {
     if !execution.with(|it| it.endless.known.is_empty()) {

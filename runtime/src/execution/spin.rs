@@ -1,9 +1,9 @@
 //! Detection of loops that read unchanged objects again: loops without a yield of their own, and
 //! iterations that changed nothing.
 //!
-//! A spin without a hint would run to the step limit under a scheduler that preempts seldom. A task
-//! is taken to yield if it performs the same operation, at the same line, on an object that has not
-//! changed since, several times without a write of its own in between.
+//! A spin without a hint would run to the step limit under a scheduler that preempts seldom. A
+//! task counts as yielding if it performs the same operation several times, at the same line, on
+//! the same unchanged object, without a write of its own in between.
 //!
 //! An iteration is the part of a task from one yield to the next. If its task only read, ends it in
 //! exactly the same state as the iteration before, and the objects that it read have not changed,
@@ -20,7 +20,8 @@ const REMEMBERED: usize = 8;
 /// flag would count as spins, and switches there would be free.
 const REPETITIONS: u8 = 3;
 
-/// The number of iterations until a waiting loop repeats itself: compilers peel the first one off.
+/// A waiting loop repeats itself after this number of iterations. Its first iteration may differ
+/// from the others, because compilers peel it off.
 const NEW_ITERATIONS: u32 = 3;
 /// A loop that does not repeat itself after this number of iterations most likely counts. Its
 /// state, which takes time to compute, is then computed less and less often.
@@ -79,8 +80,8 @@ pub(crate) struct SpinDetector {
     /// The number of iterations with nothing but reads.
     iterations: u32,
     /// The read at which the iterations of a loop without a yield end, by its index in `seen`: the
-    /// first of the loop's reads that was detected to spin. At its other reads the task's state
-    /// differs.
+    /// first of the loop's reads that was detected to spin. At the other reads of the loop, the
+    /// task's state differs from that at this read.
     end: Option<u8>,
     /// The task changed an object, or saw a change, since its last yield.
     progressed: bool,
@@ -152,7 +153,8 @@ impl SpinDetector {
         seen.is_some_and(|s| s.version == version && s.repeats >= REPETITIONS)
     }
 
-    /// The version of the object that the task read last by `access`, if it has only read since.
+    /// The version of the object at the task's last read by `access`, if the task has only read
+    /// since.
     pub(crate) fn version_at(&self, access: Access) -> Option<u32> {
         let seen = self.seen[..self.count as usize].iter();
         let awaited = self.awaited[..self.awaited_count as usize].iter();

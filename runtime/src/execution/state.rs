@@ -46,7 +46,7 @@ pub(crate) enum Ending {
     Deadlock,
     /// A fair execution passed the step limit.
     Livelock,
-    /// It took a very large number of steps, without a sign that it would never end.
+    /// The execution was ended past the step limit, without a sign that it would never end.
     TooLong,
     /// A monitor ended the execution, and states the reason.
     Stopped,
@@ -104,7 +104,7 @@ pub(crate) struct Execution {
     pub(crate) out_of_time: AtomicBool,
     /// The address of the access that killed the program.
     pub(crate) fault: Option<usize>,
-    /// The effects outside control, each once, with the line of inline assembly.
+    /// The effects outside control, each once. Effects of inline assembly have their line.
     pub(crate) outside: EngineVec<(OutsideEffect, Option<source_path::Place>)>,
     /// The library whose runtime ran its own tasks on the thread that waits for them.
     pub(crate) one_thread_runtime: &'static str,

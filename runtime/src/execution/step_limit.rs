@@ -16,8 +16,9 @@ const PATIENCE: u64 = 50;
 /// then.
 const FIRST_PATIENCE: u64 = 10_000;
 
-/// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million. Each of
-/// the other tasks, which may have had a loop of its own, adds as much.
+/// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million. This
+/// value is multiplied by the number of tasks, because each of the others may have had such a
+/// loop.
 const CIRCLE_PATIENCE: u64 = 1_000;
 
 /// As [`CIRCLE_PATIENCE`], if several tasks repeat the same steps: hardly any loop counts in this
@@ -66,7 +67,7 @@ impl Execution {
             self.budget.past_limit = true;
             self.log.trace.end();
             self.budget.slice_end = self.budget.steps + self.options.max_steps / 2;
-            // A replay is shown as it happens.
+            // A replay is not repeated, because it is shown as it happens.
             if !self.options.keeps_output && Self::must_repeat() {
                 self.ending = Ending::TooLong;
                 return true;
@@ -154,10 +155,10 @@ impl Execution {
         *may_run.min_by_key(ran).expect("a task can run").1
     }
 
-    /// Whether the current task must be preempted now, as by an operating system: natively a loop
-    /// may poll forever and rely on that. If spins are failures, a task that has repeated a cycle
-    /// of events since before the limit is not preempted: it spins, and must be reported, unless
-    /// the test is only run, as under `cargo test`, and not explored.
+    /// Whether the time slice of the current task is over, past the step limit. Then the task
+    /// yields, as an operating system preempts a loop that polls forever. If the test is explored
+    /// and spins are failures, a task that repeats a cycle of events without a switch keeps
+    /// running, because its spin must be reported.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
         let is_strict = self.options.only_runs.is_none() && self.denies_spins();

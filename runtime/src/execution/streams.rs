@@ -6,7 +6,8 @@ pub(crate) struct StreamUse {
     pub(super) are_points: bool,
     /// The number of such locks that tasks hold now.
     pub(super) held: u32,
-    /// The engine's pulse when the first of them was acquired.
+    /// The value of the engine's pulse (a count of scheduling points) when the first of these
+    /// locks was acquired.
     pub(super) since: u64,
     /// A task kept such a lock across a scheduling point, or while it acquired another one.
     pub(super) was_kept: bool,

@@ -85,8 +85,8 @@ pub(crate) struct Task {
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
-    /// The wait that its next operation needs if it cannot be performed at once: that for a lock
-    /// which the operation acquires.
+    /// If the next operation acquires a lock: the wait in which the task blocks if the lock is not
+    /// free.
     pub(crate) awaits: Option<Wait>,
     /// Its place among the waiting tasks: the task that has waited longest has the lowest.
     pub(crate) queue: u64,
@@ -165,7 +165,7 @@ impl Task {
         }
     }
 
-    /// Stands for the donor of a task whose donor serves another task.
+    /// The value of `donor` for an ended task whose donor now serves another task.
     pub(crate) const NO_DONOR: usize = usize::MAX;
 
     pub(crate) fn new(entry: Entry, donor: usize, flow: Flow) -> Self {
@@ -216,7 +216,8 @@ impl Task {
         }
     }
 
-    /// Makes the structure serve a new task, field by field: most of it is memory that is kept.
+    /// Makes the structure serve a new task. The fields are set one by one, because most of the
+    /// structure is memory that is kept.
     #[inline]
     pub(crate) fn renew(&mut self, entry: Entry, donor: usize, flow: Flow) {
         self.entry = entry;

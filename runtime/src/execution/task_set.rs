@@ -124,7 +124,7 @@ impl TaskSet {
             })
     }
 
-    /// A number that distinguishes sets, to check that a prefix repeats.
+    /// A hash of the set. It is used to check that the prefix of an execution repeats.
     #[inline]
     pub(crate) fn fingerprint(&self) -> u64 {
         self.rest

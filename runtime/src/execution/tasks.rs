@@ -23,7 +23,8 @@ impl Tasks {
         }
     }
 
-    /// Adds a task. The running task stays the same; if there was none, it is the first.
+    /// Adds a task. The running task stays the same. If there was none, the first task becomes the
+    /// running one.
     pub(crate) fn push(&mut self, task: Task) {
         let running = if self.running.is_null() {
             0
@@ -38,7 +39,7 @@ impl Tasks {
     /// Makes `task` the running task.
     ///
     /// # Panics
-    /// If there is no such task, unless there is none at all.
+    /// If there are tasks, but no such task.
     #[inline]
     pub(crate) fn run(&mut self, task: TaskId) {
         if !self.all.is_empty() {
@@ -81,8 +82,8 @@ impl DerefMut for Tasks {
 }
 
 /// The first of `count` tasks that fits, searched from the task `start` to the last and then from
-/// the first. A test may spawn thousands of tasks, a few at a time; the tasks that ended recently
-/// come after the one that was found last.
+/// the first. A test may spawn thousands of tasks, a few at a time. The tasks that ended recently
+/// come after the task that was found last, so a search that begins there is short.
 pub(super) fn search_on(
     count: usize,
     start: usize,

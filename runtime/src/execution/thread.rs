@@ -29,7 +29,8 @@ pub(crate) fn leave_alone(task: TaskId, name: &str) {
     });
 }
 
-/// Ensures that `task`, which sleeps or has not begun, never continues.
+/// Ensures that `task`, which sleeps or has not begun, never continues. No effect if it is the
+/// calling task or has ended.
 pub(crate) fn strand(task: TaskId) {
     with(|execution| {
         if task != current() && execution.task(task).state != State::Finished {
@@ -56,7 +57,8 @@ pub(crate) fn needs_process(name: &'static str) {
     }
 }
 
-/// The whole life of a task, on its donor's stack.
+/// Runs the current task from its start to its end, on the stack of its donor (the thread that
+/// lends it its stack).
 pub(crate) unsafe extern "C" fn task_main() -> ! {
     // SAFETY: entered by the first switch to a task, which is then the current one.
     current::enter(unsafe { (*execution()).schedule.current });
@@ -178,7 +180,8 @@ impl Execution {
         Some(id)
     }
 
-    /// The donor of a task that has ended and to which the program can no longer refer.
+    /// The donor of a task that has ended and to which the program can no longer refer, with a
+    /// stack of at least `stack` bytes. `None` if there is no such task.
     #[cold]
     fn retired_donor(&mut self, pool: &mut Pool, stack: usize) -> Option<usize> {
         let fits = |task: &Task| {
@@ -339,8 +342,8 @@ pub fn join(task: TaskId, site: Site) {
 }
 
 /// Records that the main function of the calling task has returned and that its result is stored,
-/// which [`is_finished`] observes. This has a scheduling point before it. If the program never
-/// calls that function, this has no effect. Thread-local destructors run after this.
+/// which [`is_finished`] observes. There is a scheduling point before this. No effect if the
+/// program never calls `is_finished`. Thread-local destructors run later.
 pub fn finish() {
     let Some(execution) = running() else { return };
     if !execution.with(|it| it.observers.of_finishes) {
@@ -371,7 +374,9 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     execution.with(|it| it.task(task).has_finished)
 }
 
-/// The pthread on whose stack `task` runs; the program may join it.
+/// The pthread on whose stack `task` runs. The program may join it. If the task has ended and its
+/// donor serves another task, this is an identifier that belongs to no pthread. It is 0 outside an
+/// execution.
 pub fn pthread_of(task: TaskId) -> usize {
     with(|execution| {
         let named = execution.task_mut(task);

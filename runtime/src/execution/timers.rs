@@ -39,7 +39,8 @@ impl Execution {
         self.log.trace.is_irregular |= !is_traced;
     }
 
-    /// The object at which `task`, which waits with a deadline, waits.
+    /// The object at which `task` waits with a deadline. [`ObjectId::NONE`] if it waits at none,
+    /// as in a sleep.
     pub(super) fn timed_object(&self, task: TaskId) -> ObjectId {
         match self.task(task).state {
             State::Blocked(Wait::Object(object)) => object,

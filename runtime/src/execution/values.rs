@@ -72,7 +72,7 @@ pub(crate) struct Seen {
 
 /// The values that the events of an execution read and wrote, in order.
 pub(crate) struct Values {
-    /// Whether the values have a reader; otherwise none is kept.
+    /// Whether the values are kept, for a report.
     pub(crate) is_wanted: bool,
     pub(crate) seen: EngineVec<Seen>,
 }

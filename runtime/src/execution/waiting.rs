@@ -28,7 +28,7 @@ impl Execution {
     }
 
     /// Whether this wait ends at once and spuriously: a choice of the search that costs as much as
-    /// a preemption. Not within `atomic` code.
+    /// a preemption. It never does within `atomic` code.
     fn wakes_spuriously(&mut self) -> bool {
         let wakes = !mark::is_inside() && self.chooses_spurious();
         if wakes {
@@ -77,9 +77,10 @@ impl Execution {
     }
 }
 
-/// `Condvar::wait`: a scheduling point; then, in one step, `unlock` releases the real mutex and the
-/// task waits on `condvar`. Returns before the mutex is locked again: the shim then calls
-/// [`super::acquire`] with [`Op::MutexRelock`]. `deadline` is in nanoseconds of [`super::now`].
+/// `Condvar::wait`. After a scheduling point, in one step, `unlock` releases the real mutex and
+/// the task begins to wait on `condvar`. Returns before the mutex is locked again. The shim then
+/// calls [`super::acquire`] with [`Op::MutexRelock`]. `deadline` is in nanoseconds of
+/// [`super::now`].
 #[inline]
 pub fn condvar_wait(
     op: Op,
@@ -176,7 +177,7 @@ pub fn wait_in_vain(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
     wait_quietly(op, object, deadline, site)
 }
 
-/// Enables every task that waits on `object`; no scheduling point.
+/// Enables every task that waits on `object`. This is no scheduling point.
 pub fn wake_all(object: usize) {
     with(|execution| {
         let object = execution.object(object);
@@ -229,7 +230,7 @@ pub fn unpark(task: TaskId, site: Site) {
     set_aside::look(execution, true);
 }
 
-/// `thread::sleep` until `deadline`: a yield that ends by choice of the search.
+/// `thread::sleep` until `deadline`. The sleep is a yield. The search chooses when it ends.
 pub fn sleep(deadline: u64, site: Site) {
     sleep_until(deadline, Some(site));
 }
