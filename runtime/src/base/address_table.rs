@@ -16,7 +16,7 @@ const EMPTY: Slot = Slot {
 };
 const FIRST_SIZE: usize = 256;
 
-/// Numbers of addresses. It is emptied between executions by starting a new generation.
+/// The numbers of addresses. A new generation begins between executions, and empties the table.
 pub(crate) struct AddressTable {
     /// A hash table with open addressing, whose size is a power of two. A slot of another generation
     /// is vacant.

@@ -5,7 +5,8 @@ use super::memory::{EngineVec, engine_vec};
 /// Identifies a part of a task's life; 0 identifies none. Later parts have larger numbers.
 pub(crate) type Epoch = u32;
 
-/// A vector clock. The entry of each task has the last epoch of this task that happened before.
+/// A vector clock, which stands for a moment. The entry of each task has the last epoch of this
+/// task that happened before this moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Clock(EngineVec<Epoch>);
 
@@ -27,7 +28,7 @@ impl Clock {
         self.0[place] = epoch;
     }
 
-    /// Makes the clock the union of the two.
+    /// Sets each entry to the later one of the two clocks.
     pub(crate) fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);

@@ -12,7 +12,8 @@ pub(crate) use chess_search::base::memory::{EngineMemory, EngineVec, engine_vec}
 
 use super::sys;
 
-/// The largest size is tried first: machines that account for address space grant less.
+/// The sizes of the region in bytes. The largest is tried first. Machines that account for address
+/// space grant only a smaller one.
 const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
 /// The offset of the first free byte. The bytes before it belong to the allocator's header and to
 /// the engine's parts.

@@ -292,9 +292,9 @@ pub(crate) fn fork_bare() -> isize {
     unsafe { syscall(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) }
 }
 
-/// Does the same as [`fork_bare`], but the child's end sends no signal, and only
-/// [`reap_silent`] waits for it. A debugger does not see the child's start, because it
-/// would take the child for a thread.
+/// Does the same as [`fork_bare`], but the child's end sends no signal, and only [`reap_silent`]
+/// waits for it. The start of the child is hidden from debuggers, because they would show the
+/// child as a thread.
 pub(crate) fn fork_silently() -> isize {
     const CLONE_UNTRACED: usize = 0x0080_0000;
     // SAFETY: as in `fork_bare`.

@@ -44,8 +44,8 @@ impl Execution {
         is_dead.then_some(DeadFrame { owner, has_ended })
     }
 
-    /// Records that the synchronization objects on the stack of the current task, which has ended,
-    /// may be used after the end of their lives.
+    /// Records that the memory of the synchronization objects on the stack of the current task may
+    /// be free, because the task has ended.
     #[cold]
     pub(super) fn doubt_stack(&mut self) {
         let donor = self.running().donor;

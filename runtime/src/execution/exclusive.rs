@@ -70,8 +70,8 @@ impl Execution {
 }
 
 /// Begins a call of `method` on the object with the number `object`, whose type is `of`. Returns
-/// whether [`end_call`] must follow. It need not outside an execution, or if the task is already
-/// in a call of this object that excludes as much.
+/// whether [`end_call`] must follow. This is `false` outside an execution, and if the task is
+/// already in a call of this object that excludes as much.
 pub fn begin_call(
     object: usize,
     mode: Mode,

@@ -58,8 +58,8 @@ pub(crate) fn reallocated(old: Block, new: Block) {
     execution.with(|it| it.report_allocation(allocation));
 }
 
-/// Records that the task frees a block, so that the synchronization objects in it may be used
-/// after the end of their lives.
+/// Records that the memory of the synchronization objects in a block may be free, because the task
+/// frees the block.
 #[cold]
 pub(crate) fn frees_objects(start: usize, size: usize) {
     with(|execution| execution.objects.doubt(start, size));

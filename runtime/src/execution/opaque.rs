@@ -45,8 +45,8 @@ impl Execution {
     pub(super) fn depend_on_unseen(&mut self) {
         let object = self.object(UNSEEN);
         let task = self.schedule.tasks.running_mut();
-        // The dependence is a read even if the event writes: the event must depend on calls of C
-        // code, but not on other events of atomics.
+        // The dependence is a read even if the event writes: through this object, the event must
+        // depend on calls of C code, but not on other events of atomics.
         _ = self.log.depend(
             object,
             Effect::Read,

@@ -68,7 +68,8 @@ impl Execution {
 }
 
 /// Sets the current task aside after its event was recorded, if it is known to compute without end
-/// from there. `is_done` states whether its operation is complete.
+/// from there. `is_done` states whether its operation is complete. If it is not, the task
+/// continues, or the execution ends if the test's body has returned.
 #[inline]
 pub(super) fn look(execution: Running, is_done: bool) {
     if !execution.with(|it| it.endless.known.is_empty()) {

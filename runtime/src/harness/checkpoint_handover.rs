@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(1);
 pub(crate) struct CheckpointHandover {
     /// The zygote sets it to request a state. The explorer answers, and clears it.
     wanted: AtomicBool,
-    /// There is a state. The zygote passes it on, and clears this.
+    /// Whether `state` has a state for the zygote. The zygote passes it on, and clears this flag.
     ready: AtomicBool,
     /// The state. The explorer changes it only while `ready` is not set. Its memory is lent by the
     /// explorer, which may withdraw it at the end of the search.
@@ -60,7 +60,8 @@ impl CheckpointHandover {
     }
 
     /// For the zygote, after the explorer's end: passes on the state at which the search pauses,
-    /// once the supervisor has stored the one before. Returns whether there was room.
+    /// once the supervisor has stored the one before. Returns whether there was such a state, and
+    /// room for it.
     pub(super) fn pass_last(
         &self,
         schedules: u64,
@@ -133,7 +134,7 @@ pub(super) struct Passing {
     every: Duration,
     next: Option<Instant>,
     /// The time at which a state was passed to the supervisor, and the time that the explorer and
-    /// the zygote took for it.
+    /// the zygote took for it. `None` if the supervisor has stored all passed states.
     passed: Option<(Instant, Duration)>,
 }
 
@@ -150,7 +151,8 @@ impl Passing {
         }
     }
 
-    /// Passes on the state that is ready, and requests the next one in time.
+    /// Passes a ready state on to the supervisor, if there is one. Requests the next state when
+    /// its time has come.
     pub(super) fn look(
         &mut self,
         handover: &CheckpointHandover,

@@ -71,7 +71,7 @@ pub(super) struct Counters {
     pub(super) stale_loads: Vec<Stale>,
     /// The number of schedules in which an assumption of the test did not hold.
     pub(super) unmet: u64,
-    /// The place of the first such assumption.
+    /// The place of the first assumption that did not hold.
     pub(super) first_unmet: Option<Place>,
 }
 
@@ -117,8 +117,8 @@ impl Counters {
         self
     }
 
-    /// Adds the warning that the search ended early, for a reason in words. Without a reason, a
-    /// schedule has crashed the process.
+    /// Adds the warning that the search ended early. `reason` has the reason in words. It is
+    /// `None` if a schedule has crashed the process.
     pub(super) fn ended_early(&mut self, reason: Option<&str>) {
         self.warnings.push(warnings::ended_early(reason));
     }

@@ -13,7 +13,7 @@ use crate::search::{Labelled, Orders, PairOrders};
 /// for each pair.
 const MOST: usize = 1 << 11;
 
-/// Stands for an operation of which no pairs are recorded.
+/// The number of an operation whose pairs are not recorded.
 const NONE: u32 = u32::MAX;
 
 /// An operation of the source.

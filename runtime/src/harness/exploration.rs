@@ -56,17 +56,19 @@ pub(crate) struct Exploration {
     pub(crate) cut_short: Option<u32>,
     /// The number of schedules that passed the step limit.
     pub(crate) long: u64,
-    /// The number of these schedules that were abandoned: it is unknown whether they would end.
+    /// The number of schedules that passed the step limit and were abandoned: it is unknown
+    /// whether they would end.
     pub(crate) too_long: u64,
     /// The number of schedules in which a task that computes without end was set aside or cut off.
     pub(crate) endless: u64,
-    /// The first such task, in words: its last operation, and the place.
+    /// The last operation of the first task that was set aside or cut off, and its place.
     pub(crate) first_endless: Option<Performed>,
     /// The number of schedules in which an assumption of the test did not hold.
     pub(crate) unmet: u64,
-    /// The place of the first such assumption.
+    /// The place of the first assumption that did not hold.
     pub(crate) first_unmet: Option<SourcePlace>,
-    /// In some execution, operations may have been missed that could have late effects.
+    /// In some execution, the search for operations that could have late effects may have missed
+    /// some of them.
     pub(crate) unclear_loads: bool,
     /// The number of schedules in which some late effects were not offered.
     pub(crate) few_stores: u64,
@@ -79,7 +81,7 @@ pub(crate) struct Exploration {
     /// often.
     pub(crate) many_releases: u64,
     pub(crate) schedules: u64,
-    /// The [work](work) of these schedules.
+    /// The [work](super::work) of the schedules so far.
     pub(crate) work: u64,
     /// The search stopped before its end, after the requested amount of work.
     pub(crate) paused: Option<Paused>,
@@ -225,7 +227,7 @@ impl Exploration {
     /// The number of schedules after which the supervisor reports the progress of a search.
     const EVERY: u64 = 10_000;
 
-    /// Counts a schedule with its `work`; `part` is the explored part of the space so far.
+    /// Counts a schedule with its `work`. `part` returns the explored part of the space so far.
     #[inline]
     pub(crate) fn count_schedule(&mut self, work: u64, part: impl FnOnce() -> Option<f64>) {
         self.schedules += 1;

@@ -8,7 +8,7 @@ use crate::monitor::race::{self, Learnt};
 use crate::monitor::{self, Blocked, Failure, Kind, Level};
 use crate::search::{Cost, Decision};
 
-/// The most failures of one test that are distinguished.
+/// The maximum number of distinct failures of one test.
 pub(super) const MOST: usize = 32;
 
 /// A failure after the first one, with its final message.
@@ -20,7 +20,7 @@ pub(crate) struct FoundFailure {
     pub(crate) timers: Timers,
     /// The number of early timeouts.
     pub(crate) early: u32,
-    /// The knowledge about races at that time.
+    /// The knowledge about races when the failure was found.
     pub(crate) learnt: Learnt,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct FoundFailure {
 pub(super) struct Known {
     pub(super) failure: Failure,
     end: u64,
-    /// The knowledge about races at that time.
+    /// The knowledge about races when the failure was first seen.
     pub(super) learnt: Learnt,
 }
 
@@ -64,8 +64,8 @@ impl Distinct {
         self.known.len() == MOST
     }
 
-    /// Whether a failure was seen before. Of data races, each pair of lines counts once, in either
-    /// order of the accesses.
+    /// Whether a failure was seen before. A data race counts as seen if each pair of lines that
+    /// raced in the last execution was seen before, in either order of the accesses.
     pub(super) fn contains(&self, execution: &Execution, failure: &Failure) -> bool {
         if failure.kind == Kind::Race {
             return pairs().all(|pair| self.races.contains(&pair));
@@ -134,8 +134,9 @@ fn end_of(execution: &Execution) -> u64 {
     hash_of(&parts)
 }
 
-/// The waits that make the deadlock: those of its cycle. If there is no cycle, all waits except
-/// those for the end of another task; if there are no others, all waits.
+/// The waits that make the deadlock. These are the waits of its cycle, if there is one. Otherwise,
+/// these are all waits except those for the end of another task. If all waits are for the end of
+/// another task, these are all waits.
 fn essential(blocked: &[Blocked]) -> impl Iterator<Item = &Blocked> {
     let circle = monitor::cycle(blocked);
     let waits_for_task = |b: &Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);

@@ -9,8 +9,8 @@ use crate::execution;
 use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
 
-/// Reports foreign threads to the user. The check costs a system call. So it runs after the first
-/// executions, and then ever more rarely.
+/// Reports foreign threads to the user. The check costs a system call. So it runs only if the
+/// number of executions so far is 0 or a power of two.
 pub(super) fn check_after_execution(engine: &Engine, isolation: Isolation) {
     let executions = engine.exploration.executions;
     if executions == 0 || executions.is_power_of_two() {

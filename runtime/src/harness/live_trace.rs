@@ -1,5 +1,5 @@
-//! The live trace: events are sent to the supervisor as they happen, so that it has them even if
-//! the process crashes or hangs next.
+//! The live trace: events are sent to the supervisor as they happen, so that the supervisor has
+//! them even if the process crashes or hangs next.
 //!
 //! This runs in tasks, so it uses only the engine's memory: the contents of the program's memory
 //! must not depend on the trace.

@@ -20,9 +20,9 @@ use crate::search::{
     minimise,
 };
 
-/// The most executions for the first failure.
+/// The maximum number of executions for the minimisation of the first failure.
 const EXECUTIONS: u64 = 2_000;
-/// The most executions for all other failures.
+/// The maximum number of executions for the minimisation of all other failures.
 const EXECUTIONS_OF_OTHERS: u64 = 2_000;
 /// There are fewer executions if they are long: all together take at most about this number of
 /// steps for each allowed execution.
@@ -31,7 +31,7 @@ const STEPS: u64 = 10_000;
 const LEAST: u64 = 32;
 /// The number of executions is divided by this if each execution has its own process.
 const PROCESSES: u64 = 4;
-/// The part of these executions that edits may take, in quarters.
+/// The part of the allowed executions that edits may take, in quarters.
 const SHARE_OF_EDITS: u64 = 3;
 /// A search for fewer preemptions follows if at most this number of preemptions is left.
 const FEW: u32 = 3;
@@ -168,7 +168,7 @@ struct Work<'a, 'b> {
     known: Known,
     /// The numbers of executions and steps at the beginning.
     start: (u64, u64),
-    /// The most executions.
+    /// The maximum number of executions.
     most: u64,
     smallest: Option<Smallest>,
 }
@@ -196,8 +196,8 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// Edits the schedule. If `searches`, also searches for one with fewer preemptions. `None` if
-    /// the failure is left unchanged.
+    /// Edits the schedule. If `searches`, also searches for a schedule with fewer preemptions.
+    /// `None` if the failure is left unchanged.
     fn make_smaller(
         &mut self,
         decisions: EngineVec<Decision>,
@@ -209,15 +209,17 @@ impl<'a, 'b> Work<'a, 'b> {
             return None;
         }
         let is_endless = self.known.failure.kind.is_without_end();
-        // Executions without an end are given up soon at first. If the smallest of them ends after
-        // all, the search for smaller ones is repeated with full patience.
+        // Before that, executions without an end are ended soon after the step limit. If the
+        // smallest of them ends after all, the search for smaller ones is repeated with full
+        // patience.
         is_endless
             .then(|| self.make_smaller_within(decisions.clone(), searches, true))
             .flatten()
             .or_else(|| self.make_smaller_within(decisions, searches, false))
     }
 
-    /// As [`Self::make_smaller`]. `is_cut_short` states whether executions are given up soon.
+    /// As [`Self::make_smaller`]. `is_cut_short` states whether executions are ended soon after
+    /// the step limit.
     fn make_smaller_within(
         &mut self,
         decisions: EngineVec<Decision>,
@@ -289,8 +291,8 @@ impl<'a, 'b> Work<'a, 'b> {
         })
     }
 
-    /// Repeats the execution `first` with timeouts only when no task can run. If it fails in the
-    /// same way, this rule also holds for all later executions.
+    /// Repeats the execution `first` with timeouts only when no task can run. If the repetition
+    /// fails in the same way, this rule also holds for all later executions.
     fn follow_without_early(&mut self, first: Failing) -> Failing {
         self.engine.execution.options.timers = Timers::Last;
         let last = self.follow(Source::Plan(first.plan.clone()));
@@ -313,8 +315,9 @@ impl<'a, 'b> Work<'a, 'b> {
         });
     }
 
-    /// Searches for smaller choices of data, with no more preemptions: if an edit changes only a
-    /// choice, the operations that it must preempt often move to other places.
+    /// Searches for schedules with smaller choices of data and no more preemptions. Edits seldom
+    /// find them: after another choice, the operations before which tasks must be preempted are
+    /// often at other places.
     fn search_for_less_data(&mut self) {
         while let Some(Measure { data, cost, .. }) = self.smallest.as_ref().map(|it| it.measure)
             && data > 0

@@ -38,7 +38,8 @@ pub(super) fn events_of(execution: &Execution) -> EngineVec<Event> {
     execution.log.events.clone()
 }
 
-/// The first step in which `execution` differs from one with the events `first`.
+/// The first step in which `execution` differs from an execution with the events `first`. `None`
+/// if the two do not differ.
 pub(super) fn difference(first: &[Event], execution: &Execution) -> Option<Difference> {
     let second = &*execution.log.events;
     let same = |(a, b): &(&Event, &Event)| a.repeats(b) && a.note == b.note;

@@ -54,7 +54,7 @@ pub(crate) enum Phase {
 pub(crate) struct Phases {
     pub(crate) phase: Phase,
     /// The number of schedules that are reserved for the second phase; `None` as long as no
-    /// execution needs one.
+    /// execution needs the second phase.
     pub(crate) kept: Option<u64>,
     /// The work that is reserved for the second phase, if work is limited.
     pub(super) kept_work: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Phases {
     pub(crate) last: Option<Reach>,
     /// The rule for timeouts in the schedule of the reported failure.
     pub(crate) timers: Timers,
-    /// The number of early timeouts in that schedule.
+    /// The number of early timeouts in the schedule of the reported failure.
     pub(crate) early: u32,
 }
 
@@ -90,7 +90,7 @@ impl Phases {
     }
 }
 
-/// Only a search without a failure is saved.
+/// The facts about a failure are not saved, because only a search without a failure is saved.
 impl Codec for Phases {
     fn write(&self, out: &mut Checkpoint) {
         self.phase.write(out);

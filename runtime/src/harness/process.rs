@@ -54,8 +54,8 @@ pub(super) fn adopt_orphans() {
     unsafe { sys::syscall(sys::number::PRCTL, [PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0]) };
 }
 
-/// Whether the process of `handle` ends within `time`. Kernels without such descriptors (before
-/// 5.3) are already rejected because of `wrfsbase`.
+/// Whether the process of `handle` ends within `time`. Kernels without descriptors of processes
+/// (before 5.3) are already rejected because of `wrfsbase`.
 pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
     const POLLIN: i16 = 1;
     poll(handle as i32, POLLIN, time)
@@ -149,8 +149,9 @@ pub(super) fn leave_parent(first: u32, next: u32) {
     die_with_parent(next);
 }
 
-/// Keeps the pipe of the protocol from the program: its standard output goes to standard error
-/// until the explorer silences it. Ends this process when the supervisor ends.
+/// Takes the pipe of the protocol, so that the program does not have it: the program's standard
+/// output goes to standard error until the explorer silences it. Also makes the kernel end this
+/// process when the supervisor ends.
 pub(super) fn take_stdout() -> File {
     const F_DUPFD_CLOEXEC: usize = 1030;
     end_with_parent();

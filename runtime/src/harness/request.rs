@@ -70,8 +70,8 @@ impl StrategyName {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) replay: Option<String>,
-    /// The most runs of a replay's schedule. They end when a run fails differently from the first
-    /// one.
+    /// The maximum number of runs of the schedule in a replay. A run that fails differently from
+    /// the first one is the last run.
     pub(crate) repeat: u64,
     pub(crate) strategies: Vec<StrategyName>,
     pub(crate) preemptions: u32,
@@ -122,11 +122,11 @@ pub struct Request {
     pub(crate) stale_loads: bool,
     /// The level of races.
     pub(crate) races: Level,
-    /// Their level in the files below a prefix.
+    /// The level of races in the files below a prefix.
     pub(crate) races_of: Vec<(String, Level)>,
     /// The level of loops that wait without yielding.
     pub(crate) spins: Level,
-    /// Their level in the files below a prefix.
+    /// The level of such loops in the files below a prefix.
     pub(crate) spins_of: Vec<(String, Level)>,
     /// Lines whose accesses to plain memory are scheduling points.
     pub(crate) points: Vec<(String, u32)>,
@@ -287,7 +287,7 @@ pub(crate) struct Allowance {
     /// The amount, in schedules or in work.
     pub(crate) amount: u64,
     pub(crate) is_work: bool,
-    /// The most schedules that are possible with this amount.
+    /// The maximum number of schedules that are possible with this amount.
     pub(crate) schedules: u64,
 }
 
@@ -377,7 +377,7 @@ fn timers(name: &str) -> Option<(Timers, bool)> {
     })
 }
 
-/// A list of kinds, which may be empty.
+/// Parses a list of kinds of faults, which may be empty.
 fn faults(names: &str) -> Option<Faults> {
     let names = names.split(',').filter(|name| !name.is_empty());
     let mut kinds = names.map(Fault::of_token);

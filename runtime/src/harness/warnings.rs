@@ -15,8 +15,8 @@ fn of_kind(kind: WarningKind) -> Object {
     Object::new().string("kind", kind.token())
 }
 
-/// The warning that a search ended early, for a reason in words. Without a reason, a schedule has
-/// crashed the process.
+/// The warning that a search ended early. `reason` has the reason in words. It is `None` if a
+/// schedule has crashed the process.
 pub(super) fn ended_early(reason: Option<&str>) -> String {
     match reason {
         Some(reason) => of_kind(WarningKind::EndedEarly).string("text", &sentence(reason)),

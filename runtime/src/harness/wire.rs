@@ -6,7 +6,7 @@ use chess_vocabulary::{Note, Object, Token as _};
 
 use super::json;
 
-/// An object.
+/// An object as JSON.
 pub(super) fn object(object: Object) -> String {
     write_object(String::new(), object)
 }
@@ -19,7 +19,7 @@ pub(super) fn write_object<T: Write>(text: T, object: Object) -> T {
         .finish()
 }
 
-/// A note; `None` for [`Note::NONE`].
+/// A note as JSON; `None` for [`Note::NONE`].
 pub(super) fn note(note: Note) -> Option<String> {
     write_note(String::new(), note)
 }

@@ -67,8 +67,9 @@ impl Op {
         }
     }
 
-    /// The effect of this operation on the lock that is its object, if its effect on the object
-    /// was `effect`. `None` for a failed attempt, and for operations of other classes.
+    /// The change of the task's hold of a lock, if this operation on the lock had the effect
+    /// `effect`. `None` for a failed attempt, and for operations that neither acquire, release nor
+    /// downgrade a lock.
     pub const fn hold(self, effect: Effect) -> Option<Hold> {
         let is_in_vain = matches!(effect, Effect::Read | Effect::Fail);
         match self.class() {

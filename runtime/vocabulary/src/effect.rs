@@ -93,7 +93,8 @@ impl Effect {
         Self::Write,
     ];
 
-    /// The dependence of an operation with this effect on an `earlier` one on its object.
+    /// The dependence of an operation with this effect on an earlier operation on the same object,
+    /// which had the effect `earlier`.
     #[inline]
     pub fn depends(self, earlier: Self) -> Dependence {
         DEPENDENCES[self as usize][earlier as usize]

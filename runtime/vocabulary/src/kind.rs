@@ -15,7 +15,7 @@ pub enum Kind {
     Spin,
     /// The process died.
     Crash,
-    /// Two unordered accesses to common memory.
+    /// Two unordered accesses to the same memory, at least one of them a write.
     Race,
     /// Memory was used after it was freed.
     UseAfterFree,

@@ -1,6 +1,7 @@
 //! The signals that end a process, by their numbers on Linux: their names and meanings.
 
-/// The words for a signal, `SIGILL (an illegal instruction)`. Its number, if it has no name here.
+/// The words for a signal, such as `SIGILL (an illegal instruction)`, or its number if it has no
+/// name here.
 pub fn signal_in_words(signal: i32) -> String {
     let (name, meaning) = match signal {
         1 => ("SIGHUP", "the terminal was closed"),

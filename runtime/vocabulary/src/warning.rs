@@ -26,7 +26,7 @@ pub enum WarningKind {
     FewStores,
     /// A number of schedules had more unjoined tasks than the limit.
     ManyTasks,
-    /// A number of schedules accessed more memory than the limit, in MiB.
+    /// A number of schedules accessed more memory than the limit, which is in MiB.
     MuchMemory,
     /// In a number of schedules tasks synchronized more often than the limit.
     ManyReleases,

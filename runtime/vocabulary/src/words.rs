@@ -16,7 +16,8 @@ pub fn are_scrambled() -> bool {
     ARE_SCRAMBLED.load(Ordering::Relaxed)
 }
 
-/// A sentence that the reader of the wire only shows: scrambled if words are.
+/// A sentence that programs only show and do not interpret. It is scrambled if words are
+/// scrambled.
 pub fn sentence(text: &str) -> Cow<'_, str> {
     if are_scrambled() {
         scrambled_text(text).into()

@@ -38,7 +38,8 @@ const OWN_THREADS: &[u8] = b"(chess)";
 struct Board {
     /// The events to stop at: one of the constants above. The debugger writes it.
     stops: AtomicU32,
-    /// At a stop, the number of frames from that of `chess_stop` up to the program's own.
+    /// At a stop, the number of frames from the frame of `chess_stop` up to the innermost frame of
+    /// the program's code.
     frame: AtomicU32,
     /// The number of strings in `lines`.
     count: AtomicU32,
@@ -50,7 +51,7 @@ struct Board {
     lines: AtomicPtr<c_char>,
 }
 
-/// The board. It is in the engine's memory, since statics are restored.
+/// The board. It is in the engine's memory, because statics are restored before each execution.
 #[unsafe(no_mangle)]
 static chess_debugger: AtomicPtr<Board> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -175,8 +176,8 @@ pub(super) fn set_enabled(on: bool) {
     debugger().is_on = on;
 }
 
-/// Prepares a process in which an execution will be shown: the threads that it starts belong to the
-/// engine unless they are renamed.
+/// Prepares a process in which an execution will be shown. Gives its thread the name of threads
+/// without a task. Threads that it starts later inherit this name.
 pub(super) fn prepare() {
     sys::name_thread(sys::kernel_thread_id(), OWN_THREADS);
     chess_debugger.store(&raw mut debugger().board, Ordering::Release);
@@ -196,7 +197,7 @@ pub(super) fn await_one() {
     }
     sys::let_anyone_trace();
     let process = process::id();
-    // The allocations for a line would be in the program's memory.
+    // This happens in a copy, because the allocations for a line would be in the program's memory.
     stack::in_a_copy(|| {
         let waits = Object::new().string("type", "debuggee");
         supervisor_output::line(&waits.number("process", process.into()).finish());
@@ -295,7 +296,7 @@ fn name_threads(execution: &Execution) {
     }
 }
 
-/// Stops, so that the debugger shows `words`.
+/// Stops the execution at the breakpoint of the debugger, which then shows `words`.
 #[inline(never)]
 fn stop(execution: &Execution, why: StopCause, words: &dyn Fn() -> String) {
     name_threads(execution);

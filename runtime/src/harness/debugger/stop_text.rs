@@ -139,7 +139,8 @@ pub(super) fn tasks(execution: &Execution) -> String {
     text
 }
 
-/// `Mutex::lock M1 at src/lib.rs:23`: the operation that a task performs next, or waits in.
+/// The operation that a task performs next, or waits in, such as
+/// `Mutex::lock M1 at src/lib.rs:23`.
 fn operation(execution: &Execution, id: TaskId) -> String {
     let task = execution.task(id);
     let mut text = task.op.name().to_owned();

@@ -13,7 +13,8 @@ use crate::harness::run::{Root, strategy};
 use crate::harness::{Paused, checkpoint_counters};
 
 impl Explorer<'_> {
-    /// Continues from the state of an earlier run, if there is one. Returns whether it does.
+    /// Continues from the state of an earlier run, if there is one. Returns whether the search
+    /// continues from it.
     pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
         let bytes = engine.exploration.checkpoints.take_earlier();
         let mut input = &bytes[..];
@@ -45,8 +46,8 @@ impl Explorer<'_> {
         false
     }
 
-    /// Offers the state of the search, from which it can continue after a kill, if its strategy
-    /// supports that.
+    /// Hands over the state of the search, from which it can continue after a kill, if the zygote
+    /// has requested it. There is no state if the strategy cannot be saved.
     #[inline]
     pub(super) fn offer_state(&self, mut engine: Root) {
         if !engine.exploration.checkpoints.is_wanted() {

@@ -33,8 +33,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Collects a failure that differs from those before. The first one is confirmed after the
-    /// search, so that its execution is the last one.
+    /// Collects `failure`, unless it was seen before. The first failure is confirmed after the
+    /// search, so that its execution is the last one. Each later failure is confirmed here.
     pub(super) fn collect(&mut self, mut engine: Root, failure: Failure) {
         if self.seen.contains(&engine.execution, &failure) {
             return;
@@ -107,8 +107,8 @@ impl Explorer<'_> {
     }
 
     /// Repeats a schedule. Returns the failure of the repetition, if it is like `failure`. The
-    /// repetition is then the last execution. If `is_known`, and `failure` is one of executions
-    /// without an end, the first attempt is given up soon.
+    /// repetition is then the last execution. If `is_known`, and `failure` is of a kind without an
+    /// end, the first attempt is ended soon after the step limit.
     pub(in crate::harness) fn repeat(
         &mut self,
         mut engine: Root,

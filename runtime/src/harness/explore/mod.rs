@@ -272,9 +272,9 @@ impl Explorer<'_> {
     }
 
     /// Whether one of the budgets is used up. Even the shortest time has room for one execution,
-    /// without which the test has no verdict. No execution begins if it would probably exceed the
-    /// work that is left by more than half: the executions of some tests need as much as the whole
-    /// budget.
+    /// without which the test has no verdict. The work counts as used up if at most half of the
+    /// average work of an execution is left: the executions of some tests need as much as the
+    /// whole budget.
     fn is_at_end(&self, engine: Root) -> bool {
         let exploration = &engine.exploration;
         let left = exploration.phases.work_left(exploration.work);
@@ -286,8 +286,8 @@ impl Explorer<'_> {
 
     /// Whether the last execution had races between lines, and these lines become scheduling
     /// points because of that (CHESS, section 3.5). Then the search restarts with these points.
-    /// The parts of a space must agree on its points, so that they learn them only in the first
-    /// schedule, which all of them run.
+    /// The parts of a space must agree on its points, so each part learns points only from the
+    /// first schedule, which all of them run.
     fn learns(&mut self, mut engine: Root) -> bool {
         let Engine {
             monitors,
@@ -392,7 +392,8 @@ impl Explorer<'_> {
         engine.exploration.count_schedule(work, explored);
     }
 
-    /// Runs one execution, in its own process if requested.
+    /// Runs one execution, in its own process if requested. If the execution needs another
+    /// environment (more donors, for example), changes it and repeats the execution.
     pub(super) fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
         loop {
             let crash = match self.isolation {
@@ -462,7 +463,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Runs one execution in a child, with which the engine's memory is shared.
+    /// Runs one execution in a child, with which the engine's memory is shared. Returns a failure
+    /// if the child crashed.
     fn run_forked(&self, mut engine: Root) -> Option<Failure> {
         engine.execution.reset();
         engine.execution.fault = None;

@@ -1,9 +1,9 @@
 //! The phases of a search: first time passes only when no task can run, then at any time.
 //!
 //! A failure of the first phase does not need an early timeout. The second phase exists only if a
-//! task waited with a deadline while there were other tasks; otherwise it has the same schedules
-//! as the first one. The schedules of the second phase are a superset of those of the first one,
-//! so its results cover both phases.
+//! task waited with a deadline while there were other tasks. Otherwise it would have the same
+//! schedules as the first one. The schedules of the second phase are a superset of those of the
+//! first one, so its results cover both phases.
 
 use super::{Explorer, begin_anew};
 use crate::execution::Timers;
@@ -17,9 +17,9 @@ use crate::search::Part;
 const SHARE: u64 = 4;
 
 impl Explorer<'_> {
-    /// Reserves a part of the budget for early timeouts when an execution first shows that they are
-    /// possible. Returns whether the search must restart for that: it should know its budget from
-    /// its first schedules on.
+    /// Reserves a part of the budget for early timeouts when an execution first shows that they
+    /// are possible. Returns whether the search must restart, because a strategy should know its
+    /// budget from its first schedules on.
     pub(super) fn keeps_budget(&mut self, mut engine: Root) -> bool {
         let is_first = engine.exploration.schedules == engine.exploration.begun + 1;
         let phases = &engine.exploration.phases;

@@ -1,12 +1,13 @@
 //! Helpers: processes that explore one test together with the explorer.
 //!
-//! The findings of a schedule depend only on the schedule. So helpers are forked from the
-//! explorer, with their own copy of the engine's memory. They run the schedules of a round of its
-//! search from the back, while the explorer runs them from the front. The explorer takes over the
-//! findings of the helpers in the order of the round, as if it had run the schedules itself. It
-//! runs a schedule again if its execution was unusual (a failure, for instance), or if a helper
-//! has begun the schedule and not finished it in time. So the results do not depend on the number
-//! of helpers, and the explorer does not wait for a helper that has no core or has ended.
+//! The findings of a schedule depend only on the schedule, so another process can run it. Helpers
+//! are forked from the explorer, with their own copy of the engine's memory. They run the
+//! schedules of a round of the explorer's search from the back, while the explorer runs them from
+//! the front. The explorer takes over the findings of the helpers in the order of the round, as if
+//! it had run the schedules itself. It runs a schedule again if its execution was unusual (a
+//! failure, for instance), or if a helper has begun the schedule and not finished it in time. So
+//! the results do not depend on the number of helpers, and the explorer does not wait for a helper
+//! that has no core or has ended.
 //!
 //! Executions that run in parallel must not share a file or a port: the kernel ends a helper that
 //! asks for anything beyond memory.
@@ -194,7 +195,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Takes the last schedule that no process runs: one of the older round, if there is one.
+    /// Takes, for this helper, the last schedule that no process has begun. Schedules of the older
+    /// round come first.
     fn next_place(&self, helper: usize) -> Option<(Place, State)> {
         // SAFETY: the shared memory stays mapped.
         let numbers = unsafe { &(*self.helpers.memory).numbers };
@@ -326,7 +328,7 @@ impl Explorer<'_> {
 }
 
 /// The sizes of the collections to which an execution may add, but whose elements helpers do not
-/// send. The last number is a flag of this kind.
+/// send. The last number is a flag that an execution may set, and that helpers do not send either.
 fn known(engine: Root) -> [usize; 5] {
     let files = &engine.execution.policies.atomic_files;
     let (outside, spins) = (&engine.execution.outside, &engine.monitors.spins.known);

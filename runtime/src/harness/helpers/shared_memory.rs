@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::base::sys;
 use crate::search::{BacktrackPoint, Deviation, Icb, Listed, prefetch};
 
-/// The most helpers.
+/// The maximum number of helpers.
 pub(super) const MOST: usize = 63;
-/// A round with fewer schedules left is not shared.
+/// A round with fewer schedules left than this number is not shared.
 pub(super) const LEAST: usize = 64;
-/// The current round and the one after it are shared.
+/// The number of rounds that are shared: the current round and the one after it.
 pub(super) const BLOCKS: usize = 2;
-/// The most schedules of a round that are shared.
+/// The maximum number of schedules of a round that are shared.
 pub(super) const ITEMS: usize = 512;
 /// The room for the deviations of all shared schedules of a round.
 pub(super) const DEVIATIONS: usize = 1 << 20;
@@ -27,8 +27,9 @@ pub(super) const LOOK_MS: u64 = 100;
 /// and then runs the schedule itself: the helper may have no core at the moment, or may have
 /// ended.
 const SPINS: u32 = 1000;
-/// The distance, in schedules, at which the findings of a helper are prefetched: they come from
-/// another core. Their index is prefetched before, at the distance [`FAR_AHEAD`].
+/// The distance, in schedules, at which the backtrack points that a helper found are prefetched,
+/// because they come from another core. Their [`HelperResult`], which has their index, is
+/// prefetched before, at the distance [`FAR_AHEAD`].
 const AHEAD: usize = 6;
 const FAR_AHEAD: usize = 12;
 /// The distance at which the search's own data about the findings are prefetched.
@@ -141,7 +142,7 @@ pub(super) struct HelperResult {
     pub(super) possible: u64,
 }
 
-/// The most states that a helper reports for one schedule.
+/// The maximum number of states that a helper reports for one schedule.
 pub(super) const STATES: usize = 4;
 
 /// The memory that the explorer and its helpers share. It is initially zero.
@@ -151,8 +152,8 @@ pub(super) struct SharedMemory {
     pub(super) rounds: AtomicU32,
     /// The round of each block.
     pub(super) numbers: [AtomicU32; BLOCKS],
-    /// For each block, the number of its schedules, from the first one, that no helper has
-    /// considered.
+    /// By block: the number of schedules, counted from the first one, that no helper has
+    /// considered yet.
     pub(super) rest: [AtomicU32; BLOCKS],
     /// The number of helpers that have their own memory.
     pub(super) ready: AtomicU32,
@@ -160,7 +161,7 @@ pub(super) struct SharedMemory {
     pub(super) processes: [AtomicU32; MOST],
     pub(super) items: [[Item; ITEMS]; BLOCKS],
     pub(super) deviations: [[Deviation; DEVIATIONS]; BLOCKS],
-    /// The results by helper; only that helper writes there.
+    /// The results by helper. Each helper writes only its own results.
     pub(super) found: [[[HelperResult; ITEMS]; BLOCKS]; MOST],
     pub(super) backtrack_points: [[[BacktrackPoint; BACKTRACK_POINTS]; BLOCKS]; MOST],
     /// The observed states of each schedule.
@@ -174,7 +175,7 @@ pub(in crate::harness) struct Helpers {
     /// Helpers are not allowed, or have been dismissed.
     pub(in crate::harness) is_dismissed: bool,
     pub(super) memory: *mut SharedMemory,
-    /// The round in each block, and the number of schedules that it shares.
+    /// By block: its round, and the number of schedules that were left when the round was shared.
     pub(super) shared: [(u64, usize); BLOCKS],
     /// The newest round that the explorer has begun.
     pub(super) seen: u64,
@@ -220,8 +221,9 @@ impl Helpers {
         unsafe { &raw mut (*self.memory).items[place.block][place.number] }
     }
 
-    /// Lets helpers run the last `count` schedules of the search's current round or, if
-    /// `is_ahead`, those of the next round.
+    /// Lets helpers run the next schedules of the search's current round or, if `is_ahead`, of its
+    /// next round. `count` is the number of schedules that are left in this round. At most
+    /// [`ITEMS`] of them are shared.
     pub(super) fn share(&mut self, search: &Icb, round: u64, is_ahead: bool, count: usize) {
         let block = block_of(round);
         self.shared[block] = (round, count);

@@ -24,7 +24,8 @@ pub(super) fn happens_before(execution: &Execution) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The events of an object that later ones may follow: for each task, the last one of its kind.
+/// The events at an object that later events may directly follow: the last write and, for each
+/// task, its last update and its last read since that write.
 #[derive(Default)]
 struct Object {
     write: Option<usize>,
@@ -32,7 +33,7 @@ struct Object {
     reads: BTreeMap<TaskId, usize>,
 }
 
-/// For each task the last event that happens before.
+/// The events that happen before an event, and this event itself: for each task, the last of them.
 type Clock = BTreeMap<TaskId, usize>;
 
 #[derive(Default)]
@@ -42,7 +43,7 @@ struct Order {
     last: HashMap<TaskId, usize>,
     /// Tasks that have ended, and the scope that each was a task of.
     scopes: Vec<(TaskId, ObjectId)>,
-    /// The event that starts or wakes a task that has not run since.
+    /// By task that has not run since: the event that started or woke it.
     wakes: HashMap<TaskId, usize>,
     tasks: Vec<TaskId>,
     clocks: Vec<Clock>,

@@ -229,7 +229,8 @@ fn with_surroundings(object: Object, engine: &Engine) -> Object {
         .array("outside", execution.outside.iter().map(outside_effect))
 }
 
-/// The words of a failure. The words of a panic are the program's.
+/// The words of a failure, as a sentence. The words of a panic are left unchanged, because they
+/// are the program's.
 fn message<'a>(verdict: &'a Verdict<'_>) -> Option<Cow<'a, str>> {
     let message = verdict.message.as_deref()?;
     Some(match verdict.kind {
@@ -253,7 +254,7 @@ fn panics_of(engine: &Engine) -> impl Iterator<Item = String> + '_ {
     panics(&engine.monitors.outcome, &engine.execution, body)
 }
 
-/// These paths, as text.
+/// These paths, as JSON.
 fn paths<'a>(paths: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = String> {
     paths.map(|path| quoted(&String::from_utf8_lossy(path)))
 }

@@ -28,7 +28,7 @@ const BUSY: u32 = 30;
 /// The observation of an explorer.
 pub(super) struct Watchdog {
     limit: Duration,
-    /// The pulse at the last look, and the time since which the explorer has had it.
+    /// The pulse at the last look. `since` is the time of the first look that found this pulse.
     pulse: u64,
     since: Instant,
     silence: Option<Silence>,
@@ -73,7 +73,7 @@ impl Watchdog {
         {
             return Look::Endless(known);
         }
-        // A computing task gets its processor time, however busy the machine is.
+        // A task that computes may use the whole limit as processor time, even on a busy machine.
         let may_be_endless = engine.execution.endless_if_silent().is_some();
         let limit = if may_be_endless {
             self.limit * BUSY
@@ -88,8 +88,8 @@ impl Watchdog {
     }
 }
 
-/// The number of scheduling points of the explorer. The region is shared, and the explorer changes
-/// this word.
+/// The number of scheduling points of the explorer so far. The explorer changes this word, which
+/// lies in shared memory.
 fn pulse() -> u64 {
     // SAFETY: an aligned word of the engine, which stays mapped.
     unsafe { AtomicU64::from_ptr(&raw mut (*execution()).pulse) }.load(Ordering::Relaxed)
@@ -162,8 +162,8 @@ impl Silence {
         self.pulse == pulse
     }
 
-    /// The history of the running task, if it has computed for so long that the other tasks should
-    /// continue without it.
+    /// The history of the running task, if it has reached the processor time after which the other
+    /// tasks should continue without it, and still computes.
     fn is_endless(&self, engine: &Engine, request: &Request) -> Option<Known> {
         let (known, time) = engine.execution.endless_if_silent()?;
         let watchdog = Duration::from_millis(request.watchdog_ms);
@@ -193,7 +193,7 @@ pub(super) fn endless(engine: &Engine) -> Option<Performed> {
     })
 }
 
-/// The process that a thread waits for, if it started one.
+/// The child process of a thread, if it has one. It has at most one.
 fn only_child_of(thread: i32) -> Option<i32> {
     let children = fs::read_to_string(format!("/proc/{thread}/task/{thread}/children")).ok()?;
     children.split_whitespace().last()?.parse().ok()

@@ -73,7 +73,7 @@ fn nothing_is_known(exploration: &Exploration) -> bool {
     exploration.schedules == exploration.too_long
 }
 
-/// In all schedules, an assumption of the test did not hold.
+/// Whether an assumption of the test failed in each schedule.
 fn is_vacuous(exploration: &Exploration) -> bool {
     exploration.unmet > 0 && exploration.schedules == exploration.unmet
 }
@@ -129,8 +129,9 @@ fn report_crash(
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// Reports the failures that the explorer had collected, if it did not finish the search for more
-/// or their minimisation. The first failure is reported; its execution must be repeated.
+/// Reports the failures that the explorer had collected before it ended early, during the search
+/// for more failures or during their minimisation. Repeats the execution of the first failure,
+/// because the report shows this execution.
 fn report_collected(
     engine: &mut Engine,
     request: &Request,

@@ -1,5 +1,5 @@
 //! The process around the explorer. It keeps the state of the program's start, forks the explorer,
-//! watches it, and reports for one that has died.
+//! watches it, and reports the verdict, even if the explorer has died.
 
 mod endings;
 
@@ -129,8 +129,8 @@ fn check_backend(backend: Backend, supported: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Explores, and restarts each time that a task is found to compute without end and the other tasks
-/// do not need it.
+/// Runs an explorer, and returns its end. If a task is found to compute without end, and the other
+/// tasks can continue without it, ends the explorer and runs a new one, which knows this task.
 fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     let deadline =
         (request.time_ms > 0).then(|| Instant::now() + Duration::from_millis(request.time_ms));
@@ -232,9 +232,9 @@ fn end_orphans() {
     unsafe { (*execution()).descriptors.end_children() };
 }
 
-/// The explorer process. It explores on a separate thread, with a stack of a chosen size. That is
-/// not a thread of std, because std's code at the start and end of a thread, on both sides, would
-/// be in progress while the image is taken.
+/// The explorer process. It explores on a separate thread, with a stack of a chosen size. This is
+/// no thread of std. With such a thread, code of std for its start and its end would be in
+/// progress in both threads while the image is taken.
 fn explorer_main(test: &Test, request: &Request) -> ! {
     process::silence_stdout();
     if request.backend == Backend::Threads {
