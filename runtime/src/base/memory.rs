@@ -73,7 +73,7 @@ impl<T> Place<T> {
     /// The place of the first part.
     pub(crate) const FIRST: Self = Self::at(0);
 
-    /// The place after that of another part.
+    /// The place after the place of another part.
     pub(crate) const fn after<U>(before: &Place<U>) -> Self {
         Self::at((before.offset + size_of::<U>()).next_multiple_of(align_of::<T>()))
     }

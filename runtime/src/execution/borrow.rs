@@ -16,7 +16,8 @@ mod checked {
 
     use crate::base::sys::{self, number};
 
-    /// Whether the running task borrows the execution. No task is switched out while it does.
+    /// Whether the running task borrows the execution. No task is switched out while it borrows
+    /// the execution.
     #[thread_local]
     static IS_BORROWED: Cell<bool> = Cell::new(false);
 

@@ -2,8 +2,8 @@
 //! commute, and neither use comes before the other in all schedules.
 //!
 //! Only spawning and joining count as order here. Locks and channels order uses, too, but not by
-//! this rule: a program that relies on them has a conflict. This costs schedules, and misses
-//! nothing.
+//! this rule: a program that relies on them has a conflict. The search then runs more schedules
+//! than necessary, and misses none.
 
 use super::{Effect, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};

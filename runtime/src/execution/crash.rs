@@ -4,14 +4,15 @@
 //! spawn. It ends when the body returns, or earlier, when it crashes. Then its tasks never continue:
 //! nothing of theirs is dropped, and their locks stay locked.
 //!
-//! **Where it crashes.** The search may let it crash before each operation of its tasks that
-//! others may see or that may wait ([`may_crash_before`]), and when its body has returned. A crash
-//! before any other operation leaves the same state as one before the next operation of this kind,
-//! which the task reaches without the help of other tasks. There is no crash before the release of
-//! a lock either: the recovery would find the lock locked. After a real crash, the recovery is
-//! another process, with a lock of its own. The choice belongs to the step before the operation,
-//! like a choice of `rarely`. The crash is the next step of its task, with a scheduling point of
-//! its own, so that the searches order it with the steps of the other tasks.
+//! **Where it crashes.** The search may let it crash before each operation of its tasks that other
+//! tasks may see or that may wait for other tasks ([`may_crash_before`]), and when its body has
+//! returned. A crash before any other operation leaves the same state as one before the next
+//! operation of this kind, which the task reaches without the help of other tasks. There is no
+//! crash before the release of a lock either: the recovery would find the lock locked. After a
+//! real crash, the recovery is another process, with a lock of its own. The choice belongs to the
+//! step before the operation, like a choice of `rarely`. The crash is the next step of its task,
+//! with a scheduling point of its own, so that the searches order it with the steps of the other
+//! tasks.
 //!
 //! **Dependences.** An object stands for the life of the component. Each event of its tasks reads
 //! the object, and its end writes it. A task that the end stops would have read the object in its

@@ -5,12 +5,12 @@ use super::TaskId;
 use core::cell::Cell;
 
 /// The number of the calling task plus one; 0 if the thread is no task. Each task has its own
-/// thread-local block, so a switch between tasks need not set this value. It does not use the
-/// `thread_local!` macro, because every shim reads it, also in code that is not optimised.
+/// thread-local block, so a switch between tasks need not set this value. The static does not use
+/// the `thread_local!` macro, because every shim reads it, also in code that is not optimised.
 #[thread_local]
 pub(super) static TASK: Cell<u32> = Cell::new(0);
 
-/// Whether this thread runs the condition of an invariant. While it does, it is no task.
+/// Whether this thread runs the condition of an invariant. While it does, the thread is no task.
 #[thread_local]
 pub(super) static CHECKS: Cell<bool> = Cell::new(false);
 

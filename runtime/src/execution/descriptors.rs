@@ -21,8 +21,8 @@ pub(crate) struct Descriptors {
     pub(crate) children: EngineVec<i32>,
     /// All descriptors for which the tasks wait, in the form for the kernel.
     pub(super) gathered: EngineVec<PollEntry>,
-    /// The explorer waits in the kernel for the outside. It is atomic, because the zygote reads it
-    /// meanwhile.
+    /// Whether the explorer waits in the kernel for events outside the process. The flag is
+    /// atomic, because the zygote reads it during the wait.
     pub(crate) in_kernel: AtomicBool,
     /// The grace period in milliseconds. Once the outside has made a task ready, the engine gives
     /// the other tasks that wait for the outside this time to become ready, too. The order in
@@ -86,9 +86,10 @@ impl Descriptors {
         }
     }
 
-    /// Whether a task other than `task` may have taken the thing that `op` waits for. If `op`
-    /// itself takes something, only calls of the same kind on `object` count. Otherwise, it may
-    /// wait for several descriptors, and all calls count.
+    /// Whether a task other than `task` may have taken the input, the room for output or the
+    /// connection that `op` waits for. If `op` itself takes such a thing, only calls of the same
+    /// kind on `object` count. Otherwise, `op` may wait for several descriptors, and all calls
+    /// count.
     pub(super) fn others_took(&self, task: TaskId, op: Op, object: ObjectId) -> bool {
         let concerns = |it: &&Taking| !takes(op) || it.op == op && it.object == object;
         let mut takings = self.takings.iter().filter(concerns);

@@ -9,14 +9,14 @@ use super::state::Execution;
 use super::{Note, Op};
 use crate::search::Outcomes;
 
-/// The failure of a call that may fail in these ways: a choice of the search, each failure at the
-/// cost of a preemption. `None` if the call must do its work.
+/// Lets the search choose whether a call fails, and in which of the ways in `faults`. Each failure
+/// costs a preemption. Returns `None` if the call must do its work.
 ///
 /// The call belongs to the statement of `preempt` code from which it is made, perhaps through a
 /// dependency. Calls in test code do not fail: a test that cannot prepare its files shows nothing.
 ///
-/// A task's call is not interrupted twice in a row. Programs repeat an interrupted call, so that
-/// there would be no end of such executions.
+/// A task's call is not interrupted twice in a row. Programs repeat an interrupted call, so an
+/// execution in which each call is interrupted would not end.
 ///
 /// The choice is made before the call reaches its scheduling point. A call that fails has no effect
 /// on files or connections, so that it commutes with the operations of all other tasks.

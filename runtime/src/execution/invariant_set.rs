@@ -33,7 +33,7 @@ pub(crate) struct Broken {
     pub(crate) name: EngineVec<u8>,
     /// The message of the panic of its condition, if the condition panicked.
     pub(crate) panic: Option<EngineVec<u8>>,
-    /// The line of the operation after which it does not hold.
+    /// The line of the operation after which the invariant does not hold.
     pub(crate) site: Option<Site>,
 }
 

@@ -68,9 +68,9 @@ impl DataAccess {
     }
 }
 
-/// The hooks of an execution for the monitors. All monitors together implement it, in `monitor`,
-/// so that the execution knows none of them by name. There is only one implementation: every
-/// call is static, and a hook without a body costs nothing.
+/// The hooks of an execution for the monitors. All monitors together implement this trait, in
+/// `monitor`, so that the execution knows none of them by name. There is only one implementation,
+/// so every call is static, and a hook without a body costs nothing.
 pub(crate) trait MonitorHooks {
     /// The state that [`MonitorHooks::pause`] puts aside.
     type Paused;
@@ -116,8 +116,8 @@ pub(crate) trait MonitorHooks {
     /// touch.
     fn counted(counter: usize, access: (How, Ordering), op: Op);
 
-    /// A new task, made by `parent`, which is `None` for the first task. `stack` has the bounds of
-    /// its stack.
+    /// `parent` has made the new task `task`. It is `None` for the first task. `stack` has the
+    /// bounds of its stack.
     fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>, stack: (usize, usize));
 
     /// The current task begins, on its own stack.

@@ -2,8 +2,8 @@
 
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// A state is added only if it is not among this number of newest ones. An earlier state may be
-/// listed twice.
+/// A new state is compared with this number of the newest states, and added if it differs from
+/// them. So a state may be listed more than once.
 const MOST_LOOKED_UP: usize = 64;
 
 /// The maximum number of states that are kept of one execution. A loop without operations has no

@@ -122,9 +122,9 @@ impl Execution {
             .any(|(_, entries, _)| descriptor::poll_now(entries) != 0)
     }
 
-    /// Once a task that waits for the outside is ready, gives the others time to become ready, too.
-    /// If not all tasks become ready in this time, the time is halved: the other tasks may wait for
-    /// an effect of the ready task.
+    /// Once a task that waits for something outside the process is ready, gives the other such
+    /// tasks time to become ready, too. If not all tasks become ready in this time, the time is
+    /// halved: the other tasks may wait for an effect of the ready task.
     fn wait_for_the_others(&mut self) {
         for _ in 0..self.descriptors.grace {
             let (mut answered, mut waiting) = (false, false);
@@ -152,7 +152,8 @@ impl Execution {
         Some(deadlines.min()?.saturating_sub(self.clock))
     }
 
-    /// Collects all descriptors that the outside may make ready. Returns whether there are any.
+    /// Collects all descriptors that something outside the process may make ready. Returns whether
+    /// there are any.
     fn gather(&mut self) -> bool {
         let mut gathered = core::mem::replace(&mut self.descriptors.gathered, engine_vec());
         gathered.clear();

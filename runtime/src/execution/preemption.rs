@@ -26,9 +26,9 @@ pub(super) struct SwitchCosts {
 }
 
 impl SwitchCosts {
-    /// The costs of options of which the first ones, `runnable` in number, are no timeouts.
-    /// `runs_on` states that the current task can continue. It is the first option unless it has
-    /// `yielded`.
+    /// The costs of the options at a scheduling point. The first `runnable` options are no
+    /// timeouts. `runs_on` states that the current task can continue. This task is then the first
+    /// option, unless it has `yielded`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `Execution::choose`")]
     pub(super) fn new(runs_on: bool, yielded: bool, runnable: usize) -> Self {

@@ -4,8 +4,8 @@
 //! The dependences of a signal:
 //! - A wait and a signal of one resource conflict: a signal that comes first is lost. Two signals
 //!   of one resource conflict, too.
-//! - A signal that ends a wait for any of several resources also ends the registration at the others,
-//!   and conflicts with their signals.
+//! - A signal that ends a wait for any of several resources also ends the registration of the task
+//!   at the other resources, and conflicts with their signals.
 //! - The end of a wait comes after all signals that it needs: the signals release an object that
 //!   stands for the waits of the task, and the end of the wait acquires this object.
 //!
@@ -69,8 +69,9 @@ impl Execution {
     }
 }
 
-/// A scheduling point that the test asks for. It conflicts with all others, so that the searches try
-/// each order of the parts of the program that begin with one. Returns whether the caller is a task.
+/// A scheduling point that the test asks for. The point conflicts with all other such points, so
+/// that the searches try each order of the parts of the program that begin with such points.
+/// Returns whether the caller is a task.
 pub fn scheduling_point(site: Site) -> bool {
     let is_task = running().is_some();
     super::access(Op::Point, POINTS, site);
@@ -87,9 +88,9 @@ pub fn signals(resource: usize) -> Option<u32> {
 }
 
 /// Waits until one of the resources is signalled if `is_any`, and otherwise until each of them is.
-/// There must be at least one resource, and none twice. If the first resource has changed since
-/// [`signals`] returned `unless`, there is no wait. Returns the position of a signalled resource.
-/// `None` outside an execution.
+/// `resources` must have at least one resource, and no resource twice. If the first resource has
+/// changed since [`signals`] returned `unless`, there is no wait. Returns the position of a
+/// signalled resource. `None` outside an execution.
 ///
 /// The wait begins in the same step as the operation before it: no signal comes between them.
 pub fn wait_for_signals(

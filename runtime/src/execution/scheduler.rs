@@ -154,8 +154,8 @@ impl Execution {
         whole
     }
 
-    /// Begins a step of `task`, which was chosen by the decision numbered `decided`, if there is
-    /// one.
+    /// Begins a step of `task`. The decision numbered `decided` has chosen the task, if there is
+    /// such a decision.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `choose`")]
     fn begin_step(&mut self, task: TaskId, decided: usize) -> Step {
@@ -316,8 +316,8 @@ impl Execution {
         self.choose_unseen(outcomes, kind)
     }
 
-    /// As [`Self::choose_outcome`], if the task learns nothing by the outcome 0: a loop that waits may
-    /// repeat an iteration with such a choice.
+    /// As [`Self::choose_outcome`], for a choice whose outcome 0 leaves the task unchanged. A loop
+    /// that waits may repeat an iteration with such a choice.
     pub(super) fn choose_unseen(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
         if outcomes < 2 || self.budget.past_limit {
             return 0;

@@ -161,7 +161,8 @@ impl Execution {
         self.give_way(state, true)
     }
 
-    /// The current task yields in this `state`. `spins` states that it has no yield of its own.
+    /// The current task yields in this `state`. `spins` states that the task spins, and the
+    /// program has no yield here.
     fn give_way(&mut self, state: u64, spins: bool) -> Step {
         if state == UNCLEAN {
             return self.end(Ending::Unclean);

@@ -124,8 +124,9 @@ impl Execution {
         true
     }
 
-    /// Whether an execution that is given up may only be long: in its second half a task was
-    /// created, or a task has waited throughout for a deadline that has not passed yet.
+    /// Whether an execution that is ended far beyond the step limit may be long instead of
+    /// endless: in its second half a task was created, or a task has waited throughout for a
+    /// deadline that has not passed yet.
     pub(crate) fn may_be_long(&self) -> bool {
         let half = self.budget.steps / 2;
         let middle = self.clock.saturating_sub(half * STEP);

@@ -125,7 +125,7 @@ pub(crate) struct Exploration {
     pub(crate) checkpoints: CheckpointHandover,
     /// The results of this part, if only a part of the space is explored.
     pub(crate) share: Option<Share>,
-    /// The same results for the phase before.
+    /// As `share`, for the phase before.
     pub(crate) share_last: Option<Share>,
     /// The file that is shared with the supervisor. It has the number of processes that may
     /// explore.

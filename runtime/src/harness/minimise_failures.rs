@@ -387,7 +387,7 @@ impl<'a, 'b> Work<'a, 'b> {
             && (executions < LEAST || steps < most * STEPS)
     }
 
-    /// Runs one execution. Returns its plan and size if it fails in the same way.
+    /// Runs one execution. Returns its plan and size if it has the failure that is minimised.
     fn follow(&mut self, source: Source) -> Option<Failing> {
         let engine = self.engine;
         let replay = Rc::new_in(RefCell::new(GuidedReplay::new(source)), EngineMemory);
@@ -416,8 +416,8 @@ impl<'a, 'b> Work<'a, 'b> {
         Some(Failing { plan, measure })
     }
 
-    /// Whether the last execution failed in the same way. If the search collects several failures,
-    /// those that it distinguishes stay distinct.
+    /// Whether `failure`, with which the last execution ended, is the failure that is minimised.
+    /// If the search collects several failures, the failures that it distinguishes stay distinct.
     fn is_same(&self, failure: Option<&Failure>) -> bool {
         let execution = &self.engine.execution;
         failure.is_some_and(|failure| {

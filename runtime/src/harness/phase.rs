@@ -49,7 +49,7 @@ pub(crate) enum Phase {
     Early,
 }
 
-/// The phase, and the results of those before it.
+/// The current phase of a search, and the results of the phases before it.
 #[derive(Clone, Copy)]
 pub(crate) struct Phases {
     pub(crate) phase: Phase,

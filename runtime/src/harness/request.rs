@@ -134,7 +134,8 @@ pub struct Request {
     pub(crate) intended: Vec<(String, u32)>,
     /// The test's own directory for temporary files; empty if it has none.
     pub(crate) scratch: String,
-    /// For a replay that waits for a debugger and is shown there: its number of tasks.
+    /// The number of tasks of a replay that waits for a debugger and is shown there. `None` for
+    /// other requests.
     pub(crate) debugged: Option<usize>,
     /// A replay reports each event as it happens.
     pub(crate) traced: bool,

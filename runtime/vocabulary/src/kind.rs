@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether the execution would not end by itself.
+    /// Whether executions with such a failure do not end by themselves.
     pub fn is_without_end(self) -> bool {
         matches!(self, Self::Livelock | Self::Spin)
     }

@@ -59,7 +59,8 @@ tokens! {
 }
 
 impl NoteKind {
-    /// Whether this is a choice of the search that costs as much as a preemption.
+    /// Whether a note of this kind is about a choice of the search that costs as much as a
+    /// preemption.
     pub const fn costs(self) -> bool {
         matches!(
             self,

@@ -516,7 +516,8 @@ impl Op {
 
 impl Op {
     /// The type of the lock of std, or of its counterpart in `parking_lot`, that this operation
-    /// acquires, blocking while it cannot. `None` for all other operations.
+    /// acquires. The operation blocks until it can acquire the lock. `None` for all other
+    /// operations.
     pub fn std_lock(self) -> Option<&'static str> {
         match self {
             Self::MutexLock | Self::MutexRelock => Some(shown!("Mutex")),

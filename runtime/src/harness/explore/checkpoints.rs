@@ -63,7 +63,8 @@ impl Explorer<'_> {
             .answer(schedules, state, start.elapsed());
     }
 
-    /// Whether the search pauses here. Then its state is left for the process that continues it.
+    /// Whether the search pauses here, because it has done the requested work. Then its state is
+    /// left for the process that continues it.
     pub(super) fn pauses(&self, mut engine: Root, request: &Request) -> bool {
         if request.pause == 0 || engine.exploration.work < request.pause {
             return false;

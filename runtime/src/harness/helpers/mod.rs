@@ -229,7 +229,7 @@ impl Explorer<'_> {
     }
 
     /// Runs a schedule, and writes its findings to the shared memory, if nothing unusual happened
-    /// and the explorer has not taken it meanwhile.
+    /// and the explorer has not taken the schedule meanwhile.
     fn run_item(&mut self, mut engine: Root, place: Place, ours: State, used: &mut usize) {
         let (item, memory) = (self.helpers.item(place), self.helpers.memory);
         let Some(search) = strategy(engine).as_icb() else {

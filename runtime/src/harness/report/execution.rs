@@ -124,8 +124,8 @@ fn operation(task: TaskId, op: Op, site: Option<Site>) -> Object {
 
 /// An operation of another task that came only after the early end of the wait `early`. This is
 /// one of the [`conflicting`] operations in the user's code, if there is one. Otherwise, it is the
-/// next operation in the user's code of the task that could have run instead, if this task did not
-/// wait, or else any of the conflicting operations.
+/// next operation in the user's code of the task that could have run instead, unless that task
+/// waited. If there is none, it is the first conflicting operation.
 fn missed<'a>(execution: &'a Execution, early: &Early) -> Option<&'a Event> {
     let later = execution.log.events.get(early.event as usize..)?;
     let is_of_user = |event: &&Event| event.site.is_some_and(|site| is_of_user(site.file()));

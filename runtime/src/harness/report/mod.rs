@@ -291,7 +291,7 @@ fn with_extent(object: Object, engine: &Engine, counters: &Counters) -> Object {
 }
 
 /// The reach of the schedules in which time passes only when no task can run, if it differs from
-/// that of all.
+/// the reach of all schedules.
 fn timers_last(counters: &Counters) -> Option<String> {
     let reach = counters.reach_last?;
     let object = Object::new()
