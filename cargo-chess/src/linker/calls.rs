@@ -33,8 +33,8 @@ pub(super) struct Program<'a> {
     hooks: HashMap<u64, Hook>,
     /// The functions that have a length, sorted by address.
     functions: Vec<Function<'a>>,
-    /// The words in which the program has addresses of its own after its start, and these
-    /// addresses.
+    /// For each word that contains an address in the program after the start of the program: the
+    /// address of the word, and the contained address.
     pointers: HashMap<u64, u64>,
 }
 
@@ -188,7 +188,8 @@ fn base_of(file: &ElfFile64<'_, Endianness>) -> u64 {
     loaded.map(|it| it.p_vaddr(endian)).min().unwrap_or(0)
 }
 
-/// The words in which the program has addresses of its own after its start, and these addresses.
+/// Finds the words that contain an address in the program after the start of the program. Returns
+/// the contained address for the address of each word.
 fn pointers(file: &ElfFile64<'_, Endianness>) -> HashMap<u64, u64> {
     let mut pointers = HashMap::new();
     if file.elf_header().e_type(file.endian()) != object::elf::ET_DYN {

@@ -163,7 +163,8 @@ struct Value {
 
 /// The origin of the value of the frame pointer.
 const FRAME: u32 = 0;
-/// The origin of addresses in the program: the unknown address at which it is loaded.
+/// The origin of the addresses of statics. It stands for the unknown address at which the program
+/// is loaded.
 const PROGRAM: u32 = 1;
 
 impl Value {
@@ -368,15 +369,16 @@ impl Walk {
         }
     }
 
-    /// Decides whether a load may be that of the last announced read.
+    /// Checks whether a load of `memory` is that of the last announced read, and records the
+    /// result.
     fn load(&mut self, memory: &UsedMemory, target: Option<Target>) {
         let has_base = memory.index() == Register::None && memory.base().is_gpr64();
         let is_frame = has_base && memory.base() == Register::RBP;
         let is_static = memory.index() == Register::None
             && memory.base() == Register::None
             && !matches!(memory.segment(), Register::FS | Register::GS);
-        // A call through a table of the linker reads the address of the called function from
-        // there.
+        // A call through a table of the linker reads the address of the called function from this
+        // table. This is not the announced load.
         let is_of_linker = target.is_some() && is_static;
         if is_frame || is_of_linker {
             return;

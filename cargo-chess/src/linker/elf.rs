@@ -23,8 +23,8 @@ pub(super) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The symbols of a file that concern other files: they define them or can use them. A file in
-/// another format has none.
+/// The symbols of a file that concern other files: those that the file needs from other files, and
+/// those that other files can use. A file in another format has none.
 pub(super) fn symbols(bytes: &[u8]) -> Vec<Symbol<'_>> {
     if is_elf(bytes) {
         read(bytes).unwrap_or_default()

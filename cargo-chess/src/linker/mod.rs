@@ -27,12 +27,12 @@ use std::process::{Command, exit};
 
 use elf::Symbol;
 
-/// The variable with the linker that is called with the stubs. If it is set, this program is a
-/// linker.
+/// The variable with the path of the linker that this program calls, with the stubs added. If the
+/// variable is set, this program acts as a linker.
 pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
 
-/// The variable that is set if a table of the places of its accesses is appended to the linked
-/// program.
+/// If this variable is set, a table with the places of the program's accesses to memory is
+/// appended to the linked program.
 pub(crate) const PLACES_VARIABLE: &str = "CHESS_LINKER_PLACES";
 
 /// The variable with the path of a file. For each part that the linked program lacks, a sentence
@@ -130,7 +130,7 @@ fn link_with_stubs(
     Ok(status.code().unwrap_or(1))
 }
 
-/// The functions that Rust code uses, and that files define which rustc did not make.
+/// The functions that Rust code uses, and whose definitions are in files that rustc did not make.
 fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
     let files = inputs::files(words);
     let mut foreign = BTreeSet::new();

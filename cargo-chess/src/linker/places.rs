@@ -1,6 +1,6 @@
-//! Appends the table of places to a linked program. It has the source lines of the calls that
-//! announce the program's accesses to memory, and of the calls that lead to such calls in the
-//! library.
+//! Appends the table of places to a linked program. The table has the source lines of the calls of
+//! hooks, which announce the program's accesses to memory. It also has the source lines of calls
+//! of library functions, because the accesses of these functions get the line of their caller.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -154,8 +154,9 @@ impl Code {
     }
 }
 
-/// Finds the functions whose accesses can be attributed without the line of a caller: all of them
-/// have lines in the program's own functions, or are in functions that are called from such lines.
+/// Finds the functions whose accesses need no line of a caller, because the program's own lines
+/// are known for all of them. These are the program's own functions, except those that jump out to
+/// a function of another kind.
 struct OwnFunctions<'a, 'b> {
     lines: &'a SourceLines<'b>,
     jumps: HashMap<u64, Vec<Target>>,

@@ -31,7 +31,8 @@ pub(super) struct DebugInfo<'a>(DwarfSections<Cow<'a, [u8]>>);
 /// The source lines of a program.
 pub(super) struct SourceLines<'a> {
     context: Context<Reader<'a>>,
-    /// The relative names of files that rustc was given, by the absolute paths of the files.
+    /// The relative names by which rustc was given the source files. The key is the absolute path
+    /// of the file.
     given: HashMap<String, String>,
     /// The address ranges of code that may contain functions of the program, sorted.
     own: Vec<Range<u64>>,
@@ -155,9 +156,9 @@ fn owner(file: &str) -> Owner {
 
 type OfUnits = (HashMap<String, String>, Vec<Range<u64>>);
 
-/// Two results. First: the relative names of files that rustc was given, by the absolute paths of
-/// the files. Second: the address ranges of the units that are neither std's nor the runtime's.
-/// Units that cannot be read are left out.
+/// Returns two values. The first one has the relative names by which rustc was given the source
+/// files, by the absolute paths of the files. The second one has the address ranges of the units
+/// that are neither std's nor the runtime's. Units that cannot be read are left out.
 fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
     let mut own = Vec::new();
     let mut units = Vec::new();
