@@ -22,9 +22,10 @@ pub(super) fn chess_dir(target_dir: &Utf8Path) -> Utf8PathBuf {
     target_dir.join("chess")
 }
 
-/// The target directory of builds against the runtime with this key, by the wrapper with this
-/// digest. Cargo does not know the additions of the wrapper, so it must not reuse the products of
-/// another one, nor those of builds that are not instrumented for instrumented ones.
+/// The target directory of builds against the runtime with the key `runtime_key`, by the wrapper
+/// with the digest `wrapper_digest`. Each wrapper and each runtime needs its own directory, and so
+/// do instrumented builds: cargo does not know the arguments that the wrapper adds, so it would
+/// reuse the products of other builds.
 pub(crate) fn build_dir(
     chess_dir: &Utf8Path,
     runtime_key: &str,

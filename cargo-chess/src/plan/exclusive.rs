@@ -26,7 +26,7 @@ pub(crate) struct Guard {
     pub method: String,
     /// The number of dereferences from `self` to the object.
     pub dereferences: usize,
-    /// Whether calls may overlap with calls of other methods for which this is true.
+    /// Whether calls of the method may overlap with calls of the object's other shared methods.
     pub is_shared: bool,
     /// The number of the table in Chess.toml, from 0.
     pub entry: usize,
@@ -340,8 +340,9 @@ impl Definition {
 }
 
 impl Candidate {
-    /// Whether the block is one of this type, if the package has several types of the name. The
-    /// block must be in the same module, or name the type with its module.
+    /// Whether the `impl` block of the method belongs to this type. It decides if the package has
+    /// several types of the same name. The block must be in the same module, or name the type with
+    /// its module.
     fn is_of(&self, definition: &Definition) -> bool {
         match self.method.qualifier.as_deref() {
             None | Some("self") => self.modules == definition.modules,

@@ -103,7 +103,7 @@ pub(crate) struct PlannedPackage {
     pub root: Utf8PathBuf,
     /// Whether it is a member of the workspace.
     pub is_member: bool,
-    /// The policy of the package. It may not apply to all of its places.
+    /// The policy of the package. Some of its places may have another policy.
     pub policy: Policy,
     /// The reason for the policy.
     pub why: PolicyReason,

@@ -146,8 +146,9 @@ fn plan_one(
     })
 }
 
-/// The level for data races in a package without a level of its own, if it is not the general
-/// level. A race in a dependency is a warning: users should know about it, but cannot correct it.
+/// The level for data races in a package without a level of its own; `None` for the general level.
+/// In a dependency with the policy `atomic`, a race is only a warning, unless the user sets the
+/// general level: users should know about the race, but cannot correct it.
 fn races_of_dependency(config: &Config, is_member: bool, policy: Policy) -> Option<Races> {
     let is_default = !is_member && policy == Policy::Atomic && !config.sets_races();
     is_default.then_some(Races::Warn)
@@ -171,7 +172,8 @@ fn prefix_of(metadata: &Metadata, package: &Package, root: &Utf8Path) -> String 
     }
 }
 
-/// A directory as a prefix that only its files have. The prefix of the workspace's root is empty.
+/// The prefix that the names of all files in a directory have, and no other names: the directory
+/// with a slash. The prefix of the workspace's root is empty.
 fn directory_prefix(dir: &Utf8Path) -> String {
     if dir.as_str().is_empty() {
         String::new()
@@ -180,8 +182,9 @@ fn directory_prefix(dir: &Utf8Path) -> String {
     }
 }
 
-/// The places of all files of a package. This is its directory. If that is the workspace's root,
-/// whose prefix is empty, these are the directories and files of its targets.
+/// The places that contain all files of a package. Usually, the only place is its directory. For a
+/// package in the workspace's root, whose prefix is empty, the places are the directories and
+/// files of its targets.
 fn whole_package(
     package: &Package,
     root: &Utf8Path,

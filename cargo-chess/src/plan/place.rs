@@ -63,8 +63,9 @@ pub(crate) enum Marked {
 }
 
 impl Marked {
-    /// The marked lines of `file`. If a place is the whole file or a directory around it, the
-    /// longest such place decides. Places with lines add these lines.
+    /// The marked lines of `file`. If several places without lines contain the file, the one with
+    /// the longest path decides whether the whole file is marked. If it is not, the lines of
+    /// marked places are.
     pub(crate) fn of<'a>(
         places: impl IntoIterator<Item = (&'a Place, bool)> + Clone,
         file: &str,

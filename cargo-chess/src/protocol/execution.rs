@@ -38,7 +38,7 @@ pub(crate) struct Step {
     /// it was resumed.
     #[serde(default)]
     pub preempted: bool,
-    /// The choice of the search for this operation, or the task that it woke.
+    /// The choice of the search for this operation, or the task that this operation woke.
     #[serde(default, with = "note")]
     pub note: Option<Note>,
     /// The effect of the operation on its object, if this is a lock.
@@ -47,17 +47,18 @@ pub(crate) struct Step {
     /// The lock that the task released during the wait.
     #[serde(default)]
     pub gives: Option<Object>,
-    /// The events of other tasks that happen directly before it. Only replays report them.
+    /// The indices of the events of other tasks that happen directly before this event, in the
+    /// happens-before order. Only replays report them.
     #[serde(default)]
     pub after: Vec<usize>,
-    /// The innermost call in progress: its index in the calls of the verdict.
+    /// The innermost call in progress, as an index into the calls of the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
     /// The statement of the user's code that led to the event, if it happened in other code.
     #[serde(default)]
     pub caller: Option<Caller>,
-    /// The effect on the object. This and the fields below are reported only for the last run of a
-    /// failure and for replays.
+    /// The effect of the operation on its object. This field and the fields below are reported
+    /// only for the last run of a failure and for replays.
     #[serde(default, with = "token::optional")]
     pub effect: Option<Effect>,
     /// The value of an atomic before the operation.
@@ -99,8 +100,8 @@ pub(crate) struct Decided {
     /// The outcome of an operation, if an outcome was chosen.
     #[serde(default)]
     pub outcome: Option<u32>,
-    /// The number of options that cost nothing; they come first. Each of the others costs as much
-    /// as a preemption.
+    /// The number of options that cost nothing. These options come first. Each other option costs
+    /// as much as a preemption.
     pub free: usize,
     /// The options: tasks or outcomes. The first one is the default.
     pub options: Vec<u32>,
@@ -135,7 +136,7 @@ pub(crate) struct Blocked {
     /// Whether the task was preempted before it waited.
     #[serde(default)]
     pub preempted: bool,
-    /// The innermost call in progress: its index in the calls of the verdict.
+    /// The innermost call in progress, as an index into the calls of the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
     /// The statement of the user's code that led to the wait, if the task waits in other code.

@@ -126,12 +126,12 @@ pub(crate) struct Finished {
     /// The effects outside the scheduler's control.
     #[serde(default)]
     pub outside: Vec<OutsideEffect>,
-    /// The paths outside its own directory for temporary files that the test created, wrote,
-    /// removed or locked. A path that ends in `/` also stands for all paths below it.
+    /// The paths that the test created, wrote, removed or locked, without those in its own
+    /// directory for temporary files. A path that ends in `/` also stands for all paths below it.
     #[serde(default)]
     pub written: Vec<String>,
-    /// The paths outside that directory that the test read, looked for or listed. A path that ends
-    /// in `/` also stands for all paths below it.
+    /// The paths that the test read, looked for or listed, without those in its own directory for
+    /// temporary files. A path that ends in `/` also stands for all paths below it.
     #[serde(default)]
     pub read: Vec<String>,
     /// The tasks of the reported execution: the failing one, or the one of a replay.
@@ -356,13 +356,15 @@ impl Finished {
 /// The explored part of the schedules without early timeouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct TimersLast {
-    /// Whether all of these schedules were explored. The next fields are the largest finished
-    /// preemption bound, and the largest number of delays.
+    /// Whether all schedules without early timeouts were explored. The next two fields are the
+    /// largest preemption bound and the largest number of delays that were finished for these
+    /// schedules.
     complete: bool,
     bound_completed: Option<u32>,
     #[serde(default)]
     delays_completed: Option<u32>,
-    /// The same for the part of these schedules that this shard explores.
+    /// Whether this shard has explored all of its part of these schedules. The next field is the
+    /// largest preemption bound that was finished in this part.
     part_complete: bool,
     part_bound_completed: Option<u32>,
 }

@@ -108,7 +108,7 @@ pub(crate) struct LiveEvent {
     /// The column in it.
     #[serde(default)]
     pub column: Option<u32>,
-    /// The choice of the search for the operation, or the task that it woke.
+    /// The choice of the search for the operation, or the task that the operation woke.
     #[serde(default, with = "note")]
     pub note: Option<Note>,
 }

@@ -32,8 +32,9 @@ pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedA
     places
 }
 
-/// The current places of these lines, as `FILE:LINE`. These are all lines of the file with the
-/// same text. If there are none, it is the line with the same number.
+/// The current places of the lines in `places`, as `FILE:LINE`. The places of a line are all lines
+/// of its file that have the same text. If no line has this text, the place is the line with the
+/// same number.
 pub(crate) fn as_they_are_now(root: &Utf8Path, places: &[PreemptedAt]) -> Vec<String> {
     let mut found = Vec::new();
     for PreemptedAt { file, line, text } in places {
