@@ -120,7 +120,8 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The options of the exploration: those of `layer`, and `coverage` if these reports need it.
+    /// The options of `layer`. If a report needs coverage and `layer` does not set `coverage`, it
+    /// is set to true.
     pub(crate) fn over(&self, layer: Layer) -> Layer {
         Layer {
             coverage: layer

@@ -49,11 +49,11 @@ pub(super) struct File {
 pub(crate) struct CrateEntry {
     /// The package's name.
     pub name: String,
-    /// The policy for it, if one is set.
+    /// The policy for the package, if one is set.
     pub policy: Option<Policy>,
-    /// The level for data races in it, if one is set.
+    /// The level for data races in the package, if one is set.
     pub races: Option<Races>,
-    /// The level for loops in it that wait without yielding, if one is set.
+    /// The level for loops in the package that wait without yielding, if one is set.
     pub spins: Option<Spins>,
     /// The paths or modules to which the policy is limited. If empty, the policy applies
     /// everywhere.

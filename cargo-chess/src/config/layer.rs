@@ -140,12 +140,12 @@ impl Layer {
         }
     }
 
-    /// The options of this layer, and the defaults for those that are not set.
+    /// The options of this layer. An option that is not set has its default.
     pub(crate) fn resolve(self) -> Exploration {
         self.over(Exploration::default())
     }
 
-    /// The options of this layer, and those of `base` for those that are not set.
+    /// The options of this layer. An option that is not set has its value in `base`.
     pub(crate) fn over(self, base: Exploration) -> Exploration {
         // If one budget is given, the other budgets of `base` do not apply either.
         let is_given = self.schedules.is_some() || self.work.is_some() || self.time.is_some();

@@ -70,7 +70,7 @@ named! {
 }
 
 impl Strategy {
-    /// Whether its work can be divided among shards.
+    /// Whether the work of the strategy can be divided among shards.
     pub(crate) fn can_be_divided(self) -> bool {
         !matches!(self, Self::Dpor | Self::Delay)
     }
@@ -103,11 +103,12 @@ named! {
 named! {
     /// The times at which the timeouts of waits and sleeps fire.
     Timers, "timers", {
-        /// At any time. An early timeout costs as much as a preemption.
+        /// Timeouts fire at any time. An early timeout costs as much as a preemption.
         Any = "any",
-        /// Only when no task can run, in the order of their deadlines.
+        /// Timeouts fire only when no task can run, in the order of their deadlines.
         Last = "last",
-        /// First `last`. Then `any`, with a part of the budget, if this adds schedules.
+        /// The search first uses `last`. Then it uses `any` with a part of the budget, if this
+        /// adds schedules.
         LastThenAny = "last-then-any",
     }
 }
@@ -128,7 +129,7 @@ named! {
     /// Whether spurious events that `std` allows are tried: wake-ups, and failures of weak
     /// exchanges.
     Spurious, "spurious", {
-        /// All of them are tried. Each costs as much as a preemption.
+        /// All spurious events are tried. Each costs as much as a preemption.
         Any = "any",
         /// None is tried.
         Never = "never",
@@ -142,7 +143,7 @@ named! {
         None = "none",
         /// All kinds.
         All = "all",
-        /// Writes to files and the creation of files: the disk is full.
+        /// Writes to files and the creation of files fail, because the disk is full.
         NoSpace = "no-space",
         /// `File::sync_all` and `File::sync_data` fail.
         Sync = "sync",
@@ -247,7 +248,8 @@ named! {
     Policy, "policy", {
         /// Redirected, and preempted at every synchronization access.
         Preempt = "preempt",
-        /// Redirected. A call into it is one atomic step, and its blocking is under control.
+        /// Redirected. A call into the package is one atomic step, and its blocking is under
+        /// control.
         Atomic = "atomic",
         /// Compiled unchanged. Only its blocking system calls are under control.
         Opaque = "opaque",
