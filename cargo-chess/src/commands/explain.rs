@@ -17,7 +17,7 @@ use crate::supervise::{ReplayResult, Stage, another_failure};
 /// The highest number of schedules that are run to find one that passes.
 const MOST_TRIED: usize = 100;
 
-/// The number of steps of tried schedules after which no further schedule is tried.
+/// No further schedule is tried after the tried schedules have had this number of steps together.
 const MOST_STEPS: u64 = 400_000;
 
 /// Replays the schedule that `args` name, and explains its failure.
@@ -127,8 +127,8 @@ fn write_page(
     Ok(())
 }
 
-/// Runs neighbours of the failing schedule until one passes. Returns it, and the number of
-/// schedules that were run.
+/// Runs neighbours of the failing schedule until one passes. Returns the neighbour that passes, if
+/// there is one, and the number of schedules that were run.
 fn find_passing(
     stage: &Stage<'_>,
     failing: &Finished,

@@ -261,8 +261,8 @@ fn unexpected(what: &str) -> Error {
     unexpected_under(what, names.filter(|name| name.starts_with(ENV_PREFIX)))
 }
 
-/// The error for a demo with an unexpected result. `options` are the names of the variables of
-/// options that are set.
+/// The error for a demo with an unexpected result. `options` are the names of the environment
+/// variables that set options of the exploration.
 fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error {
     let sentence = format!("the demo had an unexpected result: {what}");
     let mut options: Vec<String> = options.collect();

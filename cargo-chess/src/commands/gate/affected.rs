@@ -10,8 +10,8 @@ use cargo_metadata::{Metadata, Package, PackageId};
 pub(super) enum Reason {
     /// A file of the member has changed.
     Changed,
-    /// The member depends on a changed package. Contains the name of its own dependency that leads
-    /// there.
+    /// The member depends on a changed package. Contains the name of the member's own dependency
+    /// that is the changed package or depends on it.
     DependsOn(String),
     /// A file that concerns all packages has changed.
     Everything(String),
@@ -20,14 +20,15 @@ pub(super) enum Reason {
 /// The affected members, and the changed files that belong to no package.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Affected {
-    /// The affected members, by cargo's specification of each: its name and the reason.
+    /// For each affected member: its name and the reason. The key is cargo's specification of the
+    /// package.
     pub(super) members: BTreeMap<String, (String, Reason)>,
     /// Files in the workspace that belong to no package.
     pub(super) of_none: Vec<Utf8PathBuf>,
 }
 
-/// The names of files that concern all packages. They change the build or the exploration if they
-/// are in the workspace's root, or above it (except a manifest).
+/// The names of files that concern all packages, because they change the build or the exploration.
+/// Such a file is in the workspace's root or above it. A manifest counts only in the root.
 const GLOBAL: [&str; 6] = [
     "Cargo.toml",
     "Chess.toml",

@@ -18,8 +18,8 @@ const BRANCHES: [&str; 5] = [
     "master",
 ];
 
-/// The base with the name `wanted`. If this is `None`, the base of the current merge request or
-/// merge queue, or else the default branch.
+/// Returns the base with the name `wanted`. If `wanted` is `None`, returns the base of the current
+/// merge request or merge queue. Without these, returns the default branch.
 pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
     if let Some(name) = wanted {
         return git.base(name);

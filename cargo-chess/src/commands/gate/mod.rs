@@ -139,8 +139,9 @@ fn changed_lines(plan: &Plan, git: &Git, changes: &Changes) -> Vec<String> {
     lines
 }
 
-/// The absolute path of a file in the repository. Below the workspace's root, it begins with
-/// cargo's path of the root. Git's paths have no symbolic links, and cargo's may have some.
+/// The absolute path of the file that git calls `path`. If the file is below the workspace's root,
+/// the result begins with the path that cargo uses for the root. Cargo's path may contain symbolic
+/// links, and git's paths contain none.
 fn absolute(plan: &Plan, git: &Git, path: &str) -> Utf8PathBuf {
     let path = git.root().join(path);
     let root = &plan.workspace_root;

@@ -118,8 +118,9 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     (Reverse(outcome), test.counts.preemptions, size)
 }
 
-/// The number of schedules that were counted more than once, because several parts have them.
-/// Schedules that all parts share are not included.
+/// The number to subtract from the sum of all parts' schedules, because several parts have counted
+/// the same ones. Of each group of such schedules, only the largest count remains. Schedules that
+/// all parts share are not included.
 fn surplus(parts: &[&TestPart]) -> u64 {
     let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, count) in parts.iter().flat_map(|part| &part.late) {
@@ -130,7 +131,9 @@ fn surplus(parts: &[&TestPart]) -> u64 {
     groups.values().map(|(sum, most)| sum - most).sum()
 }
 
-/// The bound that all parts have finished, except parts that are complete.
+/// The preemption bound that is finished for all schedules. It is the larger of two bounds: the
+/// highest one in `all`, and the one that every part has finished. For the second bound, complete
+/// parts are left out. If all parts are complete, it is the highest bound of a part.
 fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     let known = all.iter().map(|test| test.bound_completed).max().flatten();
     let open = parts.iter().filter(|part| !part.complete);
@@ -145,7 +148,8 @@ fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     known.max(least.unwrap_or_else(most))
 }
 
-/// Only one part explores schedules by delays, and it does this for the whole space.
+/// The largest number of delays up to which every schedule was run. Only one part explores
+/// schedules by delays, and this part explores all of them.
 fn delays_completed(all: &[TestFinished]) -> Option<u32> {
     all.iter().filter_map(|test| test.delays_completed).max()
 }

@@ -57,8 +57,8 @@ fn target_of(schedule: &Schedule) -> Option<(&str, &str)> {
     }
 }
 
-/// Fails if the workspace has no such package or target. This check comes before cargo's, for a
-/// better message.
+/// Fails if the workspace does not have the package or the target of `schedule`. Cargo's check
+/// would come later, and its message would be less helpful.
 pub(super) fn check(schedule: &Schedule, plan: &Plan) -> Result<()> {
     let package = &schedule.test.package;
     let Some(found) = plan

@@ -38,8 +38,8 @@ impl Debugger {
         }
     }
 
-    /// The files with the debugger's commands. The debugger reads the first one, which may use the
-    /// others.
+    /// The names and the contents of the files with the debugger's commands. The debugger reads
+    /// the first file, whose commands may use the other files.
     fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Gdb => &[("chess.gdb", include_str!("chess.gdb"))],
@@ -52,8 +52,8 @@ impl Debugger {
         }
     }
 
-    /// Sets the arguments by which the debugger reads its commands in `dir`. `rust` is the
-    /// directory of rustc's scripts that print Rust's values.
+    /// Adds the arguments to `command` that make the debugger read its commands from `dir`. For
+    /// gdb, also makes it load rustc's scripts in `rust`, which print Rust's values.
     fn read(self, command: &mut Command, dir: &Utf8Path, rust: &Utf8Path) {
         let commands = dir.join(self.files()[0].0);
         match self {
