@@ -19,8 +19,8 @@ impl Streamed {
         self.0.update(piece);
     }
 
-    /// Adds a field, after its length. So no two different sequences of fields have the same
-    /// input.
+    /// Adds the length of a field, and then the field. Because of the lengths, two different
+    /// sequences of fields never add the same bytes.
     pub(crate) fn field(&mut self, field: &[u8]) {
         self.update(&(field.len() as u64).to_le_bytes());
         self.update(field);

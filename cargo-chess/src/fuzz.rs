@@ -17,15 +17,17 @@ pub fn schedule_file(text: &str) -> String {
     read(Schedule::parse(text).map_err(|error| error.to_string()))
 }
 
-/// Returns the text that the program writes for the schedule in this text.
+/// Parses `text` as a schedule file, and returns the text that the program would write for this
+/// schedule.
 ///
 /// # Panics
-/// If the text is not a schedule.
+/// If `text` is not a schedule.
 pub fn schedule_file_of(text: &str) -> String {
     Schedule::parse(text).expect("a schedule").to_text()
 }
 
-/// Reads the one-word form with this text, and describes the schedule that was read, or the error.
+/// Makes a one-word form that contains `text`, and reads it. Describes the schedule that was read,
+/// or the error.
 pub fn schedule_word(text: &str) -> String {
     let word = inline::word(text);
     assert!(Schedule::is_inline(&word));
@@ -88,7 +90,7 @@ pub fn chess_toml(text: &str) -> String {
     }
 }
 
-/// The first line of a message. The other lines are from the input.
+/// The first line of a message. The other lines are left out, because they quote the input.
 fn first_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }

@@ -47,8 +47,8 @@ impl Interrupt {
         for signal in [SIGTERM, SIGHUP].into_iter().filter(wanted) {
             register(signal, &interrupt.terminated);
         }
-        // The parent process may have set that the end of children is ignored. Then it would be
-        // impossible to wait for a child.
+        // The parent process may have set SIGCHLD to be ignored. Then this process could not wait
+        // for a child.
         register(SIGCHLD, &Arc::default());
         before.thread_set_mask().expect("it was the mask");
         interrupt
@@ -65,8 +65,9 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Returns a value. Until this is dropped, a request to end the run ends `child` with SIGTERM.
-    /// This also holds if the signal was sent only to this process, or before the child existed.
+    /// Returns a guard. Until the guard is dropped, a request to end the run ends `child` with
+    /// SIGTERM. This also holds if the signal was sent only to this process, or before the child
+    /// existed.
     pub(crate) fn ending(&self, child: &Child) -> Ending {
         let (dropped, is_dropped) = channel();
         let interrupt = self.clone();

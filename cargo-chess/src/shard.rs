@@ -30,8 +30,8 @@ impl Shard {
 
     /// Whether this shard has the test at `position` in the order of the whole run.
     ///
-    /// Tests are distributed in rotation: no two shards differ by more than one test, and
-    /// neighbours, which often take the same time, go to different shards.
+    /// Tests are distributed in rotation. So the numbers of tests of two shards differ by at most
+    /// one, and neighbouring tests, which often take the same time, go to different shards.
     pub(crate) fn takes(self, position: usize) -> bool {
         position % self.count as usize == self.index as usize - 1
     }

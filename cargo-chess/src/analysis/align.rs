@@ -7,8 +7,9 @@ use chess_vocabulary::{ObjectKind, Op};
 
 use crate::protocol::{Blocked, Finished, Object, Step};
 
-/// An operation at a place, and its number among the operations of this kind there. The first
-/// field is the task, if only the operations of one task are counted.
+/// An event, identified by its task, its operation, its source file, line and column, and its
+/// number among the events that are equal in all of these. The task is `None` if the events of all
+/// tasks are counted together.
 type Moment<'a> = (
     Option<u32>,
     Op,
@@ -72,8 +73,8 @@ pub(crate) fn align(failing: &Finished, passing: &mut Finished) {
     }
 }
 
-/// The objects of events whose numbers are in the order of first use. Tasks and kinds with a
-/// single object are left out.
+/// The object of each event, in the order of `events`. Events without an object, with a task or
+/// with an object that is the only one of its kind are left out.
 fn numbered(events: &[Step]) -> impl Iterator<Item = Id> {
     events.iter().filter_map(number)
 }
@@ -84,8 +85,8 @@ fn number(event: &Step) -> Option<Id> {
     (!has_own).then(|| object.id())
 }
 
-/// The numbered objects of events, and the moment of each event. `of_task` is whether the
-/// operations of each task are counted separately.
+/// For each event that has an object with a number: its [`Moment`] and the object. If `of_task` is
+/// true, the operations of each task are counted separately.
 fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, Id)> {
     let mut times = HashMap::new();
     let moments = events.iter().map(move |event| {

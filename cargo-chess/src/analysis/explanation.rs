@@ -19,8 +19,8 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    /// The message of the failure for people: the message in `test`, or the one with the names of
-    /// objects.
+    /// The message of the failure for people. The message in `finished`, which has the names of
+    /// objects, has precedence over the message in `test`.
     pub(crate) fn message<'a>(&'a self, test: &'a TestFinished) -> Option<&'a str> {
         let own = self.finished.message.as_ref();
         own.or(test.message.as_ref()).map(String::as_str)

@@ -1,5 +1,5 @@
-//! The schedules nearest to a failing one. They are equal to it up to a decision, take another
-//! choice there, and have no preemptions after it.
+//! The schedules nearest to a failing one. Each is equal to the failing schedule up to a decision,
+//! takes another choice at this decision, and has no preemptions after it.
 
 use std::fmt::Write as _;
 
@@ -12,14 +12,15 @@ pub(crate) struct Neighbour {
     pub(crate) decision: usize,
     /// The choice at this decision: a task, or an outcome.
     pub(crate) instead: u32,
-    /// The schedule up to this decision. After its end, no task is preempted.
+    /// The decisions of the schedule, up to and including this choice. After them, no task is
+    /// preempted.
     pub(crate) decisions: String,
 }
 
 /// The neighbours of the schedule with the decisions `decided`. The most informative ones come
-/// first: those that have no preemption at a decision with one, then those with another choice
-/// that costs nothing, and then those with one more preemption. In each group, late decisions come
-/// before early ones.
+/// first. The first group avoids a choice that costs a preemption. The second group replaces a
+/// free choice by another free choice. The third group replaces a free choice by one that costs a
+/// preemption. In each group, late decisions come before early ones.
 pub(crate) fn of(decided: &[Decided]) -> impl Iterator<Item = Neighbour> + '_ {
     let ranks = 0..3;
     ranks.flat_map(move |rank| {
@@ -69,8 +70,9 @@ fn neighbour(decided: &[Decided], decision: usize, place: usize) -> Neighbour {
     }
 }
 
-/// The text of the decisions of a schedule, run-length encoded: `0*12 1*3 ?1 0`. Each decision is
-/// whether it is a task, and the number of the task or outcome.
+/// The text of the decisions of a schedule, run-length encoded: `0*12 1*3 ?1 0`. Each element of
+/// `decisions` has two values: whether the decision chooses a task, and the number of the chosen
+/// task or outcome.
 fn encoded(decisions: &[(bool, u32)]) -> String {
     let mut text = String::new();
     let mut rest = decisions;

@@ -48,7 +48,7 @@ const BASE: Crate = Crate {
     needs: &[VOCABULARY.name, SEARCH.name],
 };
 
-/// The facades. They depend on the base, and not on one another.
+/// The facades. Each of them depends only on [`BASE`].
 const FACADES: &[Crate] = &[
     Crate {
         name: "chess_std",
@@ -325,7 +325,8 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// Starts the compilation of a crate. It is always optimised, whatever the user's profile is.
+    /// Starts the compilation of a crate of the runtime. The crate is always optimised, whatever
+    /// the user's profile is.
     fn start(&self, it: &Crate) -> Result<Child> {
         let mut command = Command::new(&self.toolchain.rustc);
         command

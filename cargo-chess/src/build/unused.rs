@@ -11,8 +11,8 @@ use super::runtime::{COMPLETE, lock_path};
 /// The time without use after which a runtime is removed.
 const LONG: Duration = Duration::from_hours(24 * 60);
 
-/// Records that the runtime `key` is used now. If the time cannot be written, the cache cannot be
-/// changed, so nothing is removed there either.
+/// Records that the runtime `key` is used now. An error is ignored: if the time of the last use
+/// cannot be written, the cache is read-only, and no runtime is removed from it.
 pub(super) fn mark_used(cache: &Utf8Path, key: &str) {
     if let Ok(lock) = File::options().write(true).open(lock_path(cache, key)) {
         let _ = lock.set_modified(SystemTime::now());

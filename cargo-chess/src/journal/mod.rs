@@ -148,8 +148,8 @@ impl Journal {
     }
 }
 
-/// The journal of one run. No other run writes to it at the same time, because this run would take
-/// the states of other searches for its own.
+/// The journal of one run. No other run writes to it at the same time: otherwise, this run could
+/// resume from the state of another run's search.
 pub(crate) struct Claimed {
     journal: Journal,
     /// The lock. It is held until the run ends.
