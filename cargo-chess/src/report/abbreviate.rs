@@ -34,13 +34,14 @@ pub(super) fn values(step: &Step) -> Option<String> {
 }
 
 /// The function that the user's code called, if the event is within a call into `atomic` code.
+/// Returns `a call` if the function is not known.
 pub(super) fn called(step: &Step) -> &str {
     let function = step.atomic_call().and_then(|it| it.function.as_deref());
     function.unwrap_or("a call")
 }
 
-/// The operation of an event. If it is part of a call into `atomic` code, it comes after the
-/// function: `Queue::push: store`.
+/// The operation of an event. If the operation is part of a call into `atomic` code, the called
+/// function comes first: `Queue::push: store`.
 pub(super) fn within_call(step: &Step) -> String {
     match step.atomic_call().and_then(|it| it.function.as_ref()) {
         // An event without a place of its own, such as a drop, has its plain name.
@@ -49,8 +50,9 @@ pub(super) fn within_call(step: &Step) -> String {
     }
 }
 
-/// The operation before which a task is switched out: `before load A1`, or, within a call of the
-/// user's code into other code, `before the call of Queue::push`.
+/// The operation before which a task is switched out, as in `before load A1`. If the operation is
+/// within a call of the user's code into other code, the text names this call, as in `before the
+/// call of Queue::push`.
 pub(super) fn switched(step: &Step) -> String {
     let what = operation(step.op.name(), shown(step.object.as_ref()));
     let Some(caller) = &step.caller else {
@@ -69,8 +71,8 @@ pub(super) fn switched(step: &Step) -> String {
     }
 }
 
-/// The name of an object. `None` for a scope: its only operation, the end of a scope, says the
-/// same.
+/// The name of an object; `None` if there is no object, or if it is a scope. The only operation on
+/// a scope is the end of a scope, so the name of a scope adds nothing.
 pub(super) fn shown(object: Option<&Object>) -> Option<&str> {
     let object = object.filter(|it| it.kind != ObjectKind::Scope)?;
     Some(&object.name)

@@ -54,7 +54,7 @@ fn orders(covered: &Covered) -> String {
     )
 }
 
-/// A line for each pair of which one order was never seen.
+/// A line for each pair of operations of which one order was never seen.
 pub(super) fn blind(pairs: &[OrderedPair]) -> Vec<String> {
     let all: Vec<String> = pairs
         .iter()
@@ -118,8 +118,8 @@ impl CoveredByRun {
         self.pairs.add(&covered.pairs);
     }
 
-    /// A heading, and a line for each pair of which no test has seen one order. Empty for a run of
-    /// a single test, because the test has its own lines.
+    /// A heading, and a line for each pair of operations of which no test has seen one order.
+    /// Empty for a run of a single test, because the lines of that test already name the pairs.
     pub(super) fn sentences(&self) -> Vec<String> {
         if self.tests < 2 {
             return Vec::new();

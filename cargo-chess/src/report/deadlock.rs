@@ -1,7 +1,7 @@
 //! A deadlock as it is printed for people: the wait-for cycle, and then every other waiting task.
 //!
-//! `failure.rs`, whose report `human.rs` prints, and `explanation/cause.rs` call it. If tasks still
-//! wait at the end of an execution with another failure, they have the same sentences.
+//! `failure.rs` (whose report `human.rs` prints) and `explanation/cause.rs` call it. They also
+//! call it for other failures, if tasks still wait at the end of the execution.
 
 use chess_vocabulary::Op;
 
@@ -10,7 +10,8 @@ use crate::events::{Kind, Location};
 use crate::protocol::{Blocked, Finished};
 use crate::text::source_path;
 
-/// The sentences. The wait-for cycle comes first, and then each other waiting task.
+/// The sentences about the tasks that wait at the end of the execution. The wait-for cycle comes
+/// first, and then each other waiting task. For a deadlock, the hot liveness properties come last.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut mentioned = Vec::new();

@@ -18,7 +18,7 @@ const LONGEST_CYCLE: usize = 16;
 /// The least number of repetitions of a cycle that are folded.
 const LEAST_REPEATS: usize = 4;
 
-/// The highest number of events of a repetition that can be folded into a [`Row::Run`].
+/// The highest number of events of a [`Row::Repeat`] that can be folded into a [`Row::Run`].
 const LONGEST_DULL: usize = 256;
 
 /// The highest number of rows. If there are more, the middle is cut.
@@ -139,8 +139,8 @@ fn fold_calls(events: &[Step], rows: Vec<Row>) -> Vec<Row> {
     result
 }
 
-/// Whether the event `index` belongs to the same call as the events of `row`, which is directly
-/// before it.
+/// Whether the event `index` belongs to the same call as the events of `row`. The row is directly
+/// before the event.
 fn is_same_call(events: &[Step], row: Row, index: usize) -> bool {
     let (Row::Event(before) | Row::Call { first: before, .. }) = row else {
         return false;
@@ -190,7 +190,8 @@ fn repeats(events: &[Step], at: usize, period: usize) -> usize {
     same / period + 1
 }
 
-/// Folds consecutive rows of one task. The events next to a switch stay.
+/// Folds consecutive rows that belong to one task and are of no interest. The events in `kept`,
+/// and those next to a switch of tasks, are not folded.
 fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> {
     let last = events.len() - 1;
     let dull_event = |index: usize| {

@@ -149,7 +149,8 @@ enum Mark {
     Blocked(usize),
 }
 
-/// The preemptions, by the last event of the task before each; `None` if there is none.
+/// The preemptions of an execution. The key is the index of the last event of the preempted task
+/// before the preemption, or `None` if the task has no such event.
 struct Preemptions {
     after: BTreeMap<Option<usize>, Vec<Mark>>,
 }
@@ -193,8 +194,8 @@ impl Preemptions {
     }
 }
 
-/// The preemptions. For each: the number of events of the execution up to the last one of the
-/// task, the text, and the source line.
+/// The preemptions of an execution. Each has its text, its source line, and the number of events
+/// up to the last event of the preempted task before it.
 pub(super) fn preemptions(finished: &Finished, names: &Names) -> Vec<(usize, String, String)> {
     let all = Preemptions::new(finished).after.into_iter();
     let all = all.flat_map(|(after, marks)| {

@@ -57,7 +57,8 @@ pub(super) struct Layout<'a> {
 enum Form {
     /// A column for each task: the task and the width.
     Columns(Vec<(u32, usize)>),
-    /// One column of task names and one of operations, because there are too many tasks.
+    /// One column of task names and one column of operations. They are used if there are too many
+    /// tasks for a column for each.
     Named { name: usize, what: usize },
 }
 

@@ -22,8 +22,8 @@ impl<'a> LockHolders<'a> {
         }
     }
 
-    /// Sentences about the tasks that wait after `count` events and did not wait at the previous
-    /// call.
+    /// Sentences about the waits for locks and notifications after the first `count` events. A
+    /// wait that was already in progress at the previous call of this function has no sentence.
     pub(super) fn after(&mut self, count: usize) -> Vec<String> {
         self.locks.advance_to(count);
         let waiting = self.locks.waiting();

@@ -35,7 +35,8 @@ impl Names {
         self.0.get(&id).cloned().unwrap_or_else(|| called(id))
     }
 
-    /// The note on an operation in words: a choice of the search, or the task that it woke.
+    /// The note on an operation in words: a choice of the search, or the task that the operation
+    /// woke.
     pub(super) fn note(&self, note: Note) -> String {
         let woken = note
             .woken()

@@ -15,11 +15,12 @@ use crate::protocol::{Blocked, Finished, Step};
 /// If more objects than this share an expression, numbers distinguish them, and not letters.
 const MOST_LETTERS: usize = 26;
 
-/// The names of objects in one execution, or in several executions in which the runtime's names
-/// mean the same objects.
+/// The names of objects in one execution. They can also be used for several executions, if an
+/// object has the same name of the runtime in all of them.
 pub(crate) struct Objects {
     root: Utf8PathBuf,
-    /// The subjects of the calls in each file; `None` for a file that cannot be read.
+    /// The subjects of the calls in each file: the expressions that the calls act on. `None` for a
+    /// file that cannot be read.
     files: HashMap<String, Option<Subjects>>,
     subjects: HashMap<(String, u32, u32), Option<String>>,
     /// The names that were found for objects.
@@ -75,7 +76,8 @@ impl Objects {
         }
     }
 
-    /// Adds to the operations of pairs the expressions that they act on.
+    /// Sets the object of each operation in the pairs of `covered`: the expression that the
+    /// operation acts on.
     pub(crate) fn name_operations(&mut self, covered: &mut Covered) {
         for pair in &mut covered.pairs {
             for operation in [&mut pair.first, &mut pair.second] {
@@ -183,9 +185,11 @@ impl Objects {
 }
 
 impl Evidence {
-    /// The expression that names the object. The user's expression comes first. Next is the
-    /// receiver that most of the user's statements have in common, if their calls led to the
-    /// object. Last is the expression of the other code that uses the object.
+    /// The expression that names the object; `None` if there is none. An expression in the user's
+    /// code has precedence. Next is the receiver of the user's calls that led to the object. This
+    /// receiver is used only if it is the same in all statements for which it is known, and if
+    /// these are at least two and more than half of the statements. It is not used if other code
+    /// also used the object without such a call. Last is an expression in other code.
     fn expression(self) -> Option<String> {
         if let Some((_, own)) = self.own {
             return Some(own);

@@ -8,7 +8,8 @@ use crate::protocol::{Fate, Finished, Panic};
 /// The highest number of panics that are reported.
 const MOST: usize = 3;
 
-/// The panics to report in addition to the failure. The panic of the test's body is the last one.
+/// The panics to report in addition to the failure: at most [`MOST`], and then the panic that
+/// [`passed_on`] returns.
 fn beside(finished: &Finished) -> Vec<&Panic> {
     let own = own(finished);
     // Caught panics are reported only if the failure itself is not a panic.

@@ -17,10 +17,10 @@ const SLOW: Duration = Duration::from_secs(30);
 pub(super) enum Progress {
     /// Progress is not shown.
     None,
-    /// Lines below the printed ones, which are redrawn, of this width.
+    /// Redrawn lines of this width, below the printed lines.
     Lines(ProgressBar, usize),
-    /// A printed line for each slow test after each [`SLOW`]. Contains the number of lines so far
-    /// for each turn.
+    /// A line is printed for a test after each [`SLOW`] of its turn. Contains the number of these
+    /// lines so far for each turn.
     Slow(BTreeMap<(usize, Instant), u32>),
 }
 

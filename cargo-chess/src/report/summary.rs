@@ -13,8 +13,8 @@ use crate::text::{plural, thousands, units};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Complete,
-    /// The only thread had choices, and all of their outcomes were explored. There is nothing to
-    /// interleave.
+    /// There is one thread, and it had choices. All of their outcomes were explored, and there is
+    /// nothing to interleave.
     OneThread,
     /// One part of the schedules, as with `--shard`. The other parts are not known.
     Part,
@@ -36,8 +36,8 @@ type Group = (Executions, Reach, Option<Reach>, Vec<String>);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Executions {
     memory: Memory,
-    /// Whether the explored executions are all that C11 allows: no operation of them can have a
-    /// late effect.
+    /// Whether the explored executions are all that C11 allows, because no operation in them can
+    /// have a late effect.
     are_all_of_c11: bool,
     /// The restriction to executions that meet the test's assumptions, in words.
     assumption: &'static str,
@@ -187,8 +187,7 @@ pub(super) struct Guarantee {
 }
 
 impl Guarantee {
-    /// Takes a finished test into account. Returns whether `cut_short` has a sentence about the
-    /// test.
+    /// Adds a finished test. Returns whether `cut_short` has a sentence about the test.
     pub(super) fn add(&mut self, test: &TestFinished, detail: &Detail) -> bool {
         if !matches!(test.outcome, Outcome::Passed | Outcome::Timing) {
             return false;

@@ -77,8 +77,8 @@ pub(super) fn statistics(test: &TestFinished) -> String {
     }
 }
 
-/// The number of the failing schedule and its cost. If the search continues after failures, the
-/// explored part instead.
+/// The number of the failing schedule and its cost. If the search continues after failures,
+/// returns the explored part instead.
 fn found(test: &TestFinished, detail: &Detail) -> String {
     if detail.exploration.keep_going {
         return reached(test, detail);

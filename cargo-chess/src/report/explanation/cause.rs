@@ -22,16 +22,17 @@ const MOST_SHOWN: usize = 4;
 /// The highest number of events that are kept from folding.
 const MOST_EXPLAINING: usize = 40;
 
-/// The events that explain the failure. While a task was switched out, they acted on the objects
-/// of its operations.
+/// The indices of the events that explain the failure. Most of them are operations of other tasks
+/// that ran while a task was switched out. They act on an object of the last or of the next
+/// operation of the switched-out task.
 pub(super) fn explaining(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.flat_map(|preemption| preemption.explaining(finished));
     all.take(MOST_EXPLAINING).collect()
 }
 
-/// The explaining events that are within calls into `atomic` code. At the preempted operation, the
-/// table then shows the user's statements that use the same object.
+/// The explaining events that are within calls into `atomic` code, for the preemptions at such a
+/// call. With them, the table shows the user's statements that use the same object as this call.
 pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.filter(super::preemption::Preemption::is_at_call);

@@ -58,8 +58,9 @@ fn is_end(step: &Step) -> bool {
     step.atomic_call().is_some_and(|it| it.drops)
 }
 
-/// The last event of the task on the object of `after`, if another statement caused it. The task
-/// may have read a value there, and acts on this value now.
+/// The index of the task's last event on the object of `after`. Returns `None` unless both events
+/// are in calls into `atomic` code, made by different statements. The task may have read a value
+/// in the earlier call, and acts on this value now.
 fn earlier(events: &[Step], after: &Step) -> Option<usize> {
     let statement = &after.atomic_call()?.location;
     after.object.as_ref()?;
@@ -114,9 +115,9 @@ impl Preemption<'_> {
         self.after.atomic_call().is_some()
     }
 
-    /// The events that the sentences are about. A table should show them: the earlier operation of
-    /// the task on the same object, and the operations of other tasks on the task's objects
-    /// meanwhile.
+    /// The indices of the events that the sentences are about. A table should show these events:
+    /// the earlier operation of the task on the same object, and the operations of other tasks on
+    /// the task's objects while the task was switched out.
     pub(super) fn explaining(&self, finished: &Finished) -> Vec<usize> {
         let objects = self.objects();
         let meanwhile = self.meanwhile.clone().filter(|&index| {
@@ -178,8 +179,9 @@ impl Preemption<'_> {
         objects
     }
 
-    /// The operations of other tasks that changed these objects, for each object. An object
-    /// without such operations has no entry.
+    /// For each object of the task's last and next operations, the operations of other tasks that
+    /// changed it while the task was switched out. Unlocks are left out. An object without such
+    /// operations has no entry.
     fn interference<'e>(&self, finished: &'e Finished) -> Vec<Vec<&'e Step>> {
         let events = &finished.events[self.meanwhile.clone()];
         let objects = self.objects();
@@ -194,7 +196,7 @@ impl Preemption<'_> {
         of_object.filter(|touched| !touched.is_empty()).collect()
     }
 
-    /// A sentence about the operations of the other tasks meanwhile.
+    /// A sentence about the operations of the other tasks while the task was switched out.
     pub(super) fn meanwhile(&self, finished: &Finished, names: &Names) -> Option<String> {
         let touched = self.interference(finished);
         let all = || touched.iter().flatten().copied();

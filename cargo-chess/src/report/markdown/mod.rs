@@ -122,8 +122,8 @@ fn defect(explanation: &Explanation, plan: &Plan) -> Defect {
     }
 }
 
-/// The places before which tasks were preempted, the last one first. If the operation is the first
-/// one of a call into other code, this is the place of the call.
+/// The places before which tasks were preempted, the last one first. If the next operation of the
+/// task is the first one of a call into other code, the place is that of the call.
 fn preempted(finished: &Finished) -> Vec<Location> {
     let place = |own: Option<Location>, caller: Option<&Caller>| match caller {
         Some(caller) if !caller.goes_on => Some(caller.location.clone()),
