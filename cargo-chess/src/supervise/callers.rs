@@ -70,7 +70,8 @@ impl Callers {
         }
     }
 
-    /// Takes the debug information of `binary` out of `binaries`, or reads it.
+    /// Takes the debug information of `binary` out of `binaries`. If it is not there, reads it
+    /// from the file. Returns `None` if it cannot be read.
     fn debug_info(&self, binary: &Utf8Path) -> Option<DebugInfo> {
         let mut kept = self.binaries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|it| it.binary == binary) {
@@ -309,7 +310,8 @@ fn segments(path: &str) -> Vec<String> {
     plain.split("::").map(|it| it.trim().to_owned()).collect()
 }
 
-/// The position of the bracket that closes an angle bracket opened before `text`.
+/// The position in `text` of the `>` that closes a `<` before `text`. Returns the length of `text`
+/// if there is none.
 fn end_of_angles(text: &str) -> usize {
     let mut depth = 1_usize;
     for (at, c) in text.char_indices() {

@@ -95,7 +95,7 @@ impl Invocation {
 pub(super) enum Flow {
     /// More lines may come.
     Continue,
-    /// This line was the last message. The process has only to exit.
+    /// This line was the last message. Only the exit of the process is still to come.
     Last,
 }
 

@@ -35,7 +35,8 @@ struct MarkedPackage {
     treatment: PackageInstructions,
     /// The sites of that treatment that rustc rejected.
     rejected: RejectedSites,
-    /// The facts about its files, read at the first use: a package may have very many files.
+    /// The facts about the package's files. They are read at the first use, because a package may
+    /// have very many files.
     facts: OnceLock<Option<PackageFacts>>,
 }
 

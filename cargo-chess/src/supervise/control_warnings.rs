@@ -27,8 +27,9 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     warnings
 }
 
-/// The packages that have the effect of a test. The test binary does not know them. The text is
-/// the end of the sentence about the effect.
+/// The end of the sentence about an effect of a test. It names the packages or libraries whose
+/// code has the effect, because the test binary does not know them. Empty for most kinds of
+/// effects.
 pub(super) fn of_effect(effect: &OutsideEffect, plan: &Plan, build: &Build) -> String {
     match effect.kind {
         Kind::OpaqueCode => opaque_packages(plan, build),

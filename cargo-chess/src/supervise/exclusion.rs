@@ -25,7 +25,8 @@ use crate::protocol::Finished;
 /// The interval at which a waiting test checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The highest number of tests that one warning names, and of warnings of this kind.
+/// The highest number of groups of tests that have a warning of their own, and of tests that such
+/// a warning names.
 const NAMED: usize = 3;
 
 /// The tests that run, and the paths that each test uses.
@@ -41,7 +42,7 @@ pub(crate) struct Exclusion {
 struct State {
     /// The paths that each test uses; `None` if they are not known.
     used: Vec<Option<UsedPaths>>,
-    /// Whether the paths of each test are those that it used in this run.
+    /// For each test, whether its entry in `used` is from this run, and not from an earlier one.
     is_new: Vec<bool>,
     /// The current runs, by their numbers.
     running: BTreeMap<u64, Running>,
@@ -86,9 +87,9 @@ impl Exclusion {
         }
     }
 
-    /// Calls `run` for a test while no conflicting test runs. Calls it again, while no other test
-    /// runs, if another test may have affected the verdict. The argument of `run` is whether it is
-    /// the second call. Returns `None` if `stop` returned true first.
+    /// Runs a test. Calls `run(false)` while no test runs that is known to conflict with it. If
+    /// another test may have affected the verdict, then calls `run(true)` while no other test
+    /// runs. Returns `None` if a call returned `None`, or if `stop` returned true first.
     pub(super) fn run(
         &self,
         test: usize,
@@ -159,8 +160,8 @@ impl Exclusion {
         })
     }
 
-    /// Waits until all runs that overlapped with the test have ended, and returns whether one of
-    /// them conflicts with it. Returns `None` if `stop` returned true first.
+    /// Waits until all runs that overlapped with the test have ended. Returns whether one of their
+    /// tests conflicts with the test, or `None` if `stop` returned true first.
     fn is_conflict(
         &self,
         test: usize,
@@ -194,8 +195,9 @@ impl Exclusion {
         }
     }
 
-    /// The warnings at the end of a run. For each group of tests that conflict, a warning names
-    /// one of the paths that they use.
+    /// The warnings at the end of a run. Each of the first [`NAMED`] groups of conflicting tests
+    /// has a warning, which names a path that the tests use. A last warning counts the other
+    /// groups.
     pub(super) fn warnings(&self) -> Vec<String> {
         let state = self.state();
         let groups = used_paths::groups(self.with_names(&state));

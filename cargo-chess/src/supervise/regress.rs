@@ -26,8 +26,9 @@ pub(super) struct Rerun<'a> {
     runs: Vec<RegressionRun>,
     warnings: Vec<String>,
     /// The regressions under which the test does not fail, and that changed sources may have
-    /// affected. The text is the place at which the program no longer follows the schedule, if
-    /// there is one: one step more or less changes the meaning of a schedule.
+    /// affected: one step more or less changes the meaning of a schedule. The text is the place at
+    /// which the program no longer follows the schedule. It is `None` if the program follows the
+    /// schedule to its end.
     others: Vec<(&'a Regression, Option<String>)>,
     /// The first failure.
     failed: Option<Verdict>,
@@ -186,9 +187,9 @@ fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static s
     }
 }
 
-/// Removes the kinds of choices from a replay that the exploration does not have now. Returns the
-/// option for the last of them, if there is one. The schedule may need these choices: without
-/// them, it may not fit the program.
+/// Turns off the spurious events, early timeouts and faults of `replay` that are off in `now`.
+/// Returns the last option that was changed, if there is one. The schedule may need such events:
+/// without them, it may not fit the program.
 fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'static str> {
     let mut off = None;
     if (replay.spurious, now.spurious) == (Spurious::Any, Spurious::Never) {

@@ -52,7 +52,7 @@ pub(super) struct Verdicts<'a> {
 /// The findings of the earlier run about a test.
 enum Earlier {
     Nothing,
-    /// The pauses of its search, and the length of the search's state in bytes.
+    /// An unfinished search: its pauses, and the length of its state in bytes.
     Search(Box<Pauses>, u64),
     Verdict(Vec<Look>, Box<Verdict>),
 }
@@ -311,7 +311,8 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// The verdict of the earlier run, and the progress at each pause of its search.
+    /// The verdict of the earlier run on a test, and the progress at each pause of its search.
+    /// Returns `None` if the earlier run has stored no verdict on the test.
     pub(super) fn earlier(&self, index: usize) -> Option<(&[Look], &Verdict)> {
         match &self.earlier[index] {
             Earlier::Verdict(looks, verdict) => Some((looks, verdict)),

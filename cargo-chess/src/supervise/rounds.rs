@@ -16,19 +16,20 @@ use crate::events::Stop;
 use crate::protocol::Finished;
 
 /// The work after which the first round pauses a test: some 40 ms of a usual processor. In this
-/// time it runs thousands of executions of a dozen steps, or dozens of executions of thousands of
-/// steps. The start of a test's process takes some 5 ms.
+/// time, a search runs thousands of executions of a dozen steps, or dozens of executions of
+/// thousands of steps. The start of a test's process takes some 5 ms.
 const LOOK: u64 = 400_000;
 
-/// The work after which the search that preempts only at changed lines ends. It runs before the
-/// look.
+/// The work of the search that preempts only at changed lines. This search runs before the look,
+/// and ends after this work.
 pub(super) const CHANGED: u64 = 4 * LOOK;
 
-/// The factor between the pauses of two rounds. Three rounds lead from the look to the end of the
-/// default budget. A search that has to begin anew in each round does a third more work.
+/// The work at the pauses of a round, divided by that of the previous round. With this factor, the
+/// third round after the look reaches the end of the default budget. A search that has to begin
+/// anew in each round does a third more work.
 const GROWTH: u64 = 4;
 
-/// The shortest time of a later slice. A time of zero would mean no limit.
+/// The lowest time limit of a slice, even if no time is left. A limit of zero would mean no limit.
 const LEAST: Duration = Duration::from_millis(1);
 
 /// The progress of a search at a pause, which determines the order of the next round.

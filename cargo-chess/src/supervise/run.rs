@@ -66,8 +66,8 @@ struct Run<'a> {
     milestones: Milestones,
     /// The test that is being reported.
     being_reported: Option<usize>,
-    /// The last stage that this test finished (the look or a round), if the run ended before its
-    /// exploration.
+    /// The last stage (the look or a round) that the test in `being_reported` finished. `None`
+    /// unless the run ended before the exploration of this test.
     stop: Option<Stop>,
     /// Whether the consumer of standard output has closed it.
     hung_up: bool,
@@ -291,7 +291,8 @@ impl Run<'_> {
         ended
     }
 
-    /// Reports the partial results of all tests that had a turn, if the run ends before them.
+    /// Reports the partial results of all tests that had a turn and are not reported yet, because
+    /// the run ends before their explorations.
     fn report_stopped(&mut self) -> Result<()> {
         let mut stopped = self.rounds.stopped();
         // A test whose report has begun comes first.

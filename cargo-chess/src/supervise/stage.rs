@@ -93,8 +93,8 @@ impl<'a> Stage<'a> {
         self.replay_live(schedule, &|| interrupt.requested(), None)
     }
 
-    /// Runs `schedule` in its own process until `stop` returns true, and passes its lines to
-    /// `live`.
+    /// Runs `schedule` in its own process, and passes the lines of the process to `live`. If
+    /// `stop` returns true, ends the process early.
     pub(crate) fn replay_live(
         &self,
         schedule: &Schedule,
@@ -162,7 +162,7 @@ fn no_such_test(schedule: &Schedule, tests: &[ListedTest]) -> Error {
 }
 
 /// The number of schedules in the options of a replay, if the failure was found by a search. With
-/// 1, the test would only be run, under other limits.
+/// 1, the test would be run without a search, which has other limits.
 const SEARCHED: u64 = 2;
 
 /// The time limit of the replay of a schedule with `only-run: time`. With a time limit, the number

@@ -119,7 +119,8 @@ pub(crate) trait States {
     fn pause(&self, so_far: &Verdict, state: Option<&mut dyn Read>);
 }
 
-/// The states of a search that begins anew. They replace the stored ones.
+/// The storage for a search that begins anew. It provides no earlier state, and new states replace
+/// the stored ones.
 struct Anew<'a>(&'a dyn States);
 
 impl States for Anew<'_> {

@@ -32,7 +32,7 @@ pub(super) type Paths = BTreeSet<String>;
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub(super) struct UsedPaths {
     pub(super) written: Paths,
-    /// The paths that are only read, and that have changed during a run.
+    /// The paths that the test only read, and that have changed since the start of the run.
     #[serde(default)]
     pub(super) read: Paths,
 }
@@ -74,7 +74,7 @@ fn meet(some: &Paths, others: &Paths) -> bool {
         .any(|one| others.iter().any(|other| overlap(one, other)))
 }
 
-/// Whether two paths are equal, or one of them stands for the other one too.
+/// Whether two paths are equal, or one of them ends in `/` and the other is below it.
 fn overlap(one: &str, other: &str) -> bool {
     let is_below = |path: &str, all: &str| all.ends_with('/') && path.starts_with(all);
     one.trim_end_matches('/') == other.trim_end_matches('/')
