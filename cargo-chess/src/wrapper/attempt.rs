@@ -1,8 +1,8 @@
 //! One run of rustc, whose messages are buffered until its success is certain.
 //!
 //! Cargo reads rustc's messages immediately, and starts the dependents of a unit when rustc names
-//! the unit's metadata. Messages are passed on only from then on. So a unit that does not compile
-//! in one way can be compiled in another way.
+//! the unit's metadata. So the messages are kept back until then. If rustc fails before, cargo has
+//! seen nothing of this run, and the unit can be compiled in another way.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
@@ -50,8 +50,8 @@ impl Attempt {
             }
             if !passed_on && is_dep_info(&messages[start..]) && gives_up()? {
                 child.kill()?;
-                // Wait for the processes that it has started: if it is a wrapper, rustc may still
-                // run.
+                // Wait for the processes that the killed process has started: if it is a wrapper,
+                // rustc may still run.
                 io::copy(&mut reader, &mut io::sink())?;
                 child.wait()?;
                 return Ok(Outcome::GivenUp);

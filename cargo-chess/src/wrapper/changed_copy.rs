@@ -101,9 +101,9 @@ impl<'a> ChangedCopy<'a> {
     }
 
     /// Reads the compiler's list of the files of `unit`. Returns whether the list has new files
-    /// for the copy: files that must be changed and were not. If `misses_files` is true, also
-    /// files that the copy lacks. If it has, this function updates the copy, and the unit must be
-    /// compiled again.
+    /// for the copy: files that must be changed and were not, and, if `misses_files` is true,
+    /// files that the copy lacks. If there are new files, this function has added them to the
+    /// copy, and the unit must be compiled again.
     pub(super) fn learn(&mut self, unit: &Unit, misses_files: bool) -> io::Result<bool> {
         let list = fs::read_to_string(unit.dep_info()).unwrap_or_default();
         let is_original = |file: &Utf8Path| !file.starts_with(&self.copy);
@@ -135,8 +135,9 @@ impl<'a> ChangedCopy<'a> {
         Ok(has_new)
     }
 
-    /// Removes the reports of the borrows that the compiler's errors name. If the errors name
-    /// none, removes all reports of the package. Returns whether anything was removed.
+    /// Removes from the copy the reports of the borrows that the compiler's errors name. If the
+    /// errors name none, removes the reports of all borrows of the package. Returns whether
+    /// anything was removed.
     pub(super) fn back_off(&mut self, attempt: &Attempt) -> io::Result<bool> {
         if !self.package.borrows || self.rewriting.are_all_rejected() {
             return Ok(false);
@@ -178,7 +179,8 @@ impl<'a> ChangedCopy<'a> {
         Ok(true)
     }
 
-    /// Keeps the rejected reports for later compilations, after the copy has compiled without them.
+    /// Stores the rejected reports for later compilations. It is called after the copy has
+    /// compiled without them.
     pub(super) fn keep_refused(&mut self) -> io::Result<()> {
         self.rewriting.save_refused()
     }
@@ -339,8 +341,9 @@ impl<'a> ChangedCopy<'a> {
         format!("{}.basis", self.copy).into()
     }
 
-    /// Copies a directory that is an ancestor of the package, or of a copied file outside it. Its other
-    /// entries become links to the originals, so that relative paths in the sources find them.
+    /// Copies a directory that is an ancestor of the package or of a copied file outside the
+    /// package. Entries that lead to neither become links to the originals, so that relative paths
+    /// in the sources find them. The links are left out if [`Self::has_all_of`] returns false.
     fn copy_way(&mut self, from: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
         link_tree::directory(&to)?;

@@ -9,8 +9,8 @@ use super::changed_copy::ChangedCopy;
 use super::instructions::PackageInstructions;
 use super::unit::Unit;
 
-/// Replaces the paths of copies in rustc's list by the paths of the user's files. Returns the text
-/// of the list before this.
+/// Replaces the paths of copies in rustc's list by the paths of the user's files. Returns the
+/// earlier text of the list.
 pub(super) fn map_back(unit: &Unit, sources: &ChangedCopy<'_>) -> io::Result<String> {
     let file = unit.dep_info();
     let Ok(text) = fs::read_to_string(&file) else {

@@ -80,8 +80,8 @@ impl Instructions {
         serde_json::from_slice(&text).map_err(|error| invalid(&error))
     }
 
-    /// A digest of the treatments of all packages called `name`. Cargo recompiles them when it
-    /// changes.
+    /// A digest of the treatments of all packages called `name`. If the digest changes, cargo
+    /// recompiles these packages.
     pub(crate) fn digest_of(&self, name: &str) -> String {
         // `foo-bar` and `foo_bar` share a variable.
         let variable = PackageInstructions::variable(name);
@@ -111,9 +111,9 @@ impl PackageInstructions {
                 || !self.entries.is_empty())
     }
 
-    /// The marked parts of `file`. It is relative to the package's root, as in `src/lib.rs` and
-    /// `src/../../common/ring.rs`, or absolute. A file without a place, a replacement or an entry
-    /// is treated like the whole package, which is the first place.
+    /// The marked parts of `file`. The path is absolute, or relative to the package's root as in
+    /// `src/lib.rs` and `src/../../common/ring.rs`. A file without a place, a replacement or an
+    /// entry is treated like the whole package, which is the first place.
     pub(crate) fn marked(&self, file: &Utf8Path) -> Marked {
         if let Some((_, true)) = self.marks.first()
             && !self.has_place_for(file)

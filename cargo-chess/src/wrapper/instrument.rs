@@ -7,8 +7,8 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-/// The argument for every unit of a build with instrumented units. Without it, rustc refuses to
-/// combine them with others.
+/// The argument for every unit of a build that has instrumented units. Without this argument,
+/// rustc refuses to combine instrumented units with other units.
 pub(super) const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
 
 /// The arguments for every instrumented unit.

@@ -52,7 +52,8 @@ impl OutsideFiles {
         fs::write(&self.known, text)
     }
 
-    /// The name that decides the treatment of a file, if the file is one of these.
+    /// The name that decides the treatment of a file, if the file is one of the unit's files
+    /// outside the package's directory.
     pub(super) fn name_of(&self, file: &Utf8Path) -> Option<&Utf8Path> {
         self.files.get(file).map(Utf8PathBuf::as_path)
     }

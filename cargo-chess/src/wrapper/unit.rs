@@ -15,7 +15,7 @@ pub(super) struct Unit {
     pub(super) source: PathBuf,
     /// The directory of the products.
     pub(super) out_dir: PathBuf,
-    /// Whether other crates link it: it is neither a program nor a test binary.
+    /// Whether other crates link the unit: it is neither a program nor a test binary.
     pub(super) is_library: bool,
 }
 
