@@ -31,7 +31,7 @@ impl Detail {
 pub(crate) struct Explanation {
     /// The verdict of the replay.
     pub(crate) test: TestFinished,
-    /// The details of the replay, with its execution.
+    /// The verdict and the output of the replay, with its execution.
     pub(crate) detail: Detail,
     /// The nearest schedule that passes, if one was found.
     pub(crate) passing: Option<Passing>,
@@ -47,6 +47,6 @@ pub(crate) struct Passing {
     pub(crate) finished: Finished,
     /// The index of the decision in the failing schedule.
     pub(crate) decision: usize,
-    /// The task or the outcome that it chooses at this decision.
+    /// The task or the outcome that the passing schedule chooses at this decision.
     pub(crate) instead: u32,
 }

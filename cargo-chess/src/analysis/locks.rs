@@ -41,7 +41,7 @@ pub(crate) enum Waiting {
     End {
         /// The task that waits.
         task: u32,
-        /// The task that it joins.
+        /// The task whose end is awaited.
         other: u32,
     },
 }

@@ -97,7 +97,7 @@ pub(crate) struct TestBinary {
     pub harness: bool,
     /// The reason why the binary is not under control, if it is not.
     pub why_not: Option<NotExplored>,
-    /// Whether its profile enables debug information.
+    /// Whether the profile of the binary enables debug information.
     pub has_debug_info: bool,
     /// The variables that `cargo test` would set for the binary.
     pub env: Vec<(String, String)>,

@@ -88,7 +88,7 @@ pub(super) struct Runtime {
 struct Crate {
     name: &'static str,
     root: &'static str,
-    /// The names of the crates that it depends on.
+    /// The names of the crates that this crate depends on.
     needs: &'static [&'static str],
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct ExclusiveEntry {
     /// The methods that exclude all others. `None` stands for all methods that take `self` by
     /// reference.
     pub methods: Option<Vec<Name>>,
-    /// The methods that exclude those in `methods`, but not each other.
+    /// The methods that exclude those in `methods`, but not one another.
     pub readers: Vec<Name>,
 }
 

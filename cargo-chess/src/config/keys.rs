@@ -20,11 +20,11 @@ pub(crate) enum Kind {
     Integer(u64, u64),
     /// A whole number from 1, or a text with a unit of thousands, millions or billions.
     Work,
-    /// One of these names.
+    /// A string that is one of these names.
     Name(&'static [&'static str]),
     /// A text with a unit, or an integer number of seconds.
     Duration,
-    /// One of these names, or a list of them.
+    /// A string that is one of these names, or a list of them.
     Names(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
@@ -216,7 +216,7 @@ fn parse_flag(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The name of a TOML type, with its article.
+/// The name of a TOML type with `a` or `an` before it.
 pub(super) fn article(type_name: &str) -> String {
     let article = if type_name.starts_with(['a', 'i', 'o']) {
         "an"

@@ -196,7 +196,7 @@ impl Exploration {
         self.time.or(is_default.then_some(DEFAULT_LIMIT))
     }
 
-    /// The rule for timeouts. `timing` may restrict it.
+    /// The value of `timers` with which the test is explored. The option `timing` may restrict it.
     pub(crate) fn timers_explored(&self) -> Timers {
         match (self.timers, self.timing) {
             (Timers::LastThenAny, Timing::Allow) => Timers::Last,

@@ -188,7 +188,7 @@ impl Fault {
 named! {
     /// The treatment of accesses to plain memory.
     MemoryAccesses, "memory-accesses", {
-        /// They are ignored.
+        /// Accesses to plain memory are ignored.
         Ignore = "ignore",
         /// Data races are found; accesses that race become scheduling points.
         Watch = "watch",
@@ -200,7 +200,7 @@ named! {
 named! {
     /// The level of a data race.
     Races, "races", {
-        /// It is not reported.
+        /// A data race is not reported.
         Allow = "allow",
         /// The test has a warning.
         Warn = "warn",
@@ -212,7 +212,7 @@ named! {
 named! {
     /// The level of a loop that waits without yielding.
     Spins, "spins", {
-        /// It is not reported.
+        /// A loop that waits without yielding is not reported.
         Allow = "allow",
         /// The test has a warning.
         Warn = "warn",

@@ -8,7 +8,7 @@ pub(crate) const USAGE: u8 = 1;
 pub(crate) const NOTHING_SELECTED: u8 = 4;
 /// `--require-complete` was given, and a bound was not finished.
 pub(crate) const INCOMPLETE: u8 = 5;
-/// A rewrite differs from its reviewed snapshot.
+/// The exit code if a rewrite differs from its reviewed snapshot.
 pub(crate) const REWRITTEN: u8 = 6;
 /// Internal error of cargo-chess.
 pub(crate) const INTERNAL: u8 = 70;
@@ -18,5 +18,5 @@ pub(crate) const FAILURE_FOUND: u8 = 100;
 pub(crate) const BUILD_FAILED: u8 = 101;
 /// `cargo metadata` failed.
 pub(crate) const METADATA_FAILED: u8 = 102;
-/// Interrupted. The results so far are saved.
+/// The exit code of an interrupted run. The results so far are saved.
 pub(crate) const INTERRUPTED: u8 = 130;

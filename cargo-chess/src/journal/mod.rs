@@ -42,7 +42,7 @@ impl Part {
 /// The result of a lookup in the journal.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Found {
-    /// There is no entry.
+    /// The journal has no entry for the test.
     Nothing,
     /// The entry is damaged.
     Damaged,
@@ -98,7 +98,7 @@ impl Journal {
         Ok(file)
     }
 
-    /// Stores `body` for `key`. It replaces the earlier entry.
+    /// Stores `body` as the entry for `key`, in place of an earlier entry.
     pub(crate) fn keep(&self, part: Part, key: &Key, body: &mut dyn Read) -> io::Result<()> {
         let path = self.path(part, &key.test);
         let new = new_of(&path);
@@ -133,7 +133,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the directory if it is empty.
+    /// Removes the journal's directory if it is empty.
     pub(crate) fn tidy(&self) {
         // This fails if another run has stored entries there.
         let _ = fs::remove_dir(&self.dir);

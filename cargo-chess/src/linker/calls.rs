@@ -54,7 +54,7 @@ pub(super) enum Target {
     Unknown,
 }
 
-/// Whether a program has its hooks in a dynamic library.
+/// Whether the hooks that a program calls are in a dynamic library.
 pub(super) fn imports_hooks(program: &[u8]) -> io::Result<bool> {
     let file = ElfFile64::<Endianness>::parse(program).map_err(io::Error::other)?;
     let is_hook = |name: object::Result<&str>| name.is_ok_and(|name| name.starts_with(HOOK));

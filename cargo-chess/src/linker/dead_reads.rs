@@ -201,9 +201,9 @@ struct Read {
 enum Load {
     /// The code has no such load.
     None,
-    /// Several loads may belong to it.
+    /// Several loads may be those of the announcement.
     Unclear,
-    /// One load belongs to it.
+    /// One load is certainly that of the announcement.
     Found,
 }
 

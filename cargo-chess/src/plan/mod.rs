@@ -95,13 +95,13 @@ impl Workspace {
 pub(crate) struct PlannedPackage {
     /// The package's name.
     pub name: String,
-    /// Its version.
+    /// The version of the package.
     pub version: String,
     /// Cargo's identifier of the package, as in cargo's messages.
     pub id: String,
-    /// The directory of its manifest.
+    /// The directory of the package's manifest.
     pub root: Utf8PathBuf,
-    /// Whether it is a member of the workspace.
+    /// Whether the package is a member of the workspace.
     pub is_member: bool,
     /// The policy of the package. Some of its places may have another policy.
     pub policy: Policy,

@@ -14,11 +14,11 @@ use crate::error::Result;
 /// The reason for a package's policy.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PolicyReason {
-    /// It is a workspace member without an entry in Chess.toml.
+    /// The package is a workspace member without an entry in Chess.toml.
     WorkspaceDefault,
-    /// It is a dependency without an entry in Chess.toml.
+    /// The package is a dependency without an entry in Chess.toml.
     DependencyDefault,
-    /// It has an entry in Chess.toml.
+    /// The package has an entry in Chess.toml.
     Named,
 }
 

@@ -58,7 +58,7 @@ pub(crate) enum Marked {
     Nowhere,
     /// All lines.
     Everywhere,
-    /// These lines.
+    /// These lines of the file are marked.
     Lines(Vec<RangeInclusive<usize>>),
 }
 

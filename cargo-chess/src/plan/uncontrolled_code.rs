@@ -48,7 +48,7 @@ impl Plan {
     }
 }
 
-/// The places of inline assembly in a file, if it synchronizes.
+/// The places of the inline assembly that synchronizes, in a file.
 fn assembly_of(root: &Utf8Path, path: &Utf8Path) -> Vec<String> {
     // Few files have inline assembly, so only these are parsed.
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -15,13 +15,13 @@ pub(crate) struct Operation {
     /// The operation.
     #[serde(with = "token")]
     pub op: Op,
-    /// Its source file, if it is known.
+    /// The source file of the operation, if it is known.
     #[serde(default)]
     pub file: Option<String>,
-    /// Its line there.
+    /// The line in the source file.
     #[serde(default)]
     pub line: Option<u32>,
-    /// Its column there.
+    /// The column in the source file.
     #[serde(default)]
     pub column: Option<u32>,
     /// Whether the operation is a wait with a timeout, which would have timed out before the early

@@ -11,9 +11,9 @@ use crate::text::source_path;
 /// A task of the reported execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
-    /// Its number; 0 runs the test's body.
+    /// The number of the task. Task 0 runs the test's body.
     pub id: u32,
-    /// The name that the program gave it.
+    /// The name that the program gave the task.
     pub name: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Task {
 pub(crate) struct Step {
     /// The task that acted.
     pub task: u32,
-    /// Its operation.
+    /// The operation that was performed.
     #[serde(with = "token")]
     pub op: Op,
     /// The object of the operation.
@@ -30,9 +30,9 @@ pub(crate) struct Step {
     pub object: Option<Object>,
     /// The source file, if it is known.
     pub file: Option<String>,
-    /// The line in it.
+    /// The line in the source file.
     pub line: Option<u32>,
-    /// The column in it.
+    /// The column in the source file.
     pub column: Option<u32>,
     /// Whether the task was preempted just before this operation. It performed the operation after
     /// it was resumed.
@@ -92,7 +92,7 @@ pub(crate) type Call = (Option<u32>, u64);
 /// A decision of a replayed schedule, with its alternatives.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Decided {
-    /// The number of events before it.
+    /// The number of events before the decision.
     pub event: usize,
     /// The task that was to run; `None` if an outcome was chosen.
     #[serde(default)]
@@ -112,17 +112,17 @@ pub(crate) struct Decided {
 pub(crate) struct Blocked {
     /// The task that waits.
     pub task: u32,
-    /// The operation in which it waits.
+    /// The operation in which the task waits.
     #[serde(with = "token")]
     pub op: Op,
-    /// The object for which it waits.
+    /// The object for which the task waits.
     #[serde(default)]
     pub object: Option<Object>,
     /// The source file, if it is known.
     pub file: Option<String>,
-    /// The line in it.
+    /// The line in the source file.
     pub line: Option<u32>,
-    /// The column in it.
+    /// The column in the source file.
     pub column: Option<u32>,
     /// The last known source line of the task, if it waits in opaque code.
     #[serde(default)]
@@ -130,7 +130,7 @@ pub(crate) struct Blocked {
     /// The task that holds the object.
     #[serde(default)]
     pub holder: Option<u32>,
-    /// The place at which the holder acquired it.
+    /// The place at which the holder acquired the object.
     #[serde(default)]
     pub held_at: Option<Location>,
     /// Whether the task was preempted before it waited.
@@ -152,13 +152,13 @@ pub(crate) struct Blocked {
 pub(crate) struct Panic {
     /// The task that panicked.
     pub task: u32,
-    /// The number of events before it.
+    /// The number of events before the panic.
     pub event: usize,
-    /// Its message.
+    /// The message of the panic.
     pub message: String,
-    /// Its source line.
+    /// The source line of the panic.
     pub location: Location,
-    /// Its consequence, if it ended its task.
+    /// The consequence of the panic, if the panic ended its task.
     #[serde(default)]
     pub fate: Option<Fate>,
 }
@@ -166,9 +166,9 @@ pub(crate) struct Panic {
 /// A liveness property of the test that is hot at the end of an execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Hot {
-    /// Its name.
+    /// The name of the property.
     pub name: String,
-    /// The line of the last operation that made it hot.
+    /// The line of the last operation that made the property hot.
     pub since: Location,
 }
 
@@ -192,7 +192,7 @@ pub(crate) struct Divergence {
     /// The task that was to run; `None` if the schedule has an outcome there.
     #[serde(default)]
     pub task: Option<u32>,
-    /// The outcome of an operation, if the schedule has one there.
+    /// The outcome that the schedule has at the decision; `None` if it has a task.
     #[serde(default)]
     pub outcome: Option<u32>,
     /// Whether the program had ended before this decision.

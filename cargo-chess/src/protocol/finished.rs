@@ -114,7 +114,7 @@ pub(crate) struct Finished {
     /// late store.
     #[serde(default)]
     pub stale_loads: Vec<StaleLoad>,
-    /// Whether there may be more such operations than those in `stale_loads`.
+    /// Whether there may be more operations with a late effect than those in `stale_loads`.
     #[serde(default)]
     pub unclear_loads: bool,
     /// Source files of code under the policy `atomic` that synchronized.
@@ -394,7 +394,7 @@ pub(crate) struct Other {
     /// The failure. The path of its saved schedule is not known yet.
     #[serde(flatten)]
     pub failure: OtherFailure,
-    /// Its schedule.
+    /// The decisions of the failure's schedule.
     pub decisions: String,
     /// The lines whose accesses to plain memory were scheduling points of this schedule.
     #[serde(default)]

@@ -39,7 +39,7 @@ pub(crate) struct Milestone {
 pub(crate) enum Line {
     /// The exploration continues.
     Progress {
-        /// Schedules so far.
+        /// The number of schedules explored so far.
         schedules: u64,
         /// The preemption bound being explored.
         bound: Option<u32>,
@@ -55,7 +55,7 @@ pub(crate) enum Line {
     },
     /// The next event of a replay that is traced.
     Event {
-        /// Its place among the events, from 1.
+        /// The number of the event, from 1.
         number: u64,
         /// The event.
         #[serde(flatten)]
@@ -67,7 +67,7 @@ pub(crate) enum Line {
     Panicked(LiveEvent),
     /// A process waits for a debugger, and then runs the schedule.
     Debuggee {
-        /// Its id.
+        /// The id of the process.
         process: u32,
     },
     /// A debugger has attached to the process.
@@ -90,10 +90,10 @@ pub(crate) enum Line {
 pub(crate) struct LiveEvent {
     /// The task.
     pub task: u32,
-    /// The name that the program gave it.
+    /// The name that the program gave the task.
     #[serde(default)]
     pub name: Option<String>,
-    /// Its operation.
+    /// The operation of the event.
     #[serde(default, with = "token::optional")]
     pub op: Option<Op>,
     /// The object of the operation.
@@ -102,10 +102,10 @@ pub(crate) struct LiveEvent {
     /// The source file.
     #[serde(default)]
     pub file: Option<String>,
-    /// The line in it.
+    /// The line in the source file.
     #[serde(default)]
     pub line: Option<u32>,
-    /// The column in it.
+    /// The column in the source file.
     #[serde(default)]
     pub column: Option<u32>,
     /// The choice of the search for the operation, or the task that the operation woke.

@@ -12,7 +12,7 @@ use super::token;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "Data")]
 pub(crate) struct Object {
-    /// Its kind.
+    /// The kind of the object.
     #[serde(with = "token")]
     pub kind: ObjectKind,
     /// The index among the objects of its kind, in the order of first use. For a task, the task's

@@ -10,10 +10,10 @@ use crate::events::Location;
 /// An effect of a test that the scheduler does not control.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct OutsideEffect {
-    /// Its kind.
+    /// The kind of the effect.
     #[serde(with = "token")]
     pub kind: Kind,
-    /// Its place, for inline assembly.
+    /// The place of the code, if it is inline assembly.
     #[serde(default)]
     pub location: Option<Location>,
 }

@@ -11,7 +11,7 @@ pub(crate) struct RunState {
     pub total: usize,
     /// The number of tests with a final verdict.
     pub ended: usize,
-    /// The running tests in the order in which their turns began.
+    /// The running tests, in the order in which their turns began.
     pub running: Vec<Running>,
     /// The start of the run.
     start: Instant,
@@ -27,16 +27,16 @@ pub(crate) struct RunState {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Running {
     index: usize,
-    /// Its identity.
+    /// The identity of the test.
     pub id: TestId,
-    /// The number of schedules so far.
+    /// The number of the test's schedules so far.
     pub schedules: u64,
     /// The preemption bound being explored.
     pub bound: Option<u32>,
     /// The explored share in millionths, by the last estimate. It is the share of the current
     /// bound if there is one, and of all schedules otherwise.
     pub explored: Option<u64>,
-    /// The start of its turn.
+    /// The start of the test's turn.
     since: Instant,
 }
 
@@ -127,7 +127,7 @@ impl Running {
         (self.index, self.since)
     }
 
-    /// The duration of its turn so far.
+    /// The duration of the test's turn so far.
     pub(super) fn elapsed(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.since)
     }

@@ -180,7 +180,7 @@ pub(super) struct Guarantee {
     /// reach of the schedules without early timeouts (if it differs), and packages into which
     /// calls were single steps.
     groups: BTreeMap<Group, u64>,
-    /// Tests that stopped before their bound was finished, in words.
+    /// Sentences about the tests that stopped before their bound was finished.
     cut_short: Vec<String>,
     /// The limits that options set on the exploration of some test.
     limits: BTreeSet<&'static str>,

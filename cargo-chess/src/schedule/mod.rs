@@ -18,7 +18,7 @@ use crate::events::{Kind, Location, TestId};
 pub(crate) struct Schedule {
     /// The test.
     pub test: TestId,
-    /// The kind of its failure.
+    /// The kind of the failure.
     pub kind: Kind,
     /// The message of the failure.
     pub message: String,

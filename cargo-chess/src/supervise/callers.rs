@@ -49,7 +49,7 @@ struct Package {
 #[derive(Clone, Debug)]
 struct Frame {
     function: Option<String>,
-    /// Whether it drops a value.
+    /// Whether the function drops a value.
     drops: bool,
     location: Option<Location>,
 }

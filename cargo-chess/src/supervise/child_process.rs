@@ -102,11 +102,11 @@ pub(super) enum Flow {
 /// The end of a process.
 #[derive(Debug)]
 pub(super) enum End {
-    /// It exited by itself.
+    /// The process exited by itself.
     Exited(ExitStatus),
-    /// It was killed, because it printed nothing for too long.
+    /// The process was killed, because it printed nothing for too long.
     Silent,
-    /// It was killed, because the supervisor should stop.
+    /// The process was killed, because the supervisor should stop.
     Stopped,
 }
 
@@ -115,7 +115,7 @@ pub(super) enum End {
 pub(super) struct Ended {
     /// The kind of the end.
     pub end: End,
-    /// The text that it wrote to standard error.
+    /// The text that the process wrote to standard error.
     pub stderr: String,
 }
 

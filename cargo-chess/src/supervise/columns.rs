@@ -29,7 +29,7 @@ type RewrittenFile = (String, Rewrite);
 struct MarkedPackage {
     /// The prefix of the compiler's names of the package's files.
     prefix: String,
-    /// Whether these are the files that the build script generated.
+    /// Whether `prefix` is that of the files that the build script generated.
     is_generated: bool,
     /// The treatment of the package.
     treatment: PackageInstructions,

@@ -121,7 +121,7 @@ impl Core<'_> {
         }
     }
 
-    /// Whether a state of the process is stored there.
+    /// Whether the process has stored a state in its standard input.
     pub(super) fn has_state(&self) -> bool {
         let metadata = self.stdin.metadata();
         metadata.is_ok_and(|metadata| metadata.len() > LINE)

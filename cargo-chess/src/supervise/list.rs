@@ -20,13 +20,13 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A test and its binary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ListedTest {
-    /// Its identity.
+    /// The identity of the test.
     pub id: TestId,
-    /// The index of its binary in the build.
+    /// The index of the test's binary in the build.
     pub binary: usize,
-    /// Whether it is marked `#[ignore]`.
+    /// Whether the test is marked `#[ignore]`.
     pub ignored: bool,
-    /// The reason that it cannot be explored, if there is one.
+    /// The reason why the test cannot be explored, if there is one.
     pub not_explored: Option<NotExplored>,
 }
 

@@ -45,7 +45,7 @@ pub(super) enum News {
     Advanced(usize, Advance),
     /// The last news about the test, with its verdict.
     Finished(usize, Box<Verdict>),
-    /// The test paused. Its `Started` comes in a later round.
+    /// The test paused. The [`Self::Started`] of the test comes in a later round.
     Paused(usize, Look, Box<Verdict>),
 }
 

@@ -62,7 +62,7 @@ impl Scratch {
         })
     }
 
-    /// Its path.
+    /// The path of the directory.
     pub(super) fn path(&self) -> &str {
         &self.path
     }

@@ -41,7 +41,7 @@ pub(crate) struct Verdict {
 /// The progress of an exploration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Advance {
-    /// Schedules so far.
+    /// The number of schedules explored so far.
     pub(crate) schedules: u64,
     /// The preemption bound being explored.
     pub(crate) bound: Option<u32>,
@@ -54,11 +54,11 @@ pub(crate) struct Advance {
 pub(crate) struct Job<'a> {
     /// The test.
     pub(crate) test: &'a ListedTest,
-    /// Its binary.
+    /// The test's binary.
     pub(crate) binary: &'a TestBinary,
-    /// Its options.
+    /// The options of the test's exploration.
     pub(crate) exploration: &'a Exploration,
-    /// The part of its schedules to explore; `None` for all schedules.
+    /// The part of the test's schedules to explore; `None` for all schedules.
     pub(crate) part: Option<Shard>,
     /// Whether to search or to replay.
     pub(crate) mode: Mode<'a>,
@@ -108,7 +108,7 @@ pub(crate) trait ReplayObserver {
 
 /// Stores the state of a test's search, from which a later run resumes after a kill.
 pub(crate) trait States {
-    /// The state to resume from, if there is one.
+    /// The state from which the search resumes, if there is one.
     fn earlier(&self) -> Option<File>;
 
     /// Stores a later state.

@@ -43,13 +43,13 @@ pub(super) struct Turns<'a> {
 /// The progress of a test in earlier turns.
 #[derive(Default)]
 pub(super) struct SoFar<'a> {
-    /// The results of its saved regressions, after their run.
+    /// The results of the test's regressions, after their run.
     rerun: Option<Rerun<'a>>,
     /// Whether the search that preempts only at changed lines has ended.
     near: bool,
-    /// The storage of its search.
+    /// The storage of the test's search.
     search: Option<Search<'a>>,
-    /// The time of its slices so far.
+    /// The time of the test's slices so far.
     spent: Duration,
     /// The part of `spent` that counts for the test's own limit. A slice does not count if its
     /// state was lost, so that the next slice repeats its work.

@@ -17,13 +17,13 @@ use super::unit::Unit;
 pub(crate) enum Fallback {
     /// None: the unit was treated as instructed.
     Nothing,
-    /// Its sources were not changed: it has neither marks nor overlays.
+    /// The unit's sources were not changed, so it has neither marks nor overlays.
     Unchanged,
-    /// Its sources were not changed, and it is not instrumented.
+    /// The unit's sources were not changed, and it is not instrumented.
     Unwatched,
-    /// It was compiled unchanged.
+    /// The unit was compiled unchanged.
     Opaque,
-    /// It was redirected although it should be opaque.
+    /// The unit was redirected although it should be opaque.
     Swapped,
 }
 

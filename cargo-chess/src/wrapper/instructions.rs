@@ -32,11 +32,11 @@ pub(crate) struct Instructions {
 /// The treatment of one package.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PackageInstructions {
-    /// Its name.
+    /// The name of the package.
     pub name: String,
-    /// Its version.
+    /// The version of the package.
     pub version: String,
-    /// The directory of its manifest.
+    /// The directory of the package's manifest.
     pub root: Utf8PathBuf,
     /// Whether the package is compiled unchanged.
     pub opaque: bool,
@@ -103,7 +103,7 @@ impl PackageInstructions {
         self.opaque || self.changes_sources() || !self.cfg.is_empty()
     }
 
-    /// Whether its sources are changed before they are compiled.
+    /// Whether the package's sources are changed before they are compiled.
     pub(crate) fn changes_sources(&self) -> bool {
         !self.opaque
             && (self.marks.iter().any(|(_, marked)| *marked)

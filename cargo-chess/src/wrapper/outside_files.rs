@@ -19,7 +19,7 @@ use crate::digest;
 /// The files, by their absolute paths without `.` and `..`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct OutsideFiles {
-    /// The file that stores them for the next build.
+    /// The file that stores the list for the next build.
     known: Utf8PathBuf,
     /// For each file, the name that decides its treatment: relative to the package's directory in
     /// the compiler's form, as in `src/../../common/ring.rs`, or absolute.

@@ -6,7 +6,7 @@ use crate::events::Kind;
 pub(super) struct Story {
     /// The name of the example on the command line, and of its package.
     pub(super) name: &'static str,
-    /// Its subject.
+    /// The subject of the example.
     pub(super) title: &'static str,
     /// The introduction.
     pub(super) intro: &'static str,

@@ -39,7 +39,7 @@ impl Git {
         })
     }
 
-    /// The root of its work tree.
+    /// The root of the repository's work tree.
     pub(super) fn root(&self) -> &Utf8Path {
         &self.root
     }

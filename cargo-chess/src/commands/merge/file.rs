@@ -28,7 +28,7 @@ pub(super) struct File {
 pub(super) struct TestEvents {
     /// The test.
     pub(super) id: TestId,
-    /// Its events, in order.
+    /// The events of the test, in order.
     pub(super) events: Vec<Event>,
 }
 

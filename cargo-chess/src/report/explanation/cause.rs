@@ -41,13 +41,13 @@ pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize>
     called.take(MOST_EXPLAINING).collect()
 }
 
-/// Sentences that belong together, and their source lines.
+/// Sentences that belong together, and the source lines to show below them.
 struct Paragraph {
     sentences: Vec<String>,
     marks: Vec<Mark>,
 }
 
-/// The sentences about the cause, each followed by its source lines.
+/// The sentences about the cause of the failure. The source lines of each paragraph follow it.
 pub(super) fn cause(
     root: &Utf8Path,
     test: &TestFinished,

@@ -23,7 +23,7 @@ pub(super) use self::side_by_side::first_difference;
 pub(super) struct Parts {
     /// The failure: message, source line, waiting tasks.
     pub(super) failure: String,
-    /// Its cause, in sentences with source lines.
+    /// The cause of the failure, in sentences with source lines.
     pub(super) cause: String,
     /// The table of the execution.
     pub(super) table: String,

@@ -115,7 +115,7 @@ impl Fakes {
         });
     }
 
-    /// The directory of the scripts. They also run in it.
+    /// The directory of the scripts, in which they also run.
     pub(in crate::supervise) fn root(&self) -> Utf8PathBuf {
         Utf8Path::from_path(self.directory.path())
             .expect("a path in UTF-8")

@@ -173,7 +173,7 @@ fn is_killed(replayed: &Replayed) -> bool {
 /// A debugger for one replay.
 struct Session<'a> {
     installed: &'a Installed,
-    /// The directory of its commands.
+    /// The directory of the debugger's commands.
     dir: Utf8PathBuf,
     /// The directory of rustc's scripts that print Rust's values.
     rust: Utf8PathBuf,

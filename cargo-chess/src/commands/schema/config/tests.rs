@@ -10,7 +10,7 @@ fn validator() -> Validator {
     jsonschema::draft202012::new(&schema()).expect("it is a schema")
 }
 
-/// Whether the parser takes it.
+/// Whether the parser of Chess.toml accepts the text.
 fn parses(text: &str) -> bool {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let root = Utf8Path::from_path(directory.path()).expect("a UTF-8 path");
