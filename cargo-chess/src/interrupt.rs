@@ -104,8 +104,8 @@ pub(crate) struct Ending {
     _dropped: Sender<()>,
 }
 
-/// The signals that this process ignores: bit 0 is signal 1. No signals if the system does not
-/// report them.
+/// The set of signals that this process ignores: bit 0 is signal 1. The set is empty if the system
+/// does not report it.
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Write};
 
 use crate::error::{Error, Result};
 
-/// Prints `text` to standard output. It is no error if the reader has closed the pipe.
+/// Prints `text` to standard output. A pipe that the reader has closed is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

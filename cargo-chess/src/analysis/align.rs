@@ -73,8 +73,8 @@ pub(crate) fn align(failing: &Finished, passing: &mut Finished) {
     }
 }
 
-/// The object of each event, in the order of `events`. Events without an object, with a task or
-/// with an object that is the only one of its kind are left out.
+/// The object of each event in `events`. An event is left out if it has no object, or an object
+/// that keeps its number: a task, or an object of a kind with a single object.
 fn numbered(events: &[Step]) -> impl Iterator<Item = Id> {
     events.iter().filter_map(number)
 }

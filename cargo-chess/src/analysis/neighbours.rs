@@ -12,8 +12,8 @@ pub(crate) struct Neighbour {
     pub(crate) decision: usize,
     /// The choice at this decision: a task, or an outcome.
     pub(crate) instead: u32,
-    /// The decisions of the schedule, up to and including this choice. After them, no task is
-    /// preempted.
+    /// The decisions of the schedule, up to and including [`Self::instead`]. After these
+    /// decisions, no task is preempted.
     pub(crate) decisions: String,
 }
 

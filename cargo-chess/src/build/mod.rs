@@ -54,8 +54,8 @@ pub(crate) struct Build {
     pub sources: Utf8PathBuf,
     /// The target directory of the build.
     pub target_dir: Utf8PathBuf,
-    /// The variables that were set for cargo. With them, another call of cargo finds everything
-    /// built.
+    /// The variables that were set for cargo. With these variables, another call of cargo finds
+    /// everything built.
     pub variables: Vec<(String, String)>,
 }
 
@@ -92,8 +92,8 @@ pub(crate) struct TestBinary {
     pub id: String,
     /// The executable.
     pub path: Utf8PathBuf,
-    /// Whether this tool's replacement of libtest is linked in. It is not if the target has
-    /// `harness = false`.
+    /// Whether this tool's replacement of libtest is linked in. Targets with `harness = false` do
+    /// not have it.
     pub harness: bool,
     /// The reason why the binary is not under control, if it is not.
     pub why_not: Option<NotExplored>,

@@ -115,8 +115,8 @@ fn is_word_store(instruction: &Instruction) -> bool {
 }
 
 /// Whether the code has the form of unoptimised code: it has a frame, and keeps no value in a
-/// register across calls. Optimised code does so if it needs a pointer before and after an
-/// announcement.
+/// register across calls. Optimised code keeps a pointer in a register if it needs the pointer
+/// before and after an announcement.
 fn is_unoptimised(instructions: &[Instruction]) -> bool {
     use Register::{R12, R13, R14, R15, RBP, RBX};
     let [push, frame, ..] = instructions else {
@@ -145,8 +145,8 @@ fn jump_target(instruction: &Instruction) -> Option<u64> {
     }
 }
 
-/// Whether two reads are those of the halves of a pair. The second one follows the first one, with
-/// padding as the alignment needs it.
+/// Whether two reads are those of the halves of a pair. The second half begins at the end of the
+/// first half, or after padding up to the next multiple of the second half's size.
 fn are_halves(first: &Read, second: &Read) -> bool {
     let distance = second.address.offset.wrapping_sub(first.address.offset);
     first.address.origin == second.address.origin

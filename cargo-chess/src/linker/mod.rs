@@ -2,11 +2,11 @@
 //!
 //! A test binary contains code in C and other languages: objects that rustc did not make, and
 //! shared libraries. The engine does not see the accesses of this code to its own memory. So a
-//! call into it is treated like a call into an opaque package: one step that may depend on any
-//! other. When the program is linked, these functions are known: Rust code uses them, and such an
-//! object or library defines them. The linker puts a stub before each (`--wrap`). The stub is used
-//! by calls and by addresses that are taken, whatever the declaration of the function is. It
-//! changes no argument.
+//! call into this code is treated like a call into an opaque package: one step that may depend on
+//! any other. The linker can find the called functions: Rust code uses them, and such an object or
+//! library defines them. It puts a stub before each function (`--wrap`). Rust code then calls the
+//! stub, and also gets the address of the stub where it takes the address of the function. The
+//! stub works for every declaration of the function, because it changes no argument.
 
 mod archive;
 mod calls;

@@ -340,9 +340,9 @@ impl Definition {
 }
 
 impl Candidate {
-    /// Whether the `impl` block of the method belongs to this type. It decides if the package has
-    /// several types of the same name. The block must be in the same module, or name the type with
-    /// its module.
+    /// Whether the `impl` block of the method belongs to this type. This matters only if the
+    /// package has several types of the same name. The block must be in the same module, or name
+    /// the type with its module.
     fn is_of(&self, definition: &Definition) -> bool {
         match self.method.qualifier.as_deref() {
             None | Some("self") => self.modules == definition.modules,

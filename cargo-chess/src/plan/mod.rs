@@ -144,8 +144,9 @@ impl Plan {
         })
     }
 
-    /// The packages of `files`, which are source files by rustc's names. The packages have the
-    /// form `parking_lot 0.12.5`. They are sorted, and each occurs once.
+    /// The packages that `files` belong to, in the form `parking_lot 0.12.5`. They are sorted, and
+    /// each occurs once. `files` are rustc's names of source files. A file of an unknown package
+    /// is in the result by its path.
     pub(crate) fn packages_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
         let names = files.iter().map(|file| self.package_of(file, generated));
         let names: BTreeSet<String> = names.collect();
@@ -160,8 +161,9 @@ impl Plan {
         names.into_iter().collect()
     }
 
-    /// The package of `file`, a source file by rustc's name, in the form `parking_lot 0.12.5`. It
-    /// is [`STD`] for the standard library. `None` if the package is a member of the workspace.
+    /// The package that `file` belongs to, in the form `parking_lot 0.12.5`. `file` is rustc's
+    /// name of a source file. Returns [`STD`] for the standard library, the path of the file if
+    /// its package is not known, and `None` for a member of the workspace.
     pub(crate) fn dependency_of(&self, file: &str, generated: &[Generated]) -> Option<String> {
         let package = self.package_of(file, generated);
         let members = self.packages.iter().filter(|it| it.is_member);

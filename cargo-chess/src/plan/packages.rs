@@ -59,8 +59,8 @@ pub(super) fn plan(
     Ok(packages)
 }
 
-/// The members and their dependencies, except dependencies that only build scripts and procedural
-/// macros need: these run in the compiler.
+/// The members and their dependencies. Dependencies that only build scripts and procedural macros
+/// need are left out, because they run in the compiler.
 fn linked(metadata: &Metadata) -> BTreeSet<&PackageId> {
     let packages: BTreeMap<_, _> = metadata.packages.iter().map(|it| (&it.id, it)).collect();
     let nodes: BTreeMap<_, _> = metadata

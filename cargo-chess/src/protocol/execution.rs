@@ -34,8 +34,8 @@ pub(crate) struct Step {
     pub line: Option<u32>,
     /// The column in the source file.
     pub column: Option<u32>,
-    /// Whether the task was preempted just before this operation. It performed the operation after
-    /// it was resumed.
+    /// Whether the task was preempted just before this operation. The task performed the operation
+    /// after it was resumed.
     #[serde(default)]
     pub preempted: bool,
     /// The choice of the search for this operation, or the task that this operation woke.
@@ -81,8 +81,8 @@ pub(crate) struct Caller {
     pub drops: bool,
     /// Whether the called code is `atomic`: then the call is one step.
     pub is_atomic: bool,
-    /// Whether the previous event of the task was also within a call by this statement. It may be
-    /// the same call or that of an earlier iteration.
+    /// Whether the previous event of the task was also within a call by this statement. That call
+    /// may be the same one, or one of an earlier iteration.
     pub goes_on: bool,
 }
 

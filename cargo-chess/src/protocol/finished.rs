@@ -21,7 +21,7 @@ const TIME_ENDED: &str = "the time budget ended the search";
 const TIME_ENDED_AT_ONCE: &str =
     "the time limit was reached before the first execution ended: use a larger --time";
 
-/// The verdict of a test binary on one test. A line always has an outcome and counts. It has other
+/// The verdict of a test binary on one test. Its line always has an outcome and counts, and other
 /// fields only if they apply.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[expect(
@@ -43,15 +43,17 @@ pub(crate) struct Finished {
     /// The counts of the exploration.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Whether the search paused at a request: it is neither finished nor at the end of its
-    /// budget. A paused search has no failure, unless it continues after failures.
+    /// Whether the search paused because the request has a pause. Such a search is neither
+    /// finished nor at the end of its budget. It has no failure, unless it continues after
+    /// failures.
     #[serde(default)]
     pub paused: bool,
     /// Whether the state of a paused search is not in the shared file, so that the search must begin
     /// again.
     #[serde(default)]
     pub lost: bool,
-    /// The library whose runtime ran futures on the thread that waits for them.
+    /// The library whose runtime ran futures on the thread that waits for the result of these
+    /// futures.
     #[serde(default)]
     pub one_thread_runtime: Option<String>,
     /// The largest preemption bound that was finished.
@@ -91,8 +93,8 @@ pub(crate) struct Finished {
     /// The lines whose accesses to plain memory were scheduling points of the failing schedule.
     #[serde(default)]
     pub points: Vec<String>,
-    /// The places of panics that no join received in the first schedule. They are not failures in
-    /// any schedule.
+    /// The places of the panics in the first schedule that no join received. Panics at these
+    /// places are not failures in any schedule.
     #[serde(default)]
     pub intended: Vec<String>,
     /// Whether the time of `--time` ended the search.
@@ -134,7 +136,7 @@ pub(crate) struct Finished {
     /// temporary files. A path that ends in `/` also stands for all paths below it.
     #[serde(default)]
     pub read: Vec<String>,
-    /// The tasks of the reported execution: the failing one, or the one of a replay.
+    /// The tasks of the reported execution: the failing execution, or that of a replay.
     #[serde(default)]
     pub tasks: Vec<Task>,
     /// The events of the reported execution, in order.
@@ -268,7 +270,8 @@ impl Finished {
         }
     }
 
-    /// Marks the search as paused and not ended by its time, because a later run can continue it.
+    /// Marks the search as paused, and not as ended by its time, because a later run can continue
+    /// the search.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
         self.time_ended = false;

@@ -79,8 +79,8 @@ pub(crate) enum Line {
     },
     /// The verdict; nothing follows.
     Finished(Box<Finished>),
-    /// A line of a kind that this version does not know. It only shows that the process is not
-    /// silent.
+    /// A line of a kind that this version does not know. Such a line only shows that the process
+    /// is not silent.
     #[serde(other)]
     Unknown,
 }

@@ -1,7 +1,7 @@
 //! A deadlock as it is printed for people: the wait-for cycle, and then every other waiting task.
 //!
-//! `failure.rs` (whose report `human.rs` prints) and `explanation/cause.rs` call it. They also
-//! call it for other failures, if tasks still wait at the end of the execution.
+//! `failure.rs` (whose report `human.rs` prints) and `explanation/cause.rs` use this module. They
+//! also use it for other failures, if tasks still wait at the end of the execution.
 
 use chess_vocabulary::Op;
 

@@ -194,8 +194,8 @@ impl Preemptions {
     }
 }
 
-/// The preemptions of an execution. Each has its text, its source line, and the number of events
-/// up to the last event of the preempted task before it.
+/// The preemptions of an execution. For each: the number of events up to the last event of the
+/// preempted task before the preemption, the text, and the source line.
 pub(super) fn preemptions(finished: &Finished, names: &Names) -> Vec<(usize, String, String)> {
     let all = Preemptions::new(finished).after.into_iter();
     let all = all.flat_map(|(after, marks)| {

@@ -57,8 +57,8 @@ pub(super) struct Layout<'a> {
 enum Form {
     /// A column for each task: the task and the width.
     Columns(Vec<(u32, usize)>),
-    /// One column of task names and one column of operations. They are used if there are too many
-    /// tasks for a column for each.
+    /// One column of task names and one column of operations. This form is used if there are too
+    /// many tasks for a column for each task.
     Named { name: usize, what: usize },
 }
 
@@ -171,7 +171,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// A line across all columns with `text`, and with `place` if there is room for it.
+    /// A line across all columns. It has `text`, and also `place` if there is room.
     pub(super) fn mark(&self, text: &str, place: &str) -> String {
         let room = self.width.saturating_sub(self.first_column());
         let left = room.saturating_sub(columns(&format!("~~~ {text} at  ~~~")));

@@ -11,7 +11,8 @@ pub(super) struct Names(HashMap<u32, String>);
 
 impl Names {
     /// Creates the names of `tasks`. Task 0 is `main`. The other tasks have the names that the
-    /// program gave them. If several tasks have the same name, their numbers are added.
+    /// program gave them. If several tasks have the same name, the numbers of these tasks are
+    /// added to it.
     pub(super) fn new(tasks: &[Task]) -> Self {
         let given = |task: &Task| match &task.name {
             _ if task.id == 0 => Some("main".to_owned()),

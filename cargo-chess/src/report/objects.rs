@@ -12,7 +12,8 @@ use rewriter::Subjects;
 use crate::events::{Covered, Kind, Location};
 use crate::protocol::{Blocked, Finished, Step};
 
-/// If more objects than this share an expression, numbers distinguish them, and not letters.
+/// If more objects than this share an expression, they are distinguished by numbers instead of
+/// letters.
 const MOST_LETTERS: usize = 26;
 
 /// The names of objects in one execution. They can also be used for several executions, if an

@@ -48,7 +48,7 @@ fn opaque_packages(plan: &Plan, build: &Build) -> String {
 
 /// Returns the end of the sentence about C code: the C libraries that this build links, and the
 /// packages that link them. If memory accesses are watched in this build, the text first says that
-/// those of C code were not watched for races.
+/// the accesses of C code were not watched for races.
 fn native_libraries(plan: &Plan, build: &Build) -> String {
     let unwatched = if plan.instruments {
         ", whose accesses to memory were not watched for races"

@@ -3,7 +3,7 @@
 
 use std::process::ExitStatus;
 
-/// How the process ended, as the predicate of a sentence about it.
+/// The way in which the process ended, as the predicate of a sentence about the process.
 pub(super) fn in_words(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exited with code {code}"),

@@ -14,7 +14,8 @@ use crate::interrupt::Interrupt;
 /// The name of the only test of a binary with its own harness.
 pub(crate) const OWN_HARNESS: &str = "main";
 
-/// The time limit of the output of a list. A constructor that hangs exceeds it.
+/// The time in which a binary must list its tests. A binary with a constructor that hangs exceeds
+/// this time.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A test and its binary.

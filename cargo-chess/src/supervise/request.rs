@@ -110,8 +110,8 @@ pub(super) fn pause(work: u64) -> String {
     format!("pause={work:020}\n")
 }
 
-/// A further line of a request: the time limit of one process of the search. It overrides the
-/// earlier line of the same key. It has a fixed length.
+/// A further line of a request: the time limit of one process of the search. This line has a fixed
+/// length. It overrides an earlier line with the same key.
 pub(super) fn time(time: Option<Duration>) -> String {
     let time = time.map_or(0, |time| time.as_millis());
     format!("time-ms={time:020}\n")

@@ -214,8 +214,8 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// Also uses the stored verdicts of finished explorations of all runs, and adds new ones to
-    /// them.
+    /// Makes this storage also use the stored verdicts of finished explorations of all runs, and
+    /// store new verdicts of this kind.
     pub(super) fn with_results(mut self, plan: &Plan) -> Self {
         self.results = Some(Journal::of_results(&plan.chess_dir));
         self
@@ -286,8 +286,8 @@ impl<'a> Verdicts<'a> {
         kept.map(Some).map_err(|_| not_understood())
     }
 
-    /// The pauses of the stored search for `key`, and the length of its state, if there is one.
-    /// Errors are as for [`Self::verdict_of`].
+    /// The pauses of the stored search for `key`, and the length of its state, if there is such a
+    /// search. An error has the same meaning as in [`Self::verdict_of`].
     fn search_of(&self, key: &Key) -> Result<Option<(Pauses, u64)>, String> {
         let Some(body) = self.body(Part::Search, key)? else {
             return Ok(None);

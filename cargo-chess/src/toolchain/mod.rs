@@ -1,4 +1,4 @@
-//! The compiler that cargo uses. It is found as cargo finds it. Its answers are cached.
+//! The compiler that cargo uses. It is found as cargo finds it, and its answers are cached.
 
 pub(crate) mod cache;
 
@@ -110,8 +110,9 @@ impl Toolchain {
     }
 }
 
-/// The compiler that cargo uses. It is that of `RUSTC` or `build.rustc`, or else rustup's choice,
-/// or else the first one in `PATH`.
+/// The path of the compiler that cargo uses: the value of `RUSTC` or `build.rustc`. If neither is
+/// set, it is the compiler of the toolchain that rustup has chosen. Without such a toolchain, it
+/// is the first `rustc` in `PATH`.
 fn find_rustc(config: &cargo_config2::Config) -> Result<PathBuf> {
     let named = config.build.rustc.clone();
     if let Some(rustc) = named.filter(|path| !path.as_os_str().is_empty()) {

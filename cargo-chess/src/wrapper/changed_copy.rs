@@ -233,8 +233,8 @@ impl<'a> ChangedCopy<'a> {
         changed.map(|it| self.copy_of(it))
     }
 
-    /// Directories of the copy, and the names that the compiler uses for them. The last match
-    /// decides.
+    /// Directories of the copy, each with the name that the compiler uses for it. If a file is in
+    /// several of them, the last one decides.
     fn names(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
         let mut names = vec![(self.copy.clone(), Utf8PathBuf::from("/"))];
         names.push(if self.relative {
@@ -248,7 +248,8 @@ impl<'a> ChangedCopy<'a> {
         names
     }
 
-    /// Directories of the copy, and the user's directories for them. The first match decides.
+    /// Directories of the copy, each with the user's directory for it. If a file is in several of
+    /// them, the first one decides.
     pub(super) fn originals(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
         let mut names = self.names();
         if self.relative {
@@ -478,8 +479,8 @@ fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
     repository.or(root.parent()).unwrap_or(root).to_owned()
 }
 
-/// The path of the working directory `here` from which cargo derived `root`, a directory below it.
-/// Cargo uses the path that it was given, which may contain symbolic links.
+/// The path of the working directory `here` as cargo names it. Cargo may have been given a path
+/// with symbolic links, from which it derived `root`, a directory below `here`.
 fn as_named(root: &Utf8Path, here: Utf8PathBuf) -> Utf8PathBuf {
     let is_here = |it: &&Utf8Path| it.canonicalize_utf8().is_ok_and(|it| it == here);
     if root.starts_with(&here) {

@@ -60,7 +60,7 @@ pub(crate) struct Entry {
     pub file: Utf8PathBuf,
     /// The function, with the type of its `impl`, as in `FastRand::fastrand_n`.
     pub function: String,
-    /// The line of the function's name, if several functions may have it.
+    /// The line of the function's name, if several functions may have this name.
     pub line: Option<usize>,
     /// The statement.
     pub statement: String,

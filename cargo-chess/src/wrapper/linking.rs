@@ -13,7 +13,7 @@ use super::instructions::Instructions;
 use super::unit::Unit;
 use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE, NO_STUBS, PLACES_VARIABLE};
 
-/// If the unit is an executable, makes `command` use this program as the linker. `args` are the
+/// Makes `command` use this program as the linker, unless the unit is a library. `args` are the
 /// other arguments of rustc.
 pub(super) fn announce_foreign_calls(
     command: &mut Command,

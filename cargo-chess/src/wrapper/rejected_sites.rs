@@ -40,8 +40,8 @@ impl RejectedSites {
         !self.lines.is_empty() && self.lines.contains(&format!("* {digest}"))
     }
 
-    /// Returns the rejected sites among `sites`. They are in the file `inside` with the text
-    /// `text`.
+    /// Returns the rejected sites among `sites`. All `sites` are in the file `inside`, whose text
+    /// is `text`.
     pub(crate) fn of(
         &self,
         inside: &Utf8Path,

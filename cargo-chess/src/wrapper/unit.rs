@@ -15,7 +15,7 @@ pub(super) struct Unit {
     pub(super) source: PathBuf,
     /// The directory of the products.
     pub(super) out_dir: PathBuf,
-    /// Whether other crates link the unit: it is neither a program nor a test binary.
+    /// Whether the unit is a library for other crates (`lib` or `rlib`), and not a test binary.
     pub(super) is_library: bool,
 }
 

@@ -131,9 +131,9 @@ fn surplus(parts: &[&TestPart]) -> u64 {
     groups.values().map(|(sum, most)| sum - most).sum()
 }
 
-/// The preemption bound that is finished for all schedules. It is the larger of two bounds: the
-/// highest one in `all`, and the one that every part has finished. For the second bound, complete
-/// parts are left out. If all parts are complete, it is the highest bound of a part.
+/// The highest preemption bound that is finished for all schedules: a verdict in `all` has this
+/// bound, or every part has finished it. A complete part has finished every bound. If all parts
+/// are complete, the highest bound of a part counts.
 fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     let known = all.iter().map(|test| test.bound_completed).max().flatten();
     let open = parts.iter().filter(|part| !part.complete);

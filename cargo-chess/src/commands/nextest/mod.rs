@@ -1,9 +1,9 @@
 //! `cargo chess nextest`: runs each test of cargo nextest as an exploration.
 //!
-//! cargo nextest selects and reports the tests. They are built as usual. Then cargo nextest is
-//! called with the same target directory and settings, so that its own call of cargo finds
-//! everything built. This program is configured as the target's runner: in place of each test
-//! binary, cargo nextest starts [`runner`].
+//! cargo nextest selects and reports the tests. First, this command builds the tests as `cargo
+//! chess test` does. Then it calls cargo nextest with the same target directory and settings, so
+//! that cargo nextest's own call of cargo finds everything built. This program is configured as
+//! the target's runner: in place of each test binary, cargo nextest starts [`runner`].
 
 mod environment;
 mod runner;

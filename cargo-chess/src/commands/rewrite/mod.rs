@@ -1,9 +1,9 @@
 //! `cargo chess rewrite`: shows the redirections and rewrites, for reading, reviewing and pinning.
 //!
-//! It shows the items of `std` under control that a file uses, and the inserted text. The files
-//! are those of packages with the policy `preempt`, and those that an overlay changes. Marks of
-//! statements are not shown: they are in every line, and have no effect that a reader of the code
-//! must know.
+//! For each file, it shows the items of `std` under control that the file uses, and the inserted
+//! text. The files are those of packages with the policy `preempt`, and those that an overlay
+//! changes. Marks of statements are not shown: they are in every line, and have no effect that a
+//! reader of the code must know.
 
 mod diff;
 mod files;

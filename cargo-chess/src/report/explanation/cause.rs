@@ -23,8 +23,8 @@ const MOST_SHOWN: usize = 4;
 const MOST_EXPLAINING: usize = 40;
 
 /// The indices of the events that explain the failure. Most of them are operations of other tasks
-/// that ran while a task was switched out. They act on an object of the last or of the next
-/// operation of the switched-out task.
+/// while a task was switched out. These operations act on an object of the switched-out task's
+/// last or next operation.
 pub(super) fn explaining(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.flat_map(|preemption| preemption.explaining(finished));
@@ -47,7 +47,8 @@ struct Paragraph {
     marks: Vec<Mark>,
 }
 
-/// The sentences about the cause of the failure. The source lines of each paragraph follow it.
+/// The sentences about the cause of the failure. The source lines of a paragraph come after its
+/// sentences.
 pub(super) fn cause(
     root: &Utf8Path,
     test: &TestFinished,

@@ -19,7 +19,7 @@ use crate::text::{BOLD, NOTE, status, styled};
 pub(super) use self::cause::{explaining_calls, reasons};
 pub(super) use self::side_by_side::first_difference;
 
-/// The parts of an explanation. A part is empty if the execution does not have it.
+/// The parts of an explanation. A part is empty if there is nothing to report in it.
 pub(super) struct Parts {
     /// The failure: message, source line, waiting tasks.
     pub(super) failure: String,

@@ -26,10 +26,10 @@ struct Item {
     head: String,
 }
 
-/// The source of the test `test` (a path without its crate) in the text of a source file. It has
-/// the imports, the items that the test uses, and the test itself, in their order and without the
-/// indentation of their module. `None` if the file neither has a function of this name nor names
-/// it, for example in the call of a macro.
+/// The source of the test `test` (a path without its crate), taken from the text of a source file.
+/// The result has the imports, the items that the test uses, and the test itself, in the order of
+/// the file and without the indentation of their module. `None` if the file neither has a function
+/// of this name nor names it, for example in the call of a macro.
 pub(super) fn test_source(file: &str, test: &str) -> Option<String> {
     let name = test.rsplit("::").next().unwrap_or(test);
     let lines: Vec<&str> = file.lines().collect();

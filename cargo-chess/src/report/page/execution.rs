@@ -58,8 +58,8 @@ struct Panic {
     message: String,
 }
 
-/// A number of events, and the state after them. Each held lock has its object, whether it is
-/// shared, and its holders. Each waiting task has its number, the kind of its wait, the object,
+/// A number of events, and the state after these events. Each held lock has its object, whether it
+/// is shared, and its holders. Each waiting task has its number, the kind of its wait, the object,
 /// and the tasks that it waits for.
 type State = (
     usize,
