@@ -16,7 +16,7 @@ pub(crate) fn explain_panics() {
     }));
 }
 
-/// The exit code of `run`. If `run` panics, the exit code of an internal error.
+/// Returns the exit code of `run`, or that of an internal error if `run` panics.
 pub(crate) fn catch(run: impl FnOnce() -> ExitCode) -> ExitCode {
     panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| exit_code::INTERNAL.into())
 }

@@ -100,8 +100,9 @@ impl Invocation<'_> {
         }
     }
 
-    /// A text about the packages that were compiled with the real `std`. Its types differ from
-    /// those of redirected packages, which is a common cause of errors. Empty if there are none.
+    /// A text about the packages that were compiled with the real `std`. The types of the real
+    /// `std` differ from those of the facades, which is a common cause of errors. The text is
+    /// empty if there are no such packages.
     fn about_opaque_packages(&self, records: &[FallbackRecord]) -> String {
         let named = self.plan.packages.iter().filter_map(|package| {
             let title = format!("{} {}", package.name, package.version);

@@ -12,8 +12,8 @@ use super::values::{Policy, Races, Spins};
 use crate::error::{ConfigError, Error, Result};
 use crate::suggest;
 
-/// The names of the tables of the file, and of the keys of each table. The schema is made from the
-/// same names. The keys of `[explore]` are in `keys`.
+/// The names of the tables of Chess.toml, and of the keys of each table. The schema of Chess.toml
+/// is made from the same names. The keys of `[explore]` are in `keys`.
 pub(crate) mod tables {
     pub(crate) const ROOT: &[&str] = &[
         "explore",

@@ -13,9 +13,9 @@ pub(super) enum Symbol<'a> {
 
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 
-/// The types of the sections with a file's own symbols, and with those that a shared library
-/// exports.
+/// The type of the section with all symbols of a file.
 const SYMBOLS: u32 = 2;
+/// The type of the section with the symbols that a shared library imports or exports.
 const DYNAMIC_SYMBOLS: u32 = 11;
 
 /// Whether these are the bytes of an ELF file of 64 bits.

@@ -35,8 +35,8 @@ pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
 /// appended to the linked program.
 pub(crate) const PLACES_VARIABLE: &str = "CHESS_LINKER_PLACES";
 
-/// The variable with the path of a file. For each part that the linked program lacks, a sentence
-/// is added to this file.
+/// The variable with the path of a file. If the program is linked without its stubs or its table
+/// of places, a sentence about this is added to the file.
 pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
 
 /// The sentence on a program that is linked without stubs.
@@ -209,7 +209,8 @@ fn is_of_engine(path: &Path) -> bool {
     name.starts_with("libchess_")
 }
 
-/// The assembly of a stub for each function: it announces the call, then jumps to the function.
+/// The assembly of a stub for each function. A stub announces the call, and then jumps to the
+/// function.
 fn assembly(functions: &BTreeSet<String>) -> String {
     let mut text = String::new();
     for name in functions {

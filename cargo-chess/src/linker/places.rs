@@ -64,7 +64,7 @@ struct Call {
     /// The address of the instruction after the call.
     return_address: u64,
     target: Target,
-    /// Whether it announces a read that the machine code does not make.
+    /// Whether the call announces a read that the machine code does not make.
     is_dead: bool,
 }
 

@@ -204,8 +204,8 @@ impl Plan {
     }
 
     /// The `policy=`, `races-of=` and `spins-of=` lines of a request to a test binary. There are
-    /// lines for each package, and for the files that its build script generated: they have the
-    /// same treatment. The last line is the directory to which the paths are relative.
+    /// lines for each package, and for the files that its build script generated, which have the
+    /// treatment of the package. The last line is the directory to which the paths are relative.
     pub(crate) fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
         let places = self.packages.iter().flat_map(|package| &package.places);
         let written = places.map(|(place, policy)| format!("policy={place}={policy}"));

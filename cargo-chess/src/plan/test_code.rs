@@ -1,4 +1,5 @@
-//! The test code of the packages under `preempt`. The search lets no call in it fail.
+//! The test code of the packages under `preempt`. The search chooses no faults for calls in this
+//! code.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::TestCode;

@@ -41,7 +41,7 @@ pub(crate) struct Step {
     /// The choice of the search for this operation, or the task that this operation woke.
     #[serde(default, with = "note")]
     pub note: Option<Note>,
-    /// The effect of the operation on its object, if this is a lock.
+    /// The effect of the operation on its object, if the object is a lock.
     #[serde(default, with = "token::optional")]
     pub hold: Option<Hold>,
     /// The lock that the task released during the wait.

@@ -17,7 +17,7 @@ use crate::events::{
 /// The warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
 
-/// The message for a test whose time ended before an execution did.
+/// The message for a test whose time ended before its first execution did.
 const TIME_ENDED_AT_ONCE: &str =
     "the time limit was reached before the first execution ended: use a larger --time";
 
@@ -48,8 +48,8 @@ pub(crate) struct Finished {
     /// failures.
     #[serde(default)]
     pub paused: bool,
-    /// Whether the state of a paused search is not in the shared file, so that the search must begin
-    /// again.
+    /// Whether the state of a paused search is not in the file that the test process shares with
+    /// the supervisor. Then the search must begin again.
     #[serde(default)]
     pub lost: bool,
     /// The library whose runtime ran futures on the thread that waits for the result of these
@@ -262,7 +262,7 @@ impl Finished {
         }
     }
 
-    /// Gives a message to a test without a verdict, if it has none: its time was too short.
+    /// Sets the message that the time was too short, if a test without a verdict has no message.
     pub(crate) fn explain_timeout(&mut self) {
         if self.outcome == Outcome::Timeout && self.message.is_none() {
             self.message = Some(TIME_ENDED_AT_ONCE.to_owned());

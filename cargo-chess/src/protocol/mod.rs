@@ -47,8 +47,8 @@ pub(crate) enum Line {
         #[serde(default)]
         milestones: Vec<Milestone>,
     },
-    /// The shared file has the state of the search. A later run continues from this state after a
-    /// kill.
+    /// The file that the test process shares with the supervisor has a state of the search. After
+    /// a kill, a later run continues from this state.
     State {
         /// The number of schedules up to this state.
         schedules: u64,

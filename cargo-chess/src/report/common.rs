@@ -17,7 +17,7 @@ struct Cause<'a> {
     message: Option<&'a str>,
 }
 
-/// A sentence for each cause of at least two of these failures. The most frequent causes come
+/// A sentence for each cause that at least two of `failures` have. The most frequent causes come
 /// first.
 pub(super) fn sentences<'a>(failures: impl Iterator<Item = &'a TestFinished>) -> Vec<String> {
     let mut causes: BTreeMap<Cause<'_>, Vec<&TestFinished>> = BTreeMap::new();

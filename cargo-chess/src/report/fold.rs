@@ -6,7 +6,7 @@ use chess_vocabulary::Op;
 
 use crate::protocol::Step;
 
-/// An execution with at most this number of events is not folded, except for its calls.
+/// In an execution with at most this number of events, only calls into `atomic` code are folded.
 const SHORT: usize = 30;
 
 /// The least number of consecutive rows that are folded.

@@ -283,7 +283,7 @@ impl<W: Write> Reporter for Human<W> {
     }
 }
 
-/// How many tests are finished, and how many were stopped by the end of the run, in words.
+/// The numbers of tests that are finished, and of tests that the end of the run stopped, in words.
 fn stopped(run: &RunFinished) -> String {
     let tests = run.passed + run.failed + run.timing + run.timeout + run.not_run;
     let finished = tests - run.stopped - run.not_run;

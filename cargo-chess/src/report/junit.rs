@@ -89,7 +89,8 @@ impl Plain {
     }
 }
 
-/// The failure of a test that needs an early timeout, if it is not a failure of the run.
+/// The early timeouts that the failure of a test needs, if this failure does not make the run
+/// fail.
 fn timing_of(test: &TestFinished) -> Option<String> {
     let sentences = early_timeouts::needs(test);
     (test.outcome == Outcome::Timing).then(|| sentences.join("; "))

@@ -17,7 +17,7 @@ pub(crate) struct LastRun {
 }
 
 impl LastRun {
-    /// Begins the record of a run. It replaces the record of the last run.
+    /// Begins the record of a run, in place of the record of the last run.
     pub(crate) fn create(chess_dir: &Utf8Path) -> Result<Self> {
         fs::create_dir_all(chess_dir).map_err(Error::io("create the directory", chess_dir))?;
         let path = chess_dir.join("last-run.jsonl");

@@ -201,8 +201,8 @@ impl<'a> Layout<'a> {
     }
 
     /// The column at which the operations of `task` begin, and the number of columns from there to
-    /// the source line. An operation may extend over the columns of later tasks, because these are
-    /// empty in its line.
+    /// the source line. An operation may extend over the columns of later tasks, because only one
+    /// task has an entry in a line.
     fn cell(&self, task: u32) -> (usize, usize) {
         let mut before = self.first_column();
         match &self.form {

@@ -225,8 +225,8 @@ pub(crate) fn livelock() -> Finished {
     }
 }
 
-/// A failure with notes on operations: after an operation, in the line below one, and for a
-/// waiting operation.
+/// A failure with notes on operations: after an operation, in the line below an operation, and for
+/// a waiting operation.
 pub(crate) fn noted() -> Finished {
     let note = |mut step: Step, note: Note| {
         step.note = Some(note);

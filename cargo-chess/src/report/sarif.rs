@@ -19,7 +19,8 @@ use crate::error::Result;
 use crate::events::{Event, Kind, Location, Outcome, TestFinished};
 use crate::protocol::{Finished, Step};
 
-/// The highest number of events of an execution that are written. Only the last ones are.
+/// The highest number of events of an execution that are written. If there are more, only the last
+/// ones are written.
 const EVENTS: usize = 1000;
 
 /// Writes the log at every end of the run.

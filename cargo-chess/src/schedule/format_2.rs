@@ -1,7 +1,7 @@
 //! Format 2: the current format of schedule files (`*.chess`). It is TOML.
 //!
-//! `format_1/` is the older format. Its files are still read, and the one-word form (`inline.rs`)
-//! has its text.
+//! `format_1/` is the older format. Files in it are still read, and the one-word form
+//! (`inline.rs`) contains a text in it.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ use super::{PreemptedAt, Schedule, ScheduleError};
 use crate::events::{Kind, Location, TestId};
 use crate::suggest;
 
-/// The version of the format that this program writes. It also reads files of [`format_1`].
+/// The version of the format that this program writes. The program also reads files of
+/// [`format_1`].
 const FORMAT: u32 = 2;
 
 /// The keys of arrays. [`format_1::KEYS`] has the other keys.
@@ -87,7 +88,8 @@ fn table(schedule: &Schedule) -> Table {
     table
 }
 
-/// An integer. If it is too large for TOML's integers, a string.
+/// The TOML value of a number: an integer, or a string if the number is too large for TOML's
+/// integers.
 fn number(number: u64) -> Value {
     i64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
 }

@@ -40,7 +40,7 @@ pub(crate) struct Schedule {
     pub backend: String,
     /// The rule for timeouts, if it is not the default.
     pub timers: Option<String>,
-    /// The spurious events that are tried, if not those of the default.
+    /// The option `spurious`, if it is not the default.
     pub spurious: Option<String>,
     /// The calls that may fail, separated by commas, if there are any.
     pub faults: Option<String>,

@@ -223,7 +223,8 @@ fn listen(
     }
 }
 
-/// Returns the lines of `pipe`, read by a thread that ends with the pipe or the receiver.
+/// Returns a receiver of the lines of `pipe`. A thread reads the lines until the pipe or the
+/// receiver is closed.
 fn read_lines(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(64);
     thread::spawn(move || forward_lines(pipe, &sender));
@@ -255,7 +256,7 @@ fn forward_lines(pipe: impl Read, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// Returns all output of `pipe`, or its beginning and end if it is long.
+/// Returns a receiver of the whole output of `pipe`, or of its beginning and end if it is long.
 fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = sync_channel(1);
     thread::spawn(move || {

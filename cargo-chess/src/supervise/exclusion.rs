@@ -4,10 +4,9 @@
 //! paths elsewhere that it uses ([`super::used_paths`]). Two tests that are known to conflict,
 //! from this run or from an earlier one, do not run at the same time. A conflict that is not known
 //! yet is found afterwards. So the verdict of a test that uses such paths is accepted only after
-//! all tests that ran at the same time have reported their paths. If one of these tests conflicts
-//! with it, the test runs again, alone. A test that had different outcomes under one schedule
-//! while other tests ran also runs again. No verdict depends on the number of tests that run at
-//! once.
+//! all tests that ran at the same time have reported their paths. If the test conflicts with one
+//! of them, it runs again, alone. A test that had different outcomes under one schedule while
+//! other tests ran also runs again. No verdict depends on the number of tests that run at once.
 
 use std::collections::BTreeMap;
 use std::mem;

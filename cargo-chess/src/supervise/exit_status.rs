@@ -35,8 +35,8 @@ pub(super) fn remedy(status: ExitStatus) -> &'static str {
     }
 }
 
-/// As the vocabulary's words. But no monitor has found out whether an invalid access was a stack
-/// overflow.
+/// The signal in the vocabulary's words, except for SIGSEGV: no monitor has found out whether the
+/// invalid access was a stack overflow.
 fn signal_in_words(signal: i32) -> String {
     match signal {
         11 => "SIGSEGV (an invalid memory access, or a stack overflow)".to_owned(),

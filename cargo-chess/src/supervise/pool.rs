@@ -66,8 +66,8 @@ pub(super) enum Moment {
     Tick,
 }
 
-/// Runs one test. The arguments are its index, a function that returns whether to stop, and a
-/// callback for its progress.
+/// Runs one test. The arguments are the index of the test, a function that returns whether to
+/// stop, and a callback for the progress of the test.
 pub(super) type Work<'a> =
     &'a (dyn Fn(usize, &dyn Fn() -> bool, &mut dyn FnMut(Advance)) -> Result<Option<Done>> + Sync);
 

@@ -1,8 +1,8 @@
 //! Reruns the regressions of a test before its exploration.
 //!
-//! If the program has changed, it first searches for the failure of each regression near the
-//! regression's preemptions. If this search does not find the failure, the exploration of the test
-//! decides the outcome of the regression.
+//! If the test does not fail under a regression and the program has changed, a search looks for
+//! the failure near the regression's preemptions. If this search does not find the failure, the
+//! exploration of the test decides the outcome of the regression.
 
 use super::replay_result::{ReplayResult, replay_result};
 use super::request::Mode;

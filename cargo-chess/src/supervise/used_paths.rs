@@ -60,7 +60,8 @@ impl UsedPaths {
         self.read.extend(other.read);
     }
 
-    /// Whether one of the tests writes a path that the other uses.
+    /// Whether one of two tests writes a path that the other one uses. The tests are those of
+    /// `self` and `other`.
     pub(super) fn conflicts(&self, other: &Self) -> bool {
         meet(&self.written, &other.written)
             || meet(&self.written, &other.read)

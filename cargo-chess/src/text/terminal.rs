@@ -143,7 +143,8 @@ pub(crate) fn thousands(number: u64) -> String {
     result
 }
 
-/// Formats the longer numbers in `text` as `12,345`. Numbers in words do not change.
+/// Formats each number of at least four digits in `text` as `12,345`. A number that is a part of a
+/// word does not change.
 pub(crate) fn grouped(text: &str) -> String {
     text.split_inclusive([' ', '\n'])
         .map(|word| {

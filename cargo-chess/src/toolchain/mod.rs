@@ -147,8 +147,8 @@ fn rustup_rustc() -> Option<PathBuf> {
     rustc.is_file().then_some(rustc)
 }
 
-/// Whether `rustc` is rustup's proxy. If it is, the compiler does not only depend on the file of
-/// the proxy.
+/// Whether `rustc` is rustup's proxy. The compiler that a proxy runs does not only depend on the
+/// file of the proxy.
 fn is_proxy(rustc: &Path) -> bool {
     let size = |path: &Path| path.metadata().ok().map(|metadata| metadata.len());
     let rustup = rustc.with_file_name("rustup");

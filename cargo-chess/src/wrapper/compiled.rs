@@ -30,8 +30,8 @@ impl CompiledFiles {
     }
 }
 
-/// The path of rustc's list for a unit. The list is next to the product, under the name of the
-/// crate.
+/// The path of rustc's list of the files of the unit that produced `artifact`. The list is next to
+/// the product, under the name of the crate.
 fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
     let product = artifact.filenames.first()?;
     let stem = product.file_stem()?;
@@ -42,7 +42,7 @@ fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
     Some(product.with_file_name(format!("{stem}.d")))
 }
 
-/// The files in a list of rustc. The list has a line `file:` for each of them.
+/// The files in a list of rustc, which has a line `file:` for each of them.
 pub(super) fn listed(list: &str) -> impl Iterator<Item = String> {
     let targets = list.lines().filter_map(|line| line.strip_suffix(':'));
     targets.map(|file| file.replace("\\ ", " "))

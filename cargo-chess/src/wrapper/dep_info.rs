@@ -53,7 +53,7 @@ pub(super) fn depend_on_treatment(
     }
 }
 
-/// Escapes a path as in a makefile, which is the format of rustc.
+/// Escapes a path for rustc's list, which has the format of a makefile.
 fn escape(path: &str) -> String {
     path.replace(' ', "\\ ")
 }

@@ -14,8 +14,8 @@ const SWAPS: &[(&str, &str, &str)] = &[
     ("test", "noprelude:test", "libchess_test.rlib"),
 ];
 
-/// The arguments that replace the crates, for a rustc that also gets `args` and runs with
-/// `RUSTC_BOOTSTRAP=1`.
+/// The arguments that replace `std`, `core`, `alloc` and `test` by the facades. They are for a
+/// rustc that also gets `args` and runs with `RUSTC_BOOTSTRAP=1`.
 pub(crate) fn replace_with_facades(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
     let mut added = vec![OsString::from("-Zunstable-options")];
     // Cargo itself caps the lints of registry packages. In other packages, a warning must stay a

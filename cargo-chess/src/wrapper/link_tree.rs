@@ -1,4 +1,4 @@
-//! The operations on files for `changed_copy`: they build directories of links and files in the
+//! The operations on files for `changed_copy`, which build directories of links and files in the
 //! shape of other directories.
 
 use std::fs;
@@ -63,7 +63,8 @@ fn new_beside(to: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{to}.{}{NEW}", std::process::id()))
 }
 
-/// Ignores an error of this kind: another compiler may have done the same operation before.
+/// Ignores an error of the kind `kind`, because another compiler may have done the same operation
+/// before.
 fn ignore(result: io::Result<()>, kind: ErrorKind) -> io::Result<()> {
     match result {
         Err(error) if error.kind() != kind => Err(error),

@@ -1,4 +1,5 @@
-//! Links programs with this program as the linker, which makes calls of C code announce themselves.
+//! Links programs with this program as the linker, which inserts announcements before calls of C
+//! code.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -56,7 +57,8 @@ pub(super) fn failures(unit: &Unit, instructions: &Instructions) -> Vec<String> 
         .collect()
 }
 
-/// Whether the linker accepts a C compiler's arguments. rustc decides by the name, too.
+/// Whether the linker accepts a C compiler's arguments. Like rustc, this function decides by the
+/// linker's name.
 fn is_compiler(linker: &OsStr) -> bool {
     let stem = Path::new(linker).file_stem().unwrap_or_default();
     let stem = stem.to_string_lossy();

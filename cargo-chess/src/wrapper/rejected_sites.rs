@@ -35,7 +35,8 @@ impl RejectedSites {
         }
     }
 
-    /// Whether all borrows of the package are rejected. `digest` is the digest of its texts.
+    /// Whether all borrows of the package are rejected. `digest` is the digest of the package's
+    /// texts.
     pub(super) fn are_all(&self, digest: &str) -> bool {
         !self.lines.is_empty() && self.lines.contains(&format!("* {digest}"))
     }
@@ -63,7 +64,7 @@ impl RejectedSites {
         self.insert(line(&digest, inside, id))
     }
 
-    /// Rejects all sites of the package. `digest` is the digest of its texts.
+    /// Rejects all sites of the package. `digest` is the digest of the package's texts.
     pub(super) fn add_all(&mut self, digest: &str) {
         self.insert(format!("* {digest}"));
     }

@@ -90,8 +90,8 @@ impl<'a> Rewriting<'a> {
         }
     }
 
-    /// Whether no borrow of the package is reported, because its text with the reports did not
-    /// compile.
+    /// Whether no borrow of the package is reported, because the package did not compile with the
+    /// inserted reports.
     pub(super) fn are_all_rejected(&self) -> bool {
         self.rejected.are_all(&self.digest)
     }
@@ -107,7 +107,7 @@ impl<'a> Rewriting<'a> {
     }
 
     /// Saves the rejected sites for other compilers. Before this, the copy must be written without
-    /// them.
+    /// reports of these sites.
     pub(super) fn save_refused(&mut self) -> io::Result<()> {
         self.rejected.save()
     }
@@ -178,8 +178,8 @@ impl<'a> Rewriting<'a> {
     }
 }
 
-/// Returns the paths of the `.rs` files of the package in `root`, sorted and relative to `root`. Nested
-/// packages, hidden directories and directories of caches are left out.
+/// Returns the paths of the `.rs` files of the package in `root`, sorted and relative to `root`.
+/// Nested packages, hidden directories and directories of caches are left out.
 pub(crate) fn source_files(root: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![root.to_owned()];

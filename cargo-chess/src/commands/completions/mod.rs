@@ -1,4 +1,4 @@
-//! `cargo chess completions`: a script that completes `cargo-chess ...` in a shell, and `cargo chess ...`, too.
+//! `cargo chess completions`: a script that completes `cargo-chess ...` and `cargo chess ...`.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! The members of a workspace that a change affects, by cargo's graph.
+//! The members of a workspace that a change affects, according to cargo's graph of dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -42,8 +42,8 @@ pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
     ))
 }
 
-/// The base that a service names: GitHub in its variables and in the event of the workflow, or
-/// GitLab in its variables.
+/// The base that the CI service names. GitHub names it in variables and in the event of the
+/// workflow, and GitLab in variables.
 fn of_service(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<String> {
     // A pull request's own base commit is available even if its branch was not fetched.
     let event: Option<Value> = event.and_then(|text| serde_json::from_str(text).ok());

@@ -20,7 +20,8 @@ pub(super) fn names(text: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The changed lines in a diff without context. The new names of its files begin with `b/`.
+/// The changed lines of each file in `diff`, which must be a diff without context, with `b/`
+/// before the new names of files.
 pub(super) fn lines(diff: &str) -> BTreeMap<String, Vec<u32>> {
     let mut changed = BTreeMap::<String, Vec<u32>>::new();
     let mut file = None;
@@ -50,8 +51,8 @@ pub(super) fn lines(diff: &str) -> BTreeMap<String, Vec<u32>> {
     changed
 }
 
-/// Parses the header of a hunk, such as `@@ -1,2 +3,4 @@`: the first line and the number of lines,
-/// before and after the change.
+/// Parses the header of a hunk, such as `@@ -1,2 +3,4 @@`. Returns the first line and the number
+/// of lines before the change, and the same two numbers after the change.
 fn hunk(line: &str) -> Option<((u32, u32), (u32, u32))> {
     let (before, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (after, _) = rest.split_once(" @@")?;

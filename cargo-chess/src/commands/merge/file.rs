@@ -33,7 +33,7 @@ pub(super) struct TestEvents {
 }
 
 impl TestEvents {
-    /// The verdict; `None` if the test has none, because the run ended before.
+    /// The verdict on the test; `None` if the run ended before the test had a verdict.
     pub(super) fn verdict(&self) -> Option<&TestFinished> {
         match self.events.last() {
             Some(Event::TestFinished(test)) => Some(test),

@@ -154,8 +154,8 @@ fn delays_completed(all: &[TestFinished]) -> Option<u32> {
     all.iter().filter_map(|test| test.delays_completed).max()
 }
 
-/// The explored part of the schedules without early timeouts, if it differs from that of all
-/// schedules in some part.
+/// The explored part of the schedules without early timeouts. `None` if no part reports it,
+/// because it is the same as that of all schedules.
 fn timers_last(all: &[TestFinished]) -> Option<Reach> {
     all.iter().find_map(|test| test.timers_last)?;
     // If a part has no such value, its value for all schedules also holds for the schedules

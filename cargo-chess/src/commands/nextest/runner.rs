@@ -19,8 +19,9 @@ use crate::interrupt::Interrupt;
 use crate::report;
 use crate::supervise;
 
-/// Handles a call of the test binary. To explore a test, returns the exit code of
-/// `cargo chess test`. Other calls are passed to the binary.
+/// Handles a call of the test binary by cargo nextest. If the call runs a single test under
+/// control, explores the test, and returns the exit code of `cargo chess test`. Passes other calls
+/// to the binary.
 pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
     let mut command = args.command.iter().map(|arg| arg.to_string_lossy());
     let path = Utf8PathBuf::from(command.next().unwrap_or_default().into_owned());

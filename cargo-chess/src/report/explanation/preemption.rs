@@ -52,8 +52,8 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
     all
 }
 
-/// Whether the step is the drop of a value that a call into `atomic` code returned, for example of a
-/// lock guard.
+/// Whether the step is the drop of a value that a call into `atomic` code returned, for example of
+/// a lock guard.
 fn is_end(step: &Step) -> bool {
     step.atomic_call().is_some_and(|it| it.drops)
 }

@@ -251,7 +251,7 @@ fn versions(around: &Surroundings<'_>, package: &str) -> String {
     )
 }
 
-/// `text` as a code block. The fence is longer than any in `text`.
+/// `text` as a code block. The fence is longer than every fence in `text`.
 fn block(language: &str, text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {

@@ -7,8 +7,9 @@ use super::fake::{FAILED, Fakes, PASSED, Ran};
 use crate::error::exit_code;
 use crate::events::{Outcome, Stop};
 
-/// The commands of a test that pauses in `rounds` rounds before its `verdict`. In each round, it
-/// leaves its state: the number of rounds so far. It finds this state again in the next round.
+/// The commands of a test that pauses in `rounds` rounds before its `verdict`. In each round, the
+/// test stores its state, which is the number of rounds so far, and finds this state again in the
+/// next round.
 fn after(rounds: u32, verdict: &str) -> String {
     let script = r#"
 read cores
