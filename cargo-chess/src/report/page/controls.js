@@ -1,4 +1,4 @@
-// The controls: keys, buttons and fields, and the step that each leads to.
+// The controls of the page: keys, buttons and fields, and their effects on the shown step.
 
 const keys = {
   ArrowRight: () => towards(1),

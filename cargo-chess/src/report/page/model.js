@@ -1,13 +1,13 @@
-// The data of the page, and what follows from them: an execution, its order, its states.
+// The data of the page, and values derived from them: executions, orders of events, and states.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
-/** An execution: `data.runs[number]` with what is looked up often. */
+/** An execution: an element of `data.runs`, and maps for frequent lookups. */
 class Run {
   constructor(raw) {
     Object.assign(this, raw);
     this.count = raw.task.length;
-    // What follows each event in another task: the opposite of `after`.
+    // For each event, the events of other tasks that directly follow it: the inverse of `after`.
     this.before = {};
     for (const [later, earlier] of Object.entries(raw.after)) {
       for (const event of earlier) {
@@ -15,7 +15,7 @@ class Run {
       }
     }
     this.texts = null;
-    // Calls of which each event has a row of its own, by their first events.
+    // The calls whose events have a row each. Each call is represented by its first event.
     this.open = new Set();
     this.callOf = new Map();
     for (const [first, count, name] of raw.calls) {
@@ -25,7 +25,7 @@ class Run {
     }
   }
 
-  /** The call that is shown as one row and has this event in it. */
+  /** The call that contains this event, if the call is shown as one row. */
   closedCall(event) {
     const call = this.callOf.get(event);
     return call && !this.open.has(call.first) ? call : null;
@@ -37,7 +37,7 @@ class Run {
     return caller ? `${data.files[caller[0]].path}:${caller[1]}` : "";
   }
 
-  /** `load A1: 0 -> 1`, of the event with this index. */
+  /** The text of the event with this index, such as `load A1: 0 -> 1`. */
   operation(event) {
     const object = this.object[event];
     const name = object < 0 ? "" : " " + this.objects[object];
@@ -56,7 +56,7 @@ class Run {
     return file < 0 ? "" : `${data.files[file].path}:${this.line[event]}`;
   }
 
-  /** All that a search looks through, of each event. */
+  /** For each event, the text that a search reads. */
   searched() {
     this.texts ??= Array.from({ length: this.count }, (_, event) => {
       const task = this.tasks[this.task[event]];
@@ -66,7 +66,7 @@ class Run {
     return this.texts;
   }
 
-  /** The events in which `text` is found. */
+  /** The events whose texts contain `text`. */
   search(text) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return [];
@@ -87,7 +87,7 @@ class Run {
     return { held, waiting };
   }
 
-  /** The last known value of each atomic once `steps` events have happened. */
+  /** The last known value of each atomic after `steps` events. */
   valuesAfter(steps) {
     const values = new Map();
     for (let event = 0; event < steps; event++) {
@@ -97,14 +97,17 @@ class Run {
     return values;
   }
 
-  /** For each task the last of its events among the first `steps`. */
+  /** For each task, its last event among the first `steps` events. */
   lastEvents(steps) {
     const last = new Map();
     for (let event = 0; event < steps; event++) last.set(this.task[event], event);
     return last;
   }
 
-  /** What the timeline shows, one item a row: events of `object` (or all), and marks. */
+  /**
+   * The rows of the timeline: the events on `object`, or all events if it is negative, and the
+   * marks.
+   */
   items(object) {
     const items = [];
     let mark = 0;

@@ -2,7 +2,7 @@
 
 const byId = (id) => document.getElementById(id);
 
-/** The step in words, with links to those that it follows and to those that follow it. */
+/** Shows the event in words, with links to the events that happen directly before and after it. */
 function showEvent(run, event, choose) {
   const task = run.task[event];
   const what = make("p", { className: "what" });
@@ -38,13 +38,13 @@ function showEvent(run, event, choose) {
   byId("event").replaceChildren(...lines);
 }
 
-/** The source file of the step, its line in sight; and where the other tasks are in it. */
+/** Shows the source file of the step at its line, and the lines of the other tasks in this file. */
 function showSource(run, step) {
   const pane = byId("source");
-  // An event without a line: where its task was last.
+  // If the event has no line, the last earlier line of its task is shown.
   let event = step;
   while (event >= 0 && (run.file[event] < 0 || run.task[event] !== run.task[step])) event--;
-  // A task that has only begun: where it was spawned.
+  // If the task has no earlier line, the line of its spawn is shown.
   if (event < 0) event = run.after[step]?.[0] ?? -1;
   const file = event < 0 ? -1 : run.file[event];
   if (file < 0) {
@@ -97,7 +97,7 @@ function showSource(run, step) {
   }
 }
 
-/** The held locks, and a graph of the waiting tasks. */
+/** Shows the held locks, and a graph of the waiting tasks. */
 function showState(run, steps) {
   const { held, waiting } = run.stateAfter(steps);
   const waitersOf = (object) =>
@@ -154,7 +154,7 @@ function showGraph(run, waiting) {
     const [[x1, y1], [x2, y2]] = [place(from), place(to)];
     const length = Math.hypot(x2 - x1, y2 - y1) || 1;
     const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
-    // Beside each other where two tasks wait for each other.
+    // If two tasks wait for each other, their two lines are drawn next to each other.
     const both = edges.some((it) => it.from === to && it.to === from && from !== to);
     const aside = both ? 9 : 0;
     const shift = (x, y, along) => [x + dx * along - dy * aside, y + dy * along + dx * aside];
@@ -186,7 +186,7 @@ function showGraph(run, waiting) {
   byId("graph").replaceChildren(svg);
 }
 
-/** What each atomic holds after the step. */
+/** Shows the value of each atomic after the event. */
 function showValues(run, event) {
   const values = [...run.valuesAfter(event + 1)];
   values.sort(([a], [b]) => run.objects[a].localeCompare(run.objects[b], "en", { numeric: true }));

@@ -1,4 +1,4 @@
-// The steps: the shown event, the search, the filter, and the link that leads to them.
+// The steps: the shown event, the search, the filter, and the address that contains them.
 
 const view = { run: 0, event: 0, object: -1, found: [] };
 const timeline = new Timeline(
@@ -15,14 +15,14 @@ function go(event) {
   showEvent(run(), view.event, go);
   showState(run(), view.event + 1);
   showValues(run(), view.event);
-  // Last: how high it is depends on the others.
+  // The source is last, because its height depends on the other panes.
   showSource(run(), view.event);
   byId("position").textContent = `step ${view.event + 1} of ${run().count}`;
   showFound();
   link();
 }
 
-/** The next event that is shown, in this direction, for which `wanted` holds. */
+/** Shows the next row in this direction that has an event for which `wanted` returns true. */
 function towards(direction, wanted = () => true) {
   let event = view.event + direction;
   while (event >= 0 && event < run().count) {
@@ -33,7 +33,7 @@ function towards(direction, wanted = () => true) {
   }
 }
 
-/** Shows the events of a call one by one, or as one row. */
+/** Switches between a row for each event of the call and one row for the whole call. */
 function toggleCall(event) {
   const call = run().callOf.get(event);
   if (!call) return;
@@ -45,7 +45,7 @@ function toggleCall(event) {
 const isSwitch = (event) => event > 0 && run().task[event] !== run().task[event - 1];
 const isOfSameTask = (event) => run().task[event] === run().task[view.event];
 
-/** Shows only what happens to an object; -1 stands for all. */
+/** Shows only the events on an object; -1 stands for all objects. */
 function filterBy(object) {
   view.object = object;
   byId("filter").value = object < 0 ? "" : run().objects[object];
@@ -87,7 +87,7 @@ function showFound() {
   byId("found").textContent = text;
 }
 
-/** Goes to what was found, past the current step. */
+/** Shows the next found event in this direction. After the last one, the first one follows. */
 function goToFound(direction) {
   const { found, event } = view;
   if (!found.length) return;
@@ -97,7 +97,7 @@ function goToFound(direction) {
   go(target);
 }
 
-/** Keeps the address such that it leads here. */
+/** Sets the page's address so that it leads to the current step. */
 function link() {
   const parts = [`step=${view.event + 1}`];
   if (view.object >= 0) parts.push(`object=${encodeURIComponent(run().objects[view.object])}`);
@@ -105,7 +105,7 @@ function link() {
   history.replaceState(null, "", `#${parts.join("&")}`);
 }
 
-/** Goes to where the address leads. */
+/** Shows the step that is in the page's address. */
 function follow() {
   const address = new URLSearchParams(location.hash.slice(1));
   const number = Number(address.get("run") ?? 1) - 1;

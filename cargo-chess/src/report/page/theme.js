@@ -5,7 +5,7 @@ function setTheme(theme) {
   try {
     localStorage.setItem("cargo-chess-theme", theme);
   } catch {
-    // A page without storage follows the system at the next time.
+    // Without storage, the page has the system's theme when it is opened again.
   }
 }
 

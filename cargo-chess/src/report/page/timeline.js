@@ -1,4 +1,4 @@
-// The timeline: a column a task, a row an event; only the rows in sight exist.
+// The timeline: a column for each task, a row for each event. Only visible rows have elements.
 
 const ROW = 24;
 const NUMBERS = 56;
@@ -61,7 +61,7 @@ class Timeline {
     this.lay();
   }
 
-  /** Finds the widths, and draws all anew. */
+  /** Computes the widths, and draws everything again. */
   lay() {
     if (!this.run) return;
     const tasks = this.run.tasks.length;
@@ -90,7 +90,7 @@ class Timeline {
     return NUMBERS + task * this.column;
   }
 
-  /** The rows in sight, and those that lie just beside. */
+  /** The range of the visible rows and of a few rows above and below them. */
   visible() {
     const top = Math.max(0, this.box.scrollTop);
     const first = Math.max(0, Math.floor(top / ROW) - 8);
@@ -179,7 +179,7 @@ class Timeline {
     return row;
   }
 
-  /** Lanes, and the arrows of happens-before that end or begin in sight. */
+  /** Draws the tasks' lanes, and the arrows of happens-before that begin or end in these rows. */
   drawOrder(first, last) {
     const top = first * ROW;
     const height = (last - first) * ROW;
@@ -218,7 +218,7 @@ class Timeline {
     this.svg.replaceChildren(...parts);
   }
 
-  /** Puts the column of a task in sight. */
+  /** Scrolls so that the column of a task is visible. */
   showColumn(task) {
     if (this.narrow.matches) return;
     const left = this.left(task);
@@ -228,7 +228,7 @@ class Timeline {
     }
   }
 
-  /** Makes `event` the current one, and puts it in sight. */
+  /** Makes `event` the current event, and scrolls so that its row is visible. */
   go(event) {
     this.current = event;
     const row = this.rowOf.get(event);
