@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use toml_edit::{ArrayOfTables, Document, Item, Key, Table, TableLike, Value};
 
 use super::exclusive::{ExclusiveEntry, Name};
-use super::keys;
+use super::explore_keys;
 use super::layer::Layer;
 use super::values::{Policy, Races, Spins};
 use crate::error::{ConfigError, Error, Result};
@@ -334,7 +334,7 @@ fn profile(table: &dyn TableLike) -> Parsed<Layer> {
 fn explore(table: &dyn TableLike) -> Parsed<Layer> {
     let mut layer = Layer::default();
     for (key, item) in entries(table) {
-        let names: Vec<&str> = keys::names().collect();
+        let names: Vec<&str> = explore_keys::names().collect();
         if !names.contains(&key.get()) {
             return Err(unknown_key(key, &names));
         }
@@ -353,7 +353,7 @@ fn test_entry(table: &dyn TableLike, table_span: Range<usize>) -> Parsed<TestEnt
             "filter" => filter = Some((text(key, item)?, item.span().unwrap_or(0..0))),
             "explore" => {
                 let table = self::table(key, item)?;
-                if let Some((key, _)) = table.get_key_value(keys::TIME_TOTAL) {
+                if let Some((key, _)) = table.get_key_value(explore_keys::TIME_TOTAL) {
                     let message = "`time-total` limits all tests together, so it belongs into `[explore]`: \
                                    the limit of one test is `time`";
                     return Err(at(key.span(), message.to_owned()));
@@ -452,7 +452,7 @@ fn policy(key: &Key, item: &Item) -> Parsed<Policy> {
 }
 
 fn wrong_type(key: &Key, item: &Item, expected: &str) -> Problem {
-    let found = keys::article(item.type_name());
+    let found = explore_keys::article(item.type_name());
     at(
         item.span().or_else(|| key.span()),
         format!("`{}` takes {expected}, found {found}", key.get()),

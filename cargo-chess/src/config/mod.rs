@@ -2,8 +2,8 @@
 //! follow from them.
 
 mod exclusive;
+mod explore_keys;
 mod file;
-mod keys;
 mod layer;
 #[cfg(test)]
 mod tests;
@@ -14,9 +14,9 @@ use std::ffi::OsString;
 use camino::Utf8Path;
 
 pub(crate) use exclusive::{ExclusiveEntry, Name};
+pub(crate) use explore_keys::{KEYS, Kind, LARGEST};
 pub(crate) use file::CrateEntry;
 pub(crate) use file::tables;
-pub(crate) use keys::{KEYS, Kind, LARGEST};
 pub(crate) use layer::{Exploration, Layer};
 pub(crate) use values::{
     Backend, Fault, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, StaleLoads,

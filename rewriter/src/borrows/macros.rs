@@ -1,4 +1,5 @@
-//! Arguments of macros that are known to be Rust code.
+//! Arguments of macros that are known to be Rust code. Their references are reported here; the compiler
+//! instruments their loads and stores.
 
 use proc_macro2::{Delimiter, Punct, Spacing, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};

@@ -12,6 +12,7 @@
 //! 5. `dpor`, which covers the whole space if it finishes.
 //! 6. The sampling strategies again, as long as they find new happens-before graphs.
 //!
+//! `portfolio.rs` decides the turns among the sampling strategies.
 //! In a test that observes its states, samples and `icb` alternate instead of 2 and 3: see
 //! `new_state_rate.rs`.
 //!

@@ -1,7 +1,7 @@
 //! The hooks before the accesses of instrumented code to plain memory.
 //!
 //! The tests' crates and their dependencies are compiled with LLVM's `ThreadSanitizer` pass
-//! (`cargo-chess/src/wrapper/instrument.rs`), which calls a hook before each load and store, and a
+//! (`cargo-chess/src/wrapper/instrument_accesses.rs`), which calls a hook before each load and store, and a
 //! function in place of `memcpy`, `memmove` and `memset`. The pass does not announce the reads of
 //! comparisons and searches, so that functions such as `memcmp` and `strlen` are defined here,
 //! too. The hook's return address identifies the access. If the access is in code of the standard

@@ -1,4 +1,5 @@
-//! The results of calls that the search lets fail.
+//! The results of calls that the search lets fail. The kinds of faults are in
+//! `vocabulary/src/fault.rs`, and the choice is in `execution/fault_choice.rs`.
 
 use core::ffi::c_int;
 

@@ -8,7 +8,7 @@
 
 mod labels;
 mod race_reversal;
-mod sleep_set;
+mod sleep_sets;
 mod wakeup;
 
 use self::labels::{Label, Labels, Outcomes};

@@ -8,7 +8,7 @@
 //! of single steps are unsound under a bound.) Sleeping choices are searched after the schedule has
 //! run, because only then are its turns known.
 //!
-//! Without a bound, the sleep sets of single steps are sound: see `dpor/sleep_set.rs`.
+//! Without a bound, the sleep sets of single steps are sound: see `dpor/sleep_sets.rs`.
 
 use core::ops::Range;
 

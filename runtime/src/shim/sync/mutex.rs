@@ -1,4 +1,4 @@
-//! `Mutex` and its guard.
+//! `Mutex` and its guard. The macro `lock!` in `lock.rs` defines the methods that `RwLock` also has.
 //!
 //! The only field of the guard is the real guard, so that the sizes are equal. The address of the
 //! value determines the mutex.
