@@ -1,9 +1,9 @@
 //! `auto`: the default strategy, a sequence of `icb`, samplers, `delay` and `dpor`.
 //!
 //! 1. The first schedules of `icb`. A small test has no more schedules than these.
-//! 2. Some schedules of each sampling strategy. Often many different preemptions show a bug, and
-//!    one of them is enough. `icb` may need thousands of schedules until it tries one of them, and
-//!    a sampler a few.
+//! 2. Some schedules of each sampling strategy. Often each of many different preemptions is enough
+//!    to show a bug. `icb` may need thousands of schedules until it tries one of them; a sampler
+//!    needs only a few.
 //! 3. The rest of `icb`: a finished bound is a guarantee.
 //! 4. `delay`, if `icb` finished no bound. Many tasks that wait for each other have too many
 //!    schedules without preemptions, because `icb` switches freely if the task blocks or yields.
@@ -13,11 +13,12 @@
 //! 6. The sampling strategies again, as long as they find new happens-before graphs.
 //!
 //! `portfolio.rs` decides the turns among the sampling strategies.
-//! In a test that observes its states, samples and `icb` alternate instead of 2 and 3: see
+//!
+//! In a test that observes its states, samples and `icb` alternate in place of points 2 and 3: see
 //! `new_state_rate.rs`.
 //!
 //! `icb`, `delay` and `dpor` end early if an estimate of their remaining schedules shows that they
-//! will not finish. Sampling is the better use of the rest of the budget.
+//! will not finish. Then sampling is a better use of the rest of the budget.
 
 use super::new_state_rate::Turns;
 use super::{
@@ -37,21 +38,23 @@ const FIRST: u64 = 32;
 const OPENING: u64 = 128;
 /// The opening may spend `1 / OPENING_SHARE` of the budget of all stages.
 const OPENING_SHARE: u64 = 8;
-/// The opening ends if its last `OPENING_PATIENCE + n / 2` schedules had no new graph, where `n` is
-/// the number of its schedules that had one.
+/// The opening (the samples after the first schedules of `icb`) ends if its last `OPENING_PATIENCE
+/// + n / 2` schedules had no new happens-before graph. Here `n` is the number of its schedules with
+/// a new graph.
 const OPENING_PATIENCE: u64 = 8;
 
-/// Sampling continues for at least this number of schedules after the last new graph, and for at
-/// least half the number of schedules that it has run.
+/// The sampling at the end of the search continues after its last new happens-before graph: for at
+/// least this number of schedules, and for at least half the number of its schedules so far.
 const PATIENCE: u64 = 1_000;
 
 /// The estimates of `icb` and `dpor` are read once in this number of schedules.
 const LOOK: u64 = 64;
-/// An estimate is trusted if the number of schedules that were run is at least `1 / TRUSTED` of the
-/// number that the budget still allows.
+/// An estimate of the remaining schedules is trusted if the number of schedules that were run is at
+/// least `1 / TRUSTED` of the number that the budget still allows.
 const TRUSTED: f64 = 8.0;
-/// A bound is abandoned only if its estimated remaining schedules are more than `DOUBT` times those
-/// that the budget still allows, because a finished bound is a guarantee.
+/// `icb` abandons a bound only if the estimated number of its remaining schedules is more than
+/// `DOUBT` times the number that the budget still allows. A finished bound is a guarantee, and so
+/// worth a doubtful attempt.
 const DOUBT: f64 = 8.0;
 
 /// `delay` may spend `1 / DELAY_SHARE` of the budget that is left.
@@ -65,7 +68,7 @@ enum Stage {
     Bounded,
     Reduced,
     Sampled,
-    /// Sampling after the first schedules of `Bounded`. `Bounded` continues after the opening.
+    /// The samples after the first schedules of `Bounded`, which continues after them.
     Opening,
     Delayed,
     /// Sampling between two slices of `Bounded`.
@@ -77,11 +80,11 @@ enum Stage {
 struct Opening {
     /// The opening has not ended; it may not have begun.
     is_ahead: bool,
-    /// The number of its schedules that are left, and the rest of its budget.
+    /// The number of schedules that the opening may still run, and the rest of its budget.
     schedules: u64,
     cost: u64,
-    /// The number of its schedules with a new graph, and the number of its schedules since the last
-    /// one with a new graph.
+    /// The number of schedules of the opening with a new happens-before graph, and the number of
+    /// its schedules since the last such schedule.
     fresh: u64,
     stale: u64,
 }
@@ -117,19 +120,21 @@ pub struct Auto {
     stage: Stage,
     opening: Opening,
     turns: Turns,
-    /// The remaining budget of this stage, its cost so far, and the number of its schedules.
+    /// The remaining budget of the current stage, the cost of its schedules so far, and their
+    /// number.
     left: u64,
     spent: u64,
     taken: u64,
     /// The remaining budget of all stages.
     budget: u64,
-    /// The number of schedules of the last stage (`Sampled`) since the last one with a new graph.
+    /// The number of schedules of the last stage (`Sampled`) since its last schedule with a new
+    /// happens-before graph.
     stale: u64,
     bounded: Icb,
-    /// The part of the space that this search explores. The spaces of `delayed` and `reduced`
-    /// cannot be divided: only the first part explores them.
+    /// The part of the space that this search explores. The spaces of `delay` and `dpor` cannot be
+    /// divided: only the first part explores them.
     part: Part,
-    /// The largest number of delays that is explored. It equals the largest preemption bound.
+    /// The largest number of delays that `delay` explores. It equals the largest preemption bound.
     most_delays: u32,
     delayed: Delay,
     reduced: Dpor,
@@ -137,8 +142,9 @@ pub struct Auto {
 }
 
 impl Auto {
-    /// A search that first finishes the bounds up to `preemptions`. Its stages share `budget`, in
-    /// the unit of [`spent`](Strategy::spent); at most `keep` schedules of a bound are kept.
+    /// A search of `part` of the space. `icb` and `delay` explore bounds up to `preemptions`, and
+    /// queue at most `keep` schedules of each bound. All stages share `budget`, in the unit of
+    /// [`spent`](Strategy::spent).
     pub fn new(preemptions: u32, budget: u64, keep: u64, seed: u64, part: Part) -> Self {
         let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
         members.push(Box::new_in(Pct::new(seed), EngineMemory));
@@ -164,7 +170,8 @@ impl Auto {
         }
     }
 
-    /// Whether the stage should be left.
+    /// Whether the search should leave the current stage: the stage is over, or an estimate shows
+    /// that it cannot finish within its budget.
     fn is_hopeless(&self) -> bool {
         let left = self.schedules_left();
         let is_late = |taken: u64| taken as f64 >= left / TRUSTED;
@@ -180,7 +187,8 @@ impl Auto {
                 is_late(self.bounded.taken_of_bound())
                     && self.bounded.rest_of_bound() > left * DOUBT
             }
-            // The estimate of the space mostly grows with the search, and hardly ever shrinks.
+            // No `DOUBT` is needed: the estimate mostly grows during the search, and hardly ever
+            // shrinks.
             Stage::Reduced => is_late(self.taken) && self.rest_of_space() > left,
         }
     }

@@ -2,10 +2,10 @@
 //!
 //! A deterministic scheduler continues the current task. If that task cannot run, or yields, the
 //! next enabled task in the cyclic order of creation runs. A schedule may skip tasks that the
-//! scheduler would run. Each skipped task costs one delay. An outcome that is not the ordinary one
-//! costs one delay, too. The schedule without delays comes first, then all schedules with one
-//! delay, and so on, each once. Their number grows with the steps of the program, and hardly with
-//! its tasks.
+//! scheduler would run. Each skipped task costs one delay. An operation whose outcome is not the
+//! ordinary one costs one delay, too. The schedule without delays comes first, then all schedules
+//! with one delay, and so on, each once. Their number grows with the steps of the program, and
+//! hardly with its tasks.
 
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::base::codec::{codec, kept_between_executions};
@@ -105,7 +105,8 @@ impl Delay {
         }
     }
 
-    /// Raises the bound while no schedule with `bound` delays is left to run.
+    /// Raises `bound` to the smallest number of delays of a queued schedule. If no schedule is
+    /// queued, raises it beyond the largest number of delays for which there is a queue.
     pub(super) fn advance(&mut self) {
         while self.started && self.queues.first().is_some_and(EngineVec::is_empty) {
             self.queues.remove(0);
@@ -114,13 +115,15 @@ impl Delay {
         }
     }
 
-    /// The bound and the number of its schedules, if none of these schedules was started yet.
+    /// The bound and the number of its schedules. `None` if one of these schedules was started, or
+    /// if the search has not begun.
     pub(super) fn new_bound(&self) -> Option<(u32, usize)> {
         let count = self.queues.first().map_or(0, EngineVec::len);
         (self.started && self.is_new_bound).then_some((self.bound, count))
     }
 
-    /// The prescribed choice at this decision, or 0.
+    /// Records the decision `point`. Returns the choice that the schedule prescribes there, or 0 if
+    /// it prescribes none.
     #[inline]
     fn decide(&mut self, mut point: Point) -> u32 {
         self.estimate.chose(point.count);

@@ -24,7 +24,7 @@ pub(crate) struct Turn {
     /// The turn ends after the step `until` even if that is a preemption. A turn that is not exact
     /// continues until the task blocks, ends or yields.
     pub exact: bool,
-    /// The turn begins with a timeout that fires although a task could run.
+    /// The turn begins with a timeout that fires although another task could run.
     pub early: bool,
 }
 
@@ -74,7 +74,8 @@ pub struct GuidedReplay {
     choices: EngineVec<u32>,
     /// The current turn.
     turn: Option<usize>,
-    /// All turns before `head` are over. The second field: whether each turn was left and is over.
+    /// All turns before `head` are over. The second field: for each turn, whether it was over when
+    /// it was left last.
     head: usize,
     over: EngineVec<bool>,
     taken: EngineVec<Taken>,

@@ -1,16 +1,16 @@
 //! The rate of new states among the last schedules, in a test that observes its states.
 //!
-//! `portfolio.rs` uses it as the rate of finds of a strategy. `auto.rs`, which has the sequence of
-//! all strategies, uses it for the turns of `icb` and of the samples.
+//! `portfolio.rs` uses the rate to compare strategies. `auto.rs` uses it to compare `icb` with the
+//! samples that alternate with it.
 
 use crate::base::codec::codec;
 
 /// The number of schedules of a slice.
 const SLICE: u32 = 8;
 
-/// The turns of `icb` and of the samples in a test that observes its states. Each schedule of `icb` has a
-/// graph of its own, so that graphs do not show that its schedules differ only where the states do not.
-/// New states do: a side has more slices if it finds more of them.
+/// The alternation of `icb` and samples in a test that observes its states. The side (`icb` or
+/// samples) that finds more new states has more slices. New happens-before graphs would be no
+/// measure: every schedule of `icb` has a new graph, even if its states are not new.
 #[derive(Clone, Copy)]
 pub(super) struct Turns {
     /// Whether the test has observed a state.
@@ -28,7 +28,7 @@ codec!(Turns {
     sampled,
 });
 
-/// A side of the turns: the cost of its slices, and its finds.
+/// One of the two sides (`icb` or samples): the cost of its slices, and its rate of new states.
 #[derive(Clone, Copy)]
 struct Side {
     cost: f64,
@@ -45,7 +45,8 @@ impl Turns {
         sampled: Side::NEW,
     };
 
-    /// Whether the next schedule is a sample, if the last one was on the side `is_sample`.
+    /// Chooses the side of the next schedule, and returns whether it is a sample. `is_sample`:
+    /// whether the last schedule was a sample.
     pub(super) fn next_is_sample(&mut self, is_sample: bool) -> bool {
         if self.taken == SLICE {
             self.taken = 0;
@@ -60,7 +61,7 @@ impl Turns {
         }
     }
 
-    /// Learns whether a schedule of the side `is_sample` had a new state.
+    /// Records whether a schedule had a new state. `is_sample`: whether this schedule was a sample.
     pub(super) fn count(&mut self, is_sample: bool, is_new: bool) {
         self.observes = true;
         self.side(is_sample).finds.count(is_new);
@@ -82,7 +83,7 @@ impl Side {
     };
 }
 
-/// The share of schedules with a new state, among the last ones.
+/// The share of the recent schedules that had a new state.
 #[derive(Clone, Copy)]
 pub(super) struct Finds {
     taken: f64,
@@ -92,7 +93,7 @@ pub(super) struct Finds {
 codec!(Finds { taken, fresh });
 
 impl Finds {
-    /// About this number of schedules counts.
+    /// About this number of recent schedules counts.
     const LAST: f64 = 128.0;
 
     pub(super) const NONE: Self = Self {
@@ -107,7 +108,7 @@ impl Finds {
         self.fresh = self.fresh * kept + f64::from(u8::from(is_new));
     }
 
-    /// The share, which is never 0.
+    /// The share of the recent schedules that had a new state. Never 0.
     pub(super) fn rate(&self) -> f64 {
         (self.fresh + 0.5) / (self.taken + 0.5)
     }
@@ -117,7 +118,8 @@ impl Finds {
 mod tests {
     use super::*;
 
-    /// The number of samples among 1,000 schedules after the first one, if these sides have new states.
+    /// The number of samples among 1,000 schedules after the first one. Each flag: whether every
+    /// schedule of that side has a new state.
     fn samples(icb_finds: bool, samples_find: bool) -> u32 {
         let mut turns = Turns::NEW;
         turns.count(false, true);

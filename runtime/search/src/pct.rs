@@ -117,8 +117,9 @@ impl Ranks {
         };
     }
 
-    /// Lowers the priority of the task that yields at `point`, if there is one: if it kept the
-    /// highest priority, it would spin for ever. Usually does the same for a timed wait.
+    /// If a task yields at `point`, lowers the priority of this task: if it kept the highest
+    /// priority, it would spin for ever. Usually also lowers the priority of a task that begins a
+    /// timed wait.
     #[inline]
     fn heed_yield(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {
         let goes_on = point.options.first() == self.last.as_ref();

@@ -18,14 +18,14 @@ struct Member {
     search: Box<dyn Strategy, EngineMemory>,
     /// The relative number of its slices, if all strategies find new graphs at the same rate.
     weight: f64,
-    /// The cost of its slices so far: for each slice, the reciprocal of its weight and its rate of
-    /// new graphs.
+    /// The cost of its slices so far. A slice costs the reciprocal of the product of the member's
+    /// weight and its rate of new graphs (or of new states, if the test observes its states).
     cost: f64,
-    /// Its rate of new states in a test that observes its states.
+    /// The member's rate of new states, in a test that observes its states.
     finds: Finds,
 }
 
-/// Strategies that alternate, until one of them has run all schedules.
+/// Sampling strategies that alternate in slices. They end when one of them has run all schedules.
 pub struct Portfolio {
     members: EngineVec<Member>,
     /// Whether strategies that find fewer new graphs have fewer slices.
@@ -94,8 +94,8 @@ impl Portfolio {
         self.next_turn();
     }
 
-    /// As [`Strategy::begin`], but first switches to the next strategy. Only for members that
-    /// never finish.
+    /// As [`Strategy::begin`], but first switches to the next member of the list, whatever its
+    /// cost. Only for members that never finish.
     pub(super) fn begin_next(&mut self) -> bool {
         self.turn = (self.turn + 1) % self.members.len();
         self.member().begin()

@@ -22,7 +22,7 @@ use chess_vocabulary::{Dependence, Effect, Op, TaskId};
 #[derive(Clone, Copy)]
 struct Event {
     priority: u64,
-    /// The last decision that had the operation as an option; 0 for none.
+    /// The number of the last decision that had the operation as an option; 0 if there was none.
     point: u32,
     pending: Pending,
     reads: Reads,
@@ -38,8 +38,8 @@ const UNSEEN: Event = Event {
     reads: Reads::NONE,
 };
 
-/// If writes wait longer in an execution, the priority of a write to an object that its task has
-/// read is divided by this number.
+/// In most executions, the priority of a write to an object that the writing task has read is
+/// divided by this number.
 const WAITS: u64 = 4;
 /// The number of objects that are remembered as read by a task.
 const READ: usize = 8;
@@ -88,7 +88,7 @@ pub type Pos = Sampler<Priorities>;
 pub struct Priorities {
     /// The next operation of each task.
     events: EngineVec<Event>,
-    /// Whether a write has a lower priority if its task has read the object.
+    /// Whether, in this execution, a write has a lower priority if its task has read the object.
     waits: bool,
     /// The number of decisions between tasks in this execution.
     points: u32,

@@ -10,8 +10,9 @@ const UNUSUAL: u64 = 16;
 /// A rare event of the test may happen with a probability of `1 / RARE`.
 const RARE: u64 = 4;
 
-/// An operation that may have a late effect may draw one with a probability of `1 / LATE`. Few
-/// operations may have one, and it nearly always matters.
+/// An operation that can have a late effect may have one with a probability of `1 / LATE`. The
+/// probability is high, because few operations can have a late effect, and it nearly always
+/// matters.
 const LATE: u64 = 2;
 
 /// Draws the outcome of an operation: uniformly if the outcomes cost nothing. Otherwise it draws

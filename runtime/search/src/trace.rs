@@ -106,7 +106,7 @@ pub struct Trace {
     /// A task tried to read a lock. The result may have revealed that other tasks wait for the
     /// readers to leave.
     pub tries_to_read: bool,
-    /// The steps that ended waits until no other task could run.
+    /// The steps in which an idle wait ended: a wait until no other task could run.
     idle_ends: EngineVec<u32>,
     /// The steps in their order.
     pub steps: EngineVec<TraceStep>,
@@ -180,8 +180,8 @@ impl Trace {
         }
     }
 
-    /// Records that each step of `task` may change `object` without an event, beginning with its
-    /// next one.
+    /// Records that, from its next step on, each step of `task` may touch `object` without an
+    /// event.
     pub fn touches_unseen(&mut self, task: TaskId, object: ObjectId) {
         self.unseen.tasks |= Unseen::bit(task);
         self.unseen.object = object;

@@ -9,14 +9,15 @@ use super::memory::{EngineVec, engine_vec};
 /// The smallest length of lent memory: shorter pieces are copied.
 const WORTH_LENDING: usize = 1 << 16;
 
-/// The state of a search, in pieces. The explorer withdraws it at the end of the search.
+/// The state of a search, in pieces: copied bytes, and memory that the search lends. When the
+/// search ends, the explorer withdraws the state, because the lent memory may change then.
 pub struct Checkpoint {
     bytes: EngineVec<u8>,
     lent: EngineVec<Lent>,
 }
 
-/// Lent memory. Its position in the state is after the first `after` bytes of
-/// [`Checkpoint::bytes`].
+/// Memory that the search lends to the checkpoint. Its position in the state is after the first
+/// `after` bytes of [`Checkpoint::bytes`].
 struct Lent {
     after: usize,
     piece: Piece,
@@ -70,9 +71,9 @@ impl Checkpoint {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends `bytes` without a copy, unless they are few. Until the state is withdrawn or
-    /// another state is requested, they may change only in ways that make no difference to a
-    /// search that loads this state.
+    /// Appends `bytes` without a copy, unless they are few. The caller must keep `bytes` until the
+    /// state is withdrawn or another state is requested. Until then it may change them only in ways
+    /// that make no difference to a search that loads this state.
     pub fn lend(&mut self, bytes: &[u8]) {
         if bytes.len() < WORTH_LENDING {
             self.bytes.extend_from_slice(bytes);

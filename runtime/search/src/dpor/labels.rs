@@ -6,7 +6,7 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::{Effect, TaskId};
 
-/// The number of a step: of its task, its outcomes and its touches.
+/// A number that stands for a step: for its task, its outcomes and its touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label(u32);
 

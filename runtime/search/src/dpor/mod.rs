@@ -22,7 +22,8 @@ use chess_vocabulary::TaskId;
 
 /// The most planned steps: a search that needs more gives up.
 const MOST_PLANNED: usize = 1 << 25;
-/// Sequences are partial in executions with more steps than this.
+/// In executions with more steps than this, wakeup sequences are partial: they lack steps that
+/// could come before their last step.
 const LONG: usize = 1000;
 /// The most labels.
 const MOST_LABELS: usize = 1 << 22;
@@ -56,7 +57,7 @@ struct Node {
     branches: EngineVec<Branch>,
     /// The number of tasks that were tried here before.
     tried: u32,
-    /// The wakeup sequences after the step.
+    /// The wakeup sequences after the step, for each list of outcomes of its operations.
     ways: EngineVec<Way>,
     /// The label of the step, with its touches in all executions that took it; unknown if there was
     /// no choice.
@@ -87,8 +88,9 @@ impl Node {
         Outcomes::of(self.outcomes.iter().map(|outcome| outcome.name))
     }
 
-    /// Makes `task` take the step, and moves the rest of its branches after it. Returns the number
-    /// of steps that are no longer planned.
+    /// Makes `task` take the step of this node. Removes the branches that begin with a step of
+    /// `task`, and keeps their other steps as branches after this step. Returns the number of steps
+    /// that are no longer planned.
     fn run(&mut self, task: TaskId, labels: &Labels) -> usize {
         let planned = size(&self.branches) + self.planned_after();
         self.task = task;
@@ -110,7 +112,7 @@ impl Node {
         planned - size(&self.branches) - self.planned_after()
     }
 
-    /// The number of steps that are planned after it.
+    /// The number of steps that are planned after the step of this node.
     fn planned_after(&self) -> usize {
         self.ways.iter().map(|way| size(&way.then)).sum()
     }
@@ -199,7 +201,7 @@ impl Dpor {
             })
     }
 
-    /// Adds nodes for the steps without a choice that the execution has begun.
+    /// Adds nodes for the steps since the last node. At these steps there was no choice.
     fn catch_up(&mut self, past: Past<'_>) {
         let begun = past.trace.steps.get(self.nodes.len()..);
         for step in begun.unwrap_or_default() {
@@ -238,7 +240,8 @@ impl Dpor {
         Some(&mut way.then)
     }
 
-    /// Returns to the last step that has another choice to try.
+    /// Removes nodes from the end until the last node has another choice to try, and makes this
+    /// choice. Returns `false` if no node has one.
     fn backtrack(&mut self) -> bool {
         while let Some(node) = self.nodes.last_mut() {
             while let Some(outcome) = node.outcomes.last_mut() {

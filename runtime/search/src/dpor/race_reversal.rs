@@ -26,10 +26,11 @@ impl Dpor {
         self.labels.label(task, outcomes, touches)
     }
 
-    /// The touches of a step, with the effects that they may have after steps that commute with
-    /// it. For example, the drop of an `Arc` may become the last drop after another drop. A step
-    /// in which a task begins to wait for readers would acquire the lock after their release. It
-    /// counts as an acquisition if the order of these steps matters.
+    /// The touches of a step. Their effects are those that the step may have if other steps that
+    /// commute with it run first. For example, the drop of an `Arc` may become the last drop if
+    /// another drop runs first. A step in which a task begins to wait for the readers of a lock
+    /// would acquire the lock if they had released it first. Such a step counts as an acquisition
+    /// if the relation orders it with the releases.
     pub(super) fn touches_of(&self, past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
         let mut touches = engine_vec();
         let named = past.trace.touches_of(step).iter();
@@ -60,12 +61,13 @@ impl Dpor {
     /// Inserts, for each race of the execution, a wakeup sequence that reverses it. The first
     /// `known` steps are those of the previous execution.
     ///
-    /// A race among the known steps has been reversed before. But the sequence that reverses it
-    /// also contains later steps, so it is inserted again if this execution has new ones. The
-    /// algorithm needs the sequences of all executions, because it leaves out a sequence if a
-    /// sleeping step commutes with all of its steps. The executions in which the sleeping step
-    /// comes late are then found by the races of this step, in sequences with the other steps
-    /// before it.
+    /// A race of two known steps has been reversed after an earlier execution. But the sequence
+    /// that reverses a race also contains later steps of the execution. If this execution has new
+    /// steps that belong to the sequence, the race is reversed again. The algorithm needs the
+    /// sequences of all executions for the following reason. It leaves out a sequence if a sleeping
+    /// step commutes with all steps of the sequence. Then the executions in which the sleeping step
+    /// comes after these steps must be found by the races of the sleeping step, in sequences that
+    /// contain these steps.
     pub(super) fn reverse_races(&mut self, past: Past<'_>, known: usize) {
         let known = if self.has_read { known } else { 0 };
         self.has_read = true;
@@ -98,8 +100,8 @@ impl Dpor {
         }
     }
 
-    /// Whether some new step did not happen after the step `first`. Always false in a
-    /// [long](Self::is_long) execution.
+    /// Whether this execution has a step that the previous execution did not have, and that did not
+    /// happen after the step `first`. Always false in a [long](Self::is_long) execution.
     fn has_new_steps_beside(&self, first: u32) -> bool {
         let is_beside = |&step: &u32| !self.happens_before.precedes(first, step);
         !self.is_long() && self.first_steps.iter().any(is_beside)
@@ -126,16 +128,17 @@ impl Dpor {
         }
     }
 
-    /// Whether the execution is so long that sequences are partial.
+    /// Whether the execution has more than [`LONG`](super::LONG) steps, so that its wakeup
+    /// sequences are partial.
     fn is_long(&self) -> bool {
         self.nodes.len() > self.long
     }
 
-    /// Builds the sequence that reverses a race: all steps since its first step that did not
-    /// happen after it, and then its second step. In a long execution the sequence is partial: of
-    /// these steps, it contains only those that happened before the second step. Then more
-    /// executions are redundant, but the cost of the races does not grow with the square of the
-    /// length.
+    /// Builds the sequence that reverses a race. The sequence contains all later steps of the
+    /// execution that did not happen after the race's first step, and then the race's second step.
+    /// In a long execution the sequence is partial: of the former steps, it contains only those
+    /// that happened before the second step. Partial sequences lead to more redundant executions,
+    /// but their cost does not grow with the square of the length.
     fn reverse(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
         let is_long = self.is_long();
         self.sequence.begin(is_long);

@@ -12,7 +12,8 @@ use crate::Past;
 use crate::base::memory::{EngineVec, engine_vec};
 
 impl Dpor {
-    /// The sleep set after the last node: the labels of its own sleep set that commute with it.
+    /// The sleep set after the step of the last node: the labels of this node's sleep set that
+    /// commute with its step.
     pub(super) fn asleep(&self, past: Past<'_>) -> EngineVec<Label> {
         let mut asleep = engine_vec();
         if let Some(node) = self.nodes.last()

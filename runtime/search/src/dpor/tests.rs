@@ -147,7 +147,8 @@ fn an_exchange_that_fails_may_come_after_a_store_that_two_reads_precede() {
 }
 
 /// The first task waits until the second one has released the lock. After this wait has begun, the
-/// second task cannot acquire the lock again. But it could have done so before, in one turn.
+/// second task cannot acquire the lock again. But the second task could have acquired it twice
+/// before this wait, without a switch in between.
 #[test]
 fn one_may_enter_again_before_another_comes_to_wait() {
     let program = vec![
@@ -303,8 +304,8 @@ fn each_order_of_starts_and_ends_is_one_graph() {
     assert_eq!(found.ends.len(), 1, "no call overlaps another one");
 }
 
-/// All steps come before the end of an idle wait. The search gives up if it cannot know a race
-/// because of this.
+/// All steps come before the end of an idle wait. If this can hide a race from the search, the
+/// search gives up.
 #[test]
 fn every_graph_and_every_end_is_reached_with_idle_waits() {
     let (mut finished, mut unfinished) = (0, 0);

@@ -44,9 +44,8 @@ impl Sequence {
         self.seen = self.steps.len();
     }
 
-    /// Appends a step of the reversed race. Afterwards, only steps of the reversed race may be
-    /// appended. Its effect and its place among the other steps may differ from those in the
-    /// trace.
+    /// Appends a step of the reversed race. Its effect, and its order among the other steps, may
+    /// differ from those in the trace. After it, only steps of the reversed race may be appended.
     pub(super) fn push_turned(&mut self, label: Label, step: u32) {
         self.labels.push(label);
         self.steps.push(step);

@@ -121,7 +121,7 @@ impl Icb {
     }
 
     /// Returns the number of steps that the running schedule shares with the schedule whose trace
-    /// was read last. Then makes the running schedule the last one.
+    /// was read last. Then records the running schedule as the last one that was read.
     fn shared_steps(&mut self) -> usize {
         let (last, current) = (&self.last_read, &self.current);
         let same = |(one, other): &(&Deviation, &Deviation)| one == other;

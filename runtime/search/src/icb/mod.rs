@@ -141,12 +141,14 @@ pub struct Icb {
     partition: Option<Partition>,
     /// Operations meet only the newest stores.
     without_late_effects: bool,
-    /// The highest sum of the test's choices of data in an execution, and the current sum.
+    /// The highest permitted sum of the test's choices of data in an execution, and the sum in the
+    /// current execution.
     most_data: u64,
     data: u64,
     /// This is the search of a helper process: it finds backtrack points, and queues no schedules.
     only_finds: bool,
-    /// For a helper: the round of its schedule, and the backtrack points of its recent reports.
+    /// In the search of a helper process: the round of its schedule, and the backtrack points that
+    /// it recently reported to the served search.
     serves: u16,
     reported: RecentHashes,
 }
@@ -212,7 +214,8 @@ impl Icb {
         self
     }
 
-    /// The prescribed choice at this decision, or 0.
+    /// Records the decision `point`. Returns the choice that the schedule prescribes there, or 0 if
+    /// it prescribes none.
     #[inline]
     fn decide(&mut self, mut point: Point) -> u32 {
         point.cost = self.cost;

@@ -5,8 +5,8 @@
 //! contents of a unit depend only on its first schedule. The queued schedules that a part has kept
 //! are its own unit. After the division, an execution may show that one more child of the common
 //! schedules is needed: this child begins a late unit. Every part that needs a late unit explores
-//! it. Its name makes it possible to count it only once. So the parts together explore the same
-//! schedules as one search.
+//! it. A late unit has the same name in all these parts, so that it can be counted only once. So
+//! the parts together explore the same schedules as one search.
 
 use core::cmp::Reverse;
 
@@ -163,7 +163,7 @@ fn group(mut node: u32, nodes: &ChunkedVec<Node>) -> u32 {
 
 #[cfg(test)]
 impl Icb {
-    /// Restricts the search to a part. The space is divided as early as possible.
+    /// As [`Self::of_part`], but divides the space as early as possible.
     pub(crate) fn of_early_part(self, part: Part) -> Self {
         let mut search = self.of_part(part);
         if let Some(partition) = &mut search.partition {
@@ -182,8 +182,8 @@ impl Icb {
         self
     }
 
-    /// At the beginning of a bound, if enough schedules are queued: removes those that belong to
-    /// other parts.
+    /// Divides the space if a bound has just begun and enough schedules are queued: removes the
+    /// queued schedules that belong to other parts.
     pub(super) fn divide(&mut self) {
         let Some(partition) = &mut self.partition else {
             return;

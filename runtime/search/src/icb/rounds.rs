@@ -240,8 +240,9 @@ impl Icb {
         self.largest_bound
     }
 
-    /// For a helper: makes the schedule of these deviations the next one. It belongs to `round`. A
-    /// helper may run schedules of a round after schedules of the next round.
+    /// In the search of a helper process: makes the schedule of these deviations, which belongs to
+    /// `round`, the next one. A helper may run schedules of a round after schedules of the next
+    /// round.
     pub fn follow(&mut self, deviations: &[Deviation], round: u32) {
         self.only_finds = true;
         self.serves = short(round);
@@ -251,9 +252,9 @@ impl Icb {
         self.retry();
     }
 
-    /// For a helper: removes duplicates, and the backtrack points that the served search already
-    /// knows. These are the reported ones of earlier rounds: the served search takes over all
-    /// findings of a round before those of the next round.
+    /// In the search of a helper process: removes duplicate backtrack points, and those that the
+    /// served search already knows. It knows all backtrack points that were reported for earlier
+    /// rounds, because it takes over the findings of a round before those of the next round.
     pub(super) fn leave_out_known(&mut self) {
         for point in &self.findings.backtrack_points {
             self.reported.prefetch(point.deviation.name());
@@ -272,8 +273,8 @@ impl Icb {
         });
     }
 
-    /// For a helper: records that the findings of the last execution were sent to the served
-    /// search.
+    /// In the search of a helper process: records that the findings of the last execution were sent
+    /// to the served search.
     pub fn note_reported(&mut self) {
         for point in &self.findings.backtrack_points {
             self.reported.note(point.deviation.name(), self.serves);
@@ -325,7 +326,8 @@ impl Icb {
         self.explored += f64::from(each);
     }
 
-    /// Begins a bound: the queued schedules count as equal parts of it.
+    /// Begins a bound. The queued schedules count as equal parts of the bound in the estimate of
+    /// its remaining schedules.
     pub(super) fn begin_bound(&mut self) {
         (self.taken, self.explored) = (0, 0.0);
         let each = 1.0 / self.now.len() as f32;

@@ -160,7 +160,7 @@ impl Icb {
     /// Whether the execution with the earlier turn shows a race of this execution as well. It does
     /// if two conditions hold. First, the second step of the race is in the turn or after it.
     /// Second, this step depends on the turn, or another free choice is explored in place of the
-    /// turn. All other races exist without the turn.
+    /// turn.
     fn is_shown_earlier(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
         let start = repeat.turn.start;
         race.second >= start
@@ -195,9 +195,12 @@ impl Icb {
         (next < options.len()).then_some((decision as usize, next as u32))
     }
 
-    /// Adds the initials of the step `second` at a decision to the backtrack points, if its task
-    /// may sleep there: then perhaps the wanted order is reached only if another task runs before
-    /// it. The initials are the tasks whose next step depends on no earlier step of other tasks.
+    /// Adds the initials of the step `second` at a decision to the backtrack points, if the task of
+    /// `second` may sleep there. Then this task can perhaps not be chosen there, and the wanted
+    /// order is reached only if another task runs first. The initials are the tasks whose next step
+    /// depends on no step of other tasks since the decision. If the search for initials is too
+    /// expensive or would miss some, adds all choices that cost no more than the choice of the
+    /// task.
     pub(super) fn open_initials(&mut self, trace: &Trace, place: usize, second: u32) {
         let TraceStep { task, .. } = trace.steps[second as usize];
         let start = self.points[place].step;

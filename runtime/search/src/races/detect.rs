@@ -55,9 +55,9 @@ impl HappensBefore {
         });
     }
 
-    /// Adds the race of the step `at` with the earlier step `other`, which only enables it, if the
-    /// task of `at` has taken steps since `other`: then it could have begun to wait before
-    /// `other`.
+    /// Adds the race of the step `at` with `other`, an earlier step that only enables `at`. Adds it
+    /// only if the task of `at` has taken steps since `other`: then this task could have begun to
+    /// wait before `other`.
     #[inline]
     fn detect_wait(&mut self, at: u32, other: u32) {
         let Place { previous, .. } = self.places[at as usize];
@@ -66,7 +66,7 @@ impl HappensBefore {
         }
     }
 
-    /// Adds a race of `second` with `first`, which only enables it.
+    /// Adds a race of the step `second` with the step `first`, which only enables `second`.
     #[inline(never)]
     fn waits_for(&mut self, first: u32, second: u32) {
         self.races.push(Race {

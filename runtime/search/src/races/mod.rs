@@ -201,8 +201,8 @@ impl HappensBefore {
         self.accesses.take_back(shared as u32);
     }
 
-    /// Reads a step. Returns whether its turn may continue after it. `goes_on` is the result for
-    /// the previous step.
+    /// Reads a step. Returns whether the turn of the step may continue after this step. `goes_on`
+    /// is the result for the previous step of the trace.
     #[inline]
     fn read_step(&mut self, trace: &Trace, step: &TraceStep, at: u32, goes_on: bool) -> bool {
         let task = step.task.0;
@@ -257,10 +257,11 @@ impl HappensBefore {
         !step.yields
     }
 
-    /// Checks a touch by `step`. `before` covers the steps that happened before it because of its
-    /// earlier touches and steps. Returns `None` if `before` does not cover all relevant accesses.
-    /// Otherwise returns the task's access with the same effects since the last exclusive access,
-    /// or [`NOTHING`] if it has none.
+    /// Checks a touch by `step`. `before` covers the steps that happened before `step` because of
+    /// its earlier touches, or because of earlier steps of its task. Returns `None` if `before`
+    /// does not cover all relevant accesses, or if one of them belongs to the step that woke the
+    /// task. Otherwise returns the task's access with the same effects since the last exclusive
+    /// access, or [`NOTHING`] if it has none.
     #[inline]
     fn look(&self, step: &TraceStep, before: Clock, touch: Touch) -> Option<u32> {
         let mut mine = NOTHING;
@@ -283,7 +284,8 @@ impl HappensBefore {
         Some(mine)
     }
 
-    /// As [`Self::look`], if `before` does not cover all relevant accesses.
+    /// Checks a touch by the step `at` for which [`Self::look`] has returned `None`. Returns the
+    /// same access as [`Self::look`].
     #[inline(never)]
     fn look_closely(&mut self, trace: &Trace, at: u32, before: Clock, touch: Touch) -> u32 {
         let step = &trace.steps[at as usize];
@@ -327,8 +329,8 @@ impl HappensBefore {
         mine
     }
 
-    /// Handles a touch by the step `at`, with `effect`, of an object that another task touched
-    /// earlier by `other`. `before` does not cover the access `other`.
+    /// Handles a touch with `effect` by the step `at`. `other` is an earlier access to the same
+    /// object, which `before` does not cover.
     #[inline]
     fn meet(&mut self, trace: &Trace, at: u32, before: Clock, effect: Effect, other: Access) {
         let relation = match (other.effect, effect) {

@@ -88,7 +88,7 @@ pub struct Explored {
 }
 
 impl Explored {
-    /// Whether both have the same ends and graphs.
+    /// Whether both searches reached the same ends and graphs.
     pub fn is_as(&self, other: &Self) -> bool {
         self.ends == other.ends && self.graphs == other.graphs
     }

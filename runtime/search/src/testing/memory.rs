@@ -64,7 +64,7 @@ impl Atomic {
         }
     }
 
-    /// The ordering of the access if it writes, or if it does not write.
+    /// The ordering of the access if it writes (`writes` is true), or if it only reads.
     pub fn order(self, writes: bool) -> Ordering {
         match self {
             Self::Load(order)
