@@ -11,12 +11,13 @@ const PASSED_ON: [&str; 4] = [
     "Any { .. }",
 ];
 
-/// A panic message with one of these texts does so, too, if another task has ended by a panic:
-/// this task may have held the other end of the channel.
+/// A panic message with one of these texts reports an earlier panic of another task if that panic
+/// ended the other task: it may have held the other end of a channel.
 const PASSED_ON_BY_ITS_END: [&str; 2] = ["RecvError", "SendError"];
 
 /// The panic that caused the panic of the test's body. `said` is the message of the body's panic.
 /// `panics` are all panics in order, and `ended_task` returns whether a panic ended its task.
+/// `None` if there are no panics.
 pub(super) fn blamed<'a>(
     panics: &'a [Panic],
     said: &[u8],

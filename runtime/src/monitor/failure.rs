@@ -10,9 +10,10 @@ use crate::execution::Panic;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// The details that are known when the failure is found. Details that name tasks, or that take
-    /// long to find, are added only when the failure is reported, because two failures with the
-    /// same message and place count as one failure.
+    /// The details that are known when the failure is found. Two failures with the same message and
+    /// place count as one failure. So details that differ between executions, such as the names of
+    /// tasks, are added only when the failure is reported. Details that take long to find are added
+    /// then, too.
     pub(crate) message: EngineVec<u8>,
     pub(crate) place: Option<Place>,
 }
@@ -28,8 +29,9 @@ impl Failure {
         }
     }
 
-    /// Whether both are the same failure. The values in their messages may differ: the values that
-    /// an assertion compared, and numbers from the system, such as a port or a descriptor.
+    /// Whether both are the same failure: of the same kind, at the same place, with the same first
+    /// line of the message. Digits in this line are not compared, because numbers from the system,
+    /// such as a port, may differ. The values that an assertion compared are in later lines.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.place == other.place && self.said().eq(other.said())
     }
@@ -41,7 +43,8 @@ impl Failure {
         bytes.filter(|byte| !byte.is_ascii_digit())
     }
 
-    /// Returns the failure to report if this one did not occur again under its schedule.
+    /// Returns the failure to report in place of this one if it did not occur again under its
+    /// schedule.
     pub(crate) fn not_repeated(mut self) -> Self {
         let intro = "the same schedule did not fail in the same way again; the first failure: ";
         self.message.splice(0..0, intro.bytes());

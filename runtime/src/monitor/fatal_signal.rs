@@ -1,8 +1,8 @@
 //! Fatal signals: the death of the process that ran the test, by a signal or by an exit.
 //!
-//! The failure is a crash in reports. If the whole test process dies, only the tool can report it:
-//! see `cargo-chess/src/supervise/exit_status.rs`. Both have their words for signals from the
-//! vocabulary. The crash that a test simulates is `execution/crash.rs`.
+//! Reports call this failure a crash. If the whole test process dies, only the tool can report it:
+//! see `cargo-chess/src/supervise/exit_status.rs`. Both take the descriptions of signals from the
+//! vocabulary crate. For crashes that a test simulates, see `execution/crash.rs`.
 
 use std::fmt::Write;
 

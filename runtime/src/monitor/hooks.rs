@@ -75,8 +75,8 @@ pub(crate) trait Monitor {
         false
     }
 
-    /// The current task performs an operation; no other task runs until it is complete. See
-    /// [`Monitor::wants_accesses`].
+    /// The current task performs an operation. No other task runs until the operation is complete.
+    /// See [`Monitor::wants_accesses`].
     #[inline]
     fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
         let _ = (execution, access);
@@ -116,8 +116,8 @@ pub(crate) trait Monitor {
     }
 
     /// The current task repeats an iteration of a loop without a yield: its state is exactly that
-    /// of an earlier iteration. Since then it has only read objects, and these have not changed.
-    /// `read` is one of these reads.
+    /// of an earlier iteration. Since that iteration the task has only read objects, and these
+    /// objects have not changed. `read` is one of these reads.
     fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
         let _ = (execution, read);
         ControlFlow::Continue(())
@@ -148,8 +148,8 @@ pub(crate) trait Monitor {
         false
     }
 
-    /// Adds details that take long to find to the message and the place of `failure`. This is the
-    /// reported failure of the last execution. May be called in another process, like
+    /// Completes the message and the place of `failure`, the reported failure of the last
+    /// execution, with details that take long to find. May be called in another process, like
     /// [`Monitor::died`].
     fn explain(&self, failure: &mut Failure) {
         let _ = failure;

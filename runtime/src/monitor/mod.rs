@@ -160,8 +160,8 @@ monitors! {
     deadlock: deadlock::Deadlock,
     /// A loop that waits without yielding.
     spins: spin::Spins,
-    /// The execution does not end although every task runs repeatedly, or because a task does not
-    /// yield.
+    /// The execution does not end, although every task runs repeatedly (a livelock), or because a
+    /// task runs without yielding (a spin).
     livelock: livelock::Livelock,
     /// The process died.
     crash: fatal_signal::Crash,

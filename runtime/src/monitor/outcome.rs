@@ -42,10 +42,12 @@ pub(crate) struct Outcome {
     pub(crate) panics: EngineVec<Panic>,
     /// Panics that no join received are not failures.
     pub(crate) allows_unseen: bool,
-    /// The execution is the first one. If it has no preemptions, it also happens under `cargo
-    /// test`. So its panics that no join receives are intended.
+    /// The execution is the first one of the test. If it has no preemptions, it stands for the
+    /// execution under `cargo test`, in which a panic that no join receives is no failure. So such
+    /// panics count as intended.
     pub(crate) is_first: bool,
-    /// The places of intended panics. They also are no failures in later executions.
+    /// The places of intended panics. Panics at these places that no join receives are no failures
+    /// in later executions either.
     pub(crate) intended: EngineVec<Place>,
 }
 
@@ -75,7 +77,8 @@ impl Outcome {
         intended.any(|it| (&it.file, it.line) == (&place.file, place.line))
     }
 
-    /// The failure that follows from the end of the test's body, without panics of other tasks.
+    /// The failure that follows from the end of the test's body and from the test's attributes. For
+    /// panics of tasks that no join received, see [`Self::unseen`].
     fn of_body(&self, end: &End<'_>) -> Option<Failure> {
         match (end.body, end.expectation) {
             (BodyOutcome::Failed(message), Expectation::Pass) => {
@@ -142,7 +145,8 @@ impl Outcome {
         last.is_some_and(|last| core::ptr::eq(last, panic))
     }
 
-    /// The failure for a panic that no join received: `cargo test` would not report it.
+    /// The failure for a panic of a task that no join received. `cargo test` would not report such
+    /// a panic.
     fn unseen(&mut self, end: &End<'_>) -> Option<Failure> {
         if end.expectation != Expectation::Pass || self.allows_unseen {
             return None;

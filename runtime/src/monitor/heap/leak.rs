@@ -1,9 +1,9 @@
 //! Leaks: blocks that an execution allocated and did not free, and to which no reference exists.
 //!
-//! Every word that may be a pointer to any byte of a block counts as a reference to this block.
-//! The words are searched in statics, in older blocks, on the stacks and in the thread-locals of
-//! tasks that have not ended, and in all blocks that are found in this way. Blocks that were
-//! allocated before the first execution are not leaks.
+//! Every word that may be a pointer to any byte of a block counts as a reference to this block. The
+//! words are searched in statics, in blocks that are older than the execution, on the stacks and in
+//! the thread-locals of tasks that have not ended, and in all blocks to which such words refer.
+//! Blocks that were allocated before the first execution are not leaks.
 
 use std::fmt::Write;
 
@@ -29,7 +29,8 @@ pub(crate) struct Leaks {
     start: usize,
     /// The number of the newest allocation when the execution began.
     first: u32,
-    /// The lost blocks, without those to which only other lost blocks refer.
+    /// The lost blocks to which no other lost block refers. If there are none, the first lost
+    /// block.
     lost: EngineVec<Block>,
     /// The number of all lost blocks.
     count: usize,

@@ -119,8 +119,8 @@ impl Heap {
         self.uses(execution, (address, 1), Wrong::Sync(access.op), access.site)
     }
 
-    /// The current task accesses some bytes from an address on. Checks whether these bytes are
-    /// free, in no block, or in a dead stack frame.
+    /// Checks an access of the current task to `length` bytes from `address` on: whether any of
+    /// them are free, in no block, or in a dead stack frame.
     #[inline]
     fn uses(
         &mut self,

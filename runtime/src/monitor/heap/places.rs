@@ -1,8 +1,9 @@
 //! The places in the program's source at which memory is allocated and freed.
 //!
 //! The allocator is called from the standard library's code, which does not know the line of its
-//! caller. Therefore a schedule that has failed is repeated. In the repetition, the stack is
-//! walked at the block's allocation and free. Their numbers are the same in both executions.
+//! caller. Therefore a schedule that has failed is repeated. In the repetition, the stack is walked
+//! when the block is allocated and when it is freed. The block is recognized by the number of its
+//! allocation, which is the same in both executions.
 
 use crate::base::memory::engine_vec;
 use crate::base::source_path::Place;
@@ -20,7 +21,8 @@ pub(super) struct BlockEvent {
 }
 
 impl BlockEvent {
-    /// An event of the current task. Its place is not known yet: see [`find`].
+    /// An event that happens now in the current task. Its place is not known until [`find`] is
+    /// called.
     pub(super) fn here(execution: &Execution) -> Self {
         let task = execution.schedule.current;
         Self {
@@ -31,7 +33,8 @@ impl BlockEvent {
     }
 }
 
-/// Finds the place of the caller. `found` must be in the engine's memory.
+/// Walks the stack of the caller, and sets the place of the event `found` to the innermost line of
+/// the program's own code. `found` must be in the engine's memory.
 #[cold]
 pub(super) fn find(found: &mut BlockEvent) {
     stack::in_a_copy(|| {

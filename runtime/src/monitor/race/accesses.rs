@@ -22,8 +22,9 @@ impl Races {
         self.note_atomic(task, address, length, access, true);
     }
 
-    /// As [`Self::atomic`]. `orders`: whether the access orders tasks through the location. Under
-    /// a weak memory model it does not: each store of the location has its own clock.
+    /// As [`Self::atomic`]. `orders`: whether the access orders tasks through the clock of the
+    /// location. Under a weak memory model it does not, because each store of the location has its
+    /// own clock.
     pub(super) fn note_atomic(
         &mut self,
         task: TaskId,
@@ -65,8 +66,8 @@ impl Races {
         }
     }
 
-    /// An atomic operation of `task` on a counter that only atomic operations touch. It may order
-    /// tasks, and never races.
+    /// Records an atomic operation of `task` on a counter that only atomic operations touch. Such
+    /// an operation may order tasks, but never races.
     pub(crate) fn count(
         &mut self,
         task: TaskId,
@@ -109,7 +110,7 @@ impl Races {
     }
 
     /// Whether `task` made an access of this kind to these bytes in its current epoch, and this is
-    /// still the last access. May return `false` although it is.
+    /// still the last access to them. May return `false` although this is so.
     pub(super) fn is_repeated(
         &self,
         task: TaskId,
@@ -287,7 +288,8 @@ impl Races {
     }
 
     /// Checks and records an access in one granule, by its record. Called if the granule already
-    /// has a record, or its last access may not have happened before, or was to other bytes.
+    /// has a record, or if its last access was to other bytes or may not have happened before this
+    /// access.
     #[inline(never)]
     fn access_shared(
         &mut self,

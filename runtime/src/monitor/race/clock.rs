@@ -39,8 +39,8 @@ pub(super) struct Epochs {
     owners: EngineVec<Owner>,
 }
 
-/// If the numbers exceed this limit, all histories are forgotten between two executions, and the
-/// numbers begin anew.
+/// If the numbers of epochs exceed this limit, they begin anew in the next execution, and all
+/// histories of accesses are forgotten.
 pub(super) const LAST: Epoch = 0x3000_0000;
 /// An epoch before all epochs of all executions.
 pub(super) const OLD: Epoch = 1;

@@ -14,7 +14,7 @@ use crate::execution::TaskId;
 const FAR: Epoch = 16;
 impl Races {
     /// As [`Self::epoch_of`]. Also makes the fast path record further accesses of this epoch, if
-    /// it is possible.
+    /// that is possible.
     #[inline]
     pub(super) fn shown_epoch_of(&mut self, task: TaskId) -> Option<Epoch> {
         let epoch = self.epoch_of(task)?;
@@ -38,8 +38,8 @@ impl Races {
         }
     }
 
-    /// Adds an epoch that `task` knows to its window, if the task knows all epochs in between, and
-    /// these are few. Returns whether the epoch was added.
+    /// Adds an epoch that `task` knows to its window, if the task knows all epochs between the
+    /// window and this epoch, and these are few. Returns whether the epoch was added.
     pub(super) fn widen(&mut self, task: TaskId, epoch: Epoch) -> bool {
         let (low, high) = self.tasks.get(task).window;
         let (between, window) = if epoch > high {

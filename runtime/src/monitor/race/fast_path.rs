@@ -1,11 +1,11 @@
 //! Fast path: accesses that need no check are recorded in the user's code, without a call of the
 //! monitor.
 //!
-//! The fast path needs to know the granule's cell, that the accesses of this source line are
-//! nothing but accesses, and which epochs happened before. For each of these there is a small
-//! table, or a range, which answers the common case at once. In other cases the monitor is called,
-//! with the same result. The contents of the tables, which also depend on earlier executions,
-//! therefore change no verdict.
+//! The fast path must know three things: the granule's cell, that accesses at this source line are
+//! no events, and which epochs happened before. For each of these there is a small table, or a
+//! range, which answers the common case at once. In other cases the monitor is called, with the
+//! same result. So the contents of the tables, which also depend on earlier executions, change no
+//! verdict.
 //!
 //! Of several equal accesses of a task in one epoch, only the first is recorded: an access that
 //! conflicts with a later one conflicts with the first, too.
@@ -16,20 +16,21 @@ use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
 use super::stacks::OwnStack;
 use crate::execution::Site;
 
-/// A power of two, and the number of bits of a word.
+/// The number of slots for pages: a power of two, and the number of bits of `stack_pages`.
 const PAGES: usize = u128::BITS as usize;
-/// A power of two.
+/// The number of slots for lines: a power of two.
 const LINES: usize = 128;
 
 /// The tables and ranges of the fast path.
 pub(super) struct FastPath {
-    /// The first of a range of epochs that cannot race with the running task, in its position in a
-    /// word.
+    /// The first epoch of the range of epochs that cannot race with the running task, shifted to
+    /// the position of an epoch in a word.
     low: u64,
-    /// The number of these epochs, times the distance of two in words; 0 if no access may be
-    /// recorded here.
+    /// The number of epochs in this range, multiplied by the difference between consecutive epochs
+    /// in words. 0 if the fast path must record no access.
     span: u64,
-    /// The number of the epochs of earlier executions, in the same unit.
+    /// The number of the epochs of earlier executions, multiplied by the difference between
+    /// consecutive epochs in words.
     old_span: u64,
     /// The epoch of the running task, as in a word.
     own: u64,
@@ -37,10 +38,10 @@ pub(super) struct FastPath {
     pages: [usize; PAGES],
     /// The cells of each of these pages.
     cells: [*mut Cell; PAGES],
-    /// A bit for each slot whose page belongs to the stack of the running task. For other tasks,
-    /// frames there may be dead.
+    /// A bit for each slot of `pages`, set if the page belongs to the stack of the running task.
+    /// Such pages are removed when another task runs, because frames on them may then be dead.
     stack_pages: u128,
-    /// The addresses of source lines whose accesses are watched, and are no events.
+    /// The addresses of source lines whose accesses are watched but are no events.
     lines: [usize; LINES],
     /// Whether words have room for all lines. If not, no access is recorded here.
     pub(super) has_all_lines: bool,
@@ -74,8 +75,8 @@ impl FastPath {
         }
     }
 
-    /// Sets the epoch of the running task to `own`, the range of epochs that it knows, from `low` to
-    /// `high`, and the `first` epoch of the execution.
+    /// Enables the fast path for the running task, whose epoch is `own`. The task knows all epochs
+    /// from `low` to `high`. `first` is the first epoch of the execution.
     #[inline]
     pub(super) fn show(&mut self, own: Epoch, (low, high): (Epoch, Epoch), first: Epoch) {
         if !self.has_all_lines {
@@ -201,11 +202,11 @@ impl FastPath {
         true
     }
 
-    /// Records an access of the running task to all bytes of consecutive granules, from the first one
-    /// on as long as it needs no check: `count` granules, whose first cell is `cell`. Returns the
-    /// number of those that are recorded. `mark` is the mark of the line. If it is known that the
-    /// bytes are live and that the task knows of their allocation, `settled` is the first epoch of
-    /// the execution.
+    /// Records an access of the running task to all bytes of `count` consecutive granules. `cell`
+    /// is the cell of the first one. Stops at the first granule in which the access needs a check.
+    /// Returns the number of the granules before it. `mark` is the mark of the line. If it is known
+    /// that the bytes are live and that the task knows of their allocation, `settled` is the first
+    /// epoch of the execution.
     ///
     /// # Safety
     /// The cells exist, and no other code uses them meanwhile.
@@ -239,8 +240,8 @@ impl FastPath {
         count
     }
 
-    /// Whether the running task made the same access in this `epoch`, which is in its position in a
-    /// word, and no other access has followed.
+    /// Whether the running task made the same access in this `epoch`, and no other access to the
+    /// bytes has followed. `epoch` is shifted to the position of an epoch in a word.
     ///
     /// # Safety
     /// As [`Self::notes`].
@@ -273,8 +274,8 @@ impl FastPath {
         Some((cell, Extent::new(place, length).in_word()))
     }
 
-    /// Whether the last access was to the same bytes, and the running task knows of it, or it
-    /// belongs to an earlier execution.
+    /// Whether the last access to the granule was to the bytes of `extent`, and cannot race with
+    /// the running task: either the task knows of it, or it belongs to an earlier execution.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `Self::notes`")]
     fn is_over(&self, cell: &Cell, extent: u64) -> bool {
@@ -289,8 +290,9 @@ impl FastPath {
     }
 }
 
-/// Whether the last access, and for a write the last write, is like an access in the epoch and to
-/// the bytes of `upper`, the upper part of its word. A borrow is no substitute for another access.
+/// Whether the last access (for a write, also the last write) was made in the epoch and to the
+/// bytes of `upper`, the upper part of a word. A last access that is a borrow counts only if the
+/// new access is a borrow, too.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "as for `FastPath::notes`")]
 fn is_own(cell: &Cell, upper: u64, (is_write, is_borrow): (bool, bool)) -> bool {
@@ -309,7 +311,7 @@ fn slot_of(address: usize) -> usize {
 /// An access in the first of all epochs, without the accessed bytes.
 const FIRST_WORD: u64 = (OLD as u64) << EPOCH_AT;
 
-/// No address differs from it only in its last bits.
+/// The address in an empty slot of `pages`. No program has memory in the page of this address.
 const NO_PAGE: usize = usize::MAX;
 
 /// The epoch of no word.

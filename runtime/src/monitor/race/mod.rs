@@ -144,10 +144,10 @@ pub(crate) struct Races {
     objects: Objects,
     shadow: Shadow,
     allocations: Allocations,
-    /// The bounds of memory that was allocated before this execution, and freed in it.
+    /// The bounds of memory that was allocated before this execution, and freed in this execution.
     freed: EngineVec<(usize, usize)>,
-    /// Reference counters, each with a task that used it. The task frees the memory of the counter
-    /// if it is the last user.
+    /// Pairs of a task and a reference counter that the task used. If the task is the last user, it
+    /// frees the memory that contains the counter.
     last_users: EngineVec<(TaskId, usize)>,
     fast_path: FastPath,
     stacks: Stacks,
@@ -204,7 +204,8 @@ impl Races {
     }
 
     /// Watches accesses from the next execution on. All accesses are scheduling points if
-    /// `all_are_points` is true. Otherwise only those are that were found to race.
+    /// `all_are_points` is true. Otherwise only the accesses of lines that were found to race are
+    /// scheduling points.
     pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_wanted = true;
         self.fast_path.has_all_lines = lines::are_all_near();
@@ -258,7 +259,7 @@ impl Races {
         self.forgiven = learnt.forgiven.min(self.known.len());
     }
 
-    /// Whether a pair of lines raced in the last execution that raced in no earlier one.
+    /// Whether some pair of lines raced in the last execution, and in no earlier one.
     pub(crate) fn has_news(&self) -> bool {
         self.found
             .iter()
@@ -347,9 +348,9 @@ impl Races {
         self.log_other(task);
     }
 
-    /// Releases to `object` also the later operations of `task`, because the end of this release
-    /// is not seen. The object is a reference counter in memory that `task` frees if it is the
-    /// last user. Then the task acquires the counter.
+    /// Releases the later operations of `task` to `object`, too, because the runtime does not see
+    /// the end of this release. The object is a reference counter. If `task` is the last user of
+    /// the counter, it frees the memory that contains the counter. Then it acquires the counter.
     pub(crate) fn release_on(&mut self, task: TaskId, object: usize) {
         self.objects.at(object).until = Some(task);
         self.last_users.push((task, object));

@@ -50,9 +50,9 @@ impl Races {
         self.unseen.has_run
     }
 
-    /// Records that the next reported operation reads `value` from the atomic at `address`. If
-    /// this is not the value that the program's last operation left there, opaque code may have
-    /// stored it, and so have released its operations.
+    /// Records that the next reported operation reads `value` from the atomic at `address`. If the
+    /// program's last operation on this atomic left another value, opaque code may have stored
+    /// `value`. By this store it may have released its operations.
     pub(crate) fn meet_value(&mut self, address: usize, value: Word) {
         self.unseen.has_written = !self.unseen.keep(address, value);
     }

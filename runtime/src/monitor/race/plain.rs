@@ -9,7 +9,7 @@ use crate::execution::{DataAccess, Site, Step, plain_access, running};
 use crate::monitor::{Monitor, monitors};
 
 impl Races {
-    /// The effect of an access at a line on the search; `None` if the access is ignored.
+    /// The effect on the search of an access at the line `site`. `None` if the access is ignored.
     /// `is_preempted` returns whether the line's code is preempted.
     pub(super) fn point_of(
         &mut self,

@@ -48,9 +48,9 @@ pub(crate) struct RacePoints {
     files: Option<usize>,
     /// The first `count` lines are scheduling points now.
     count: usize,
-    /// All lines are scheduling points.
+    /// Accesses at all lines are scheduling points.
     pub(super) all: bool,
-    /// The other `lines` are not scheduling points, but have events, too.
+    /// Accesses at the lines that are no scheduling points have events, too.
     shows_all: bool,
     /// The kinds of lines may have changed since the last check.
     has_changed: bool,
@@ -120,7 +120,8 @@ impl RacePoints {
         point
     }
 
-    /// Lines that are no scheduling points have events, too, until [`Self::set_count`] is called.
+    /// From now on until [`Self::set_count`] is called, accesses at lines that are no scheduling
+    /// points have events, too.
     pub(super) fn show_all(&mut self) {
         self.set_count(self.count);
         self.shows_all = true;

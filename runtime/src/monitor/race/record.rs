@@ -85,8 +85,8 @@ impl Use {
     };
 }
 
-/// The accesses to an atomic by the last task with this entry in clocks. Tasks that know of these
-/// accesses also know of the accesses by earlier tasks with the same entry.
+/// The accesses to an atomic by one task: the last one that has this entry in clocks. Tasks that
+/// know of these accesses also know of the accesses by earlier tasks with the same entry.
 struct Uses {
     entry: u16,
     load: Use,

@@ -21,10 +21,10 @@ const CELLS: usize = PAGE / GRANULE;
 /// The maximum number of pages with cells. They have 512 MB of cells for 256 MB of the program's
 /// memory.
 const MOST_PAGES: usize = 1 << 16;
-/// The corresponding number of bytes of the program, if all of their pages are accessed.
+/// The maximum number of bytes of the program's memory that can have cells.
 pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
-/// The first epoch of no execution.
+/// In place of the first epoch of an execution: no execution has this first epoch.
 const NEVER: Epoch = Epoch::MAX;
 /// The bit in the epochs of memory that was freed in this execution.
 const FREE: Epoch = 1 << (Epoch::BITS - 1);
@@ -144,15 +144,15 @@ impl Word {
         (self.0 ^ upper) >> EPOCH_AT == 0
     }
 
-    /// Whether this word has the upper part `upper`, and of the lower bits at most those of
-    /// `others`.
+    /// Whether this word has the upper part `upper`, and all its other bits that are set are also
+    /// set in `others`.
     #[inline]
     pub(super) fn is_within(self, upper: u64, others: u64) -> bool {
         self.0 & !others == upper
     }
 
-    /// The distance of this word from the word `low`, an access in the first epoch of a range. It
-    /// is very large if the two accesses are to different bytes.
+    /// The distance of this word from the word `low`, which is an access in the first epoch of a
+    /// range. The distance is very large if the two accesses are to different bytes.
     #[inline]
     pub(super) fn from(self, low: u64) -> u64 {
         self.0.wrapping_sub(low)
@@ -230,7 +230,8 @@ impl Cell {
 
     /// Whether the access `own` need not be recorded: each access that conflicts with it conflicts
     /// with a recorded access, too. This is so if the task made the recorded access in the same
-    /// epoch to at least the same bytes. It must not be a borrow, unless `own` is a borrow, too.
+    /// epoch to at least the same bytes. The recorded access must not be a borrow, unless `own` is
+    /// a borrow, too.
     #[inline]
     pub(super) fn implies(&self, own: Word, is_write: bool) -> bool {
         let implies = |word: Word| {
@@ -255,8 +256,8 @@ pub(super) struct Page {
     /// The number of the page; 0 for an empty slot.
     number: usize,
     cells: *mut Cell,
-    /// The first epoch of the execution that last accessed the page. 0 if its cells must be
-    /// cleared before the next access.
+    /// The first epoch of the execution that last accessed the page. 0 if the cells of the page
+    /// must be cleared before the next access.
     touched: Epoch,
 }
 

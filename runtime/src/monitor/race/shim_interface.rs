@@ -21,10 +21,10 @@ pub(crate) struct Atomic {
     pub(crate) site: Option<Site>,
 }
 
-/// Records an access of the running task to memory before it is made, if nothing else must be done.
-/// Returns whether it is recorded; if not, the caller must call [`report_access`]. The `kind`
-/// consists of two flags: whether it writes, and whether it is a borrow. `site` returns the line,
-/// if it is known that the line's code is explored.
+/// Called before an access of the running task to memory. Records the access if it needs no check.
+/// Returns whether it is recorded. If not, the caller must call [`report_access`]. The `kind`
+/// consists of two flags: whether the access writes, and whether it is a borrow. `site` returns the
+/// line, if it is known that the line's code is explored.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -54,9 +54,9 @@ pub(crate) fn is_noted_at(address: usize, length: usize, kind: (bool, bool), sit
     }
 }
 
-/// As [`is_noted`], for an access of at most [`SHORT`] bytes that is no borrow. It also returns
-/// true if nothing must be recorded: the accesses of the thread are not watched, or the access is to
-/// a part of the task's own stack that no other task accesses.
+/// As [`is_noted`], for an access of at most [`SHORT`] bytes that is no borrow. Also returns `true`
+/// if nothing must be recorded: if the accesses of the thread are not watched, or if the access is
+/// to a part of the task's own stack that no other task accesses.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "as for `is_noted`")]
 pub(crate) fn is_settled(
@@ -102,8 +102,8 @@ pub(crate) fn report_access(
     }
 }
 
-/// As [`report_access`], for an access of the library, which is no borrow and not to the own stack.
-/// `site` is the line of its caller.
+/// As [`report_access`], for an access of the standard library that is no borrow and not to the
+/// task's own stack. `site` is the line of its caller.
 pub(crate) fn report_access_of_library(address: usize, length: usize, is_write: bool, site: Site) {
     data_access((address, length), (is_write, false), (site, Code::Library));
 }
@@ -115,7 +115,7 @@ pub(super) enum Code {
     Any,
     /// Code that is explored, because it was rewritten or is instrumented.
     Explored,
-    /// Instrumented code of the library, on behalf of its caller.
+    /// Instrumented code of the standard library, on behalf of its caller.
     Library,
 }
 
@@ -134,8 +134,9 @@ pub(crate) fn is_private(address: usize, length: usize) -> bool {
     unsafe { (*FAST_PATH.get()).stack.are_private(address, length) }
 }
 
-/// Calls `act`, whose accesses are not watched: the runtime itself reports the order of what it has
-/// in collections of std, whose code is compiled with the user's crates.
+/// Calls `act` without watching its accesses. Used for code of std that shims call, and that is
+/// compiled with the user's crates. The shims themselves report the order that this code creates,
+/// so its accesses must not count as races.
 #[inline]
 pub(crate) fn unwatched<R>(act: impl FnOnce() -> R) -> R {
     let paused = pause();
@@ -144,13 +145,13 @@ pub(crate) fn unwatched<R>(act: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Stops watching the running thread, which is no task for a while, until [`go_on`] is called with
-/// the result.
+/// Stops watching the accesses of the running thread until [`go_on`] is called with the result.
+/// Until then, the thread does not run as a task.
 pub(crate) fn pause() -> Paused {
     Paused(FAST_PATH.replace(&raw const fast_path::NONE))
 }
 
-/// See [`pause`].
+/// Watches the running thread again, as before the call of [`pause`].
 pub(crate) fn go_on(paused: &Paused) {
     FAST_PATH.set(paused.0);
 }
@@ -244,13 +245,15 @@ pub(crate) fn has_unseen() -> bool {
     is_watched() && unsafe { (*monitors()).races.has_unseen() }
 }
 
-/// Records the value that the running task's next reported operation reads, if [`has_unseen`].
+/// Records the value that the running task's next reported operation reads. Needed only if
+/// [`has_unseen`] returns `true`.
 #[cold]
 pub(crate) fn meet_value(address: usize, value: Word) {
     with(|races, _| races.meet_value(address, value));
 }
 
-/// Records the value after the running task's operation, if [`has_unseen`].
+/// Records the value of the atomic after the running task's operation. Needed only if
+/// [`has_unseen`] returns `true`.
 #[cold]
 pub(crate) fn leave_value(address: usize, value: Word) {
     with(|races, _| races.leave_value(address, value));
@@ -285,20 +288,21 @@ pub(crate) fn offer_stores(
     offered
 }
 
-/// The value of the store with this number of those that were offered to the access.
+/// The value of the store with the number `choice` among those that were offered to the access.
 pub(crate) fn offered_value(access: &Access, choice: u32) -> Word {
     // SAFETY: as in `with_if_on`.
     unsafe { (*monitors()).races.memory.value(access, choice) }
 }
 
-/// The name of this store, which is the same in all executions that share the events before it.
+/// The name of the store with the number `choice` among those that were offered to the access. It
+/// is the same in all executions with the same events before the store.
 pub(crate) fn offered_name(access: &Access, choice: u32) -> u64 {
     // SAFETY: as in `with_if_on`.
     unsafe { (*monitors()).races.memory.name(access, choice) }
 }
 
-/// Whether late effects are only noted. Notes that the access, which was offered more than the
-/// newest store, could have had one.
+/// If late effects are only noted: notes that the access, which was offered older stores, could
+/// have had one, and returns `true`. Otherwise returns `false`.
 pub(crate) fn notes_late_effect(access: &Access, op: Op, site: Site) -> bool {
     // SAFETY: as in `with_if_on`.
     let memory = unsafe { &mut (*monitors()).races.memory };
@@ -320,7 +324,8 @@ pub(crate) fn overtaken_event(access: &Access, choice: u32) -> u32 {
     unsafe { (*monitors()).races.memory.overtaken(access, choice) }
 }
 
-/// Records the atomic operation of the running task that was offered stores, and was `performed`.
+/// Records an atomic operation of the running task to which [`offer_stores`] offered stores.
+/// `performed` is its result.
 pub(crate) fn meet_store(access: &Access, performed: Performed, report: Atomic) {
     with(|races, task| {
         let at = execution::place();
@@ -328,19 +333,19 @@ pub(crate) fn meet_store(access: &Access, performed: Performed, report: Atomic) 
     });
 }
 
-/// The version of the store that the last such operation met.
+/// The version of the store that the last operation of [`meet_store`] met.
 pub(crate) fn met_version() -> Option<u32> {
     // SAFETY: as in `with_if_on`.
     unsafe { (*monitors()).races.memory.met_version() }
 }
 
-/// Records that the object of the last such operation has this version now.
+/// Records that the object of the last operation of [`meet_store`] has this version now.
 pub(crate) fn settle_store(address: usize, version: u32) {
     // SAFETY: as in `with_if_on`.
     unsafe { (*monitors()).races.memory.settle(address, version) }
 }
 
-/// Records an atomic operation of the running task on a counter that only such operations touch.
+/// Records an atomic operation of the running task on a counter that only atomic operations touch.
 pub(crate) fn count(counter: usize, access: (How, Ordering), op: Op) {
     with(|races, task| races.count(task, counter, access, op));
 }
@@ -365,8 +370,8 @@ pub(crate) fn acquire(object: usize) {
     acquire_for(object, true);
 }
 
-/// As [`acquire`], for an object that may have shared holders. `excludes` states that it is
-/// acquired exclusively.
+/// As [`acquire`], for an object that may have shared holders. `excludes`: whether the task
+/// acquires it exclusively.
 pub(crate) fn acquire_for(object: usize, excludes: bool) {
     with(|races, task| races.acquire(task, object, excludes));
 }
@@ -376,12 +381,12 @@ pub(crate) fn release(object: usize, op: Op, site: Option<Site>) {
     release_to(object, true, op, site);
 }
 
-/// As [`release`], to all tasks or only to those that acquire the object exclusively.
+/// As [`release`], but only to tasks that acquire the object exclusively if `to_all` is false.
 pub(crate) fn release_to(object: usize, to_all: bool, op: Op, site: Option<Site>) {
     with(|races, task| races.release(task, object, to_all, (op, site)));
 }
 
-/// As [`release`], with the later operations of the running task.
+/// Releases the later operations of the running task to `object`, too.
 pub(crate) fn release_on(object: usize) {
     with(|races, task| races.release_on(task, object));
 }
@@ -406,7 +411,7 @@ pub(crate) fn receive(message: Message) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message(Option<u32>);
 
-/// Calls the monitor for the running task, if that is watched.
+/// Calls the monitor for the running task, if this task is watched.
 #[inline]
 fn with(report: impl FnOnce(&mut Races, TaskId)) {
     if is_watched() && active() {
@@ -414,8 +419,8 @@ fn with(report: impl FnOnce(&mut Races, TaskId)) {
     }
 }
 
-/// Calls the monitor, if executions are watched. It may have given up this one: the accesses are
-/// still reported to other monitors.
+/// Calls the monitor if executions are watched, even if it has given up this execution. Then the
+/// accesses are still reported to other monitors.
 #[inline]
 fn with_if_wanted(report: impl FnOnce(&mut Races)) {
     // SAFETY: as in `with_if_on`.

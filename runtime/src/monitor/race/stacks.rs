@@ -1,9 +1,9 @@
 //! The stacks of tasks. The accesses of a task to its own stack are not recorded until another task
 //! has accessed the same page.
 //!
-//! Most accesses of unoptimised code are accesses to the own stack. When a task first accesses a
-//! page of another task's stack, earlier accesses of the owner are missing, so that the execution
-//! must be repeated.
+//! Most accesses of unoptimised code are accesses to the task's own stack. When a task first
+//! accesses a page of another task's stack, earlier accesses of the owner are missing, so that the
+//! execution must be repeated.
 //!
 //! A page is identified by the kind of its stack, and by its distance from the page with the
 //! stack's end: both are the same in each execution. The first task's stack has its own kind,
@@ -35,8 +35,8 @@ pub(super) struct OwnStack {
     /// part need not be recorded: no page up to its end is shared.
     quick_size: usize,
     kind: Kind,
-    /// For each kind of stack, a bit for each page, by its distance from the last page: whether
-    /// tasks share the page.
+    /// For each kind of stack, a bit for each page: whether tasks share the page. The index of the
+    /// bit is the distance of the page from the last page of its stack.
     shared: [[u64; PAGES / 64]; 2],
 }
 
@@ -74,7 +74,7 @@ impl OwnStack {
     };
 
     /// Whether an access of at most [`SHORT`] bytes need not be recorded. May return `false`
-    /// although it need not.
+    /// although this is so.
     #[inline(always)]
     #[expect(
         clippy::inline_always,

@@ -8,8 +8,8 @@ use crate::execution::TaskId;
 /// The empty window.
 pub(super) const NO_WINDOW: (Epoch, Epoch) = (1, 0);
 
-/// The maximum number of entries of a clock: of tasks whose end was not known to the creator of a
-/// later task.
+/// The maximum number of entries of a clock. A new task gets the entry of a task that has ended, if
+/// its creator knows of that end. Otherwise it needs a new entry.
 pub(crate) const MOST_TASKS: usize = 1024;
 
 /// The number of recently ended tasks that are searched for a free entry.
@@ -23,19 +23,22 @@ pub(super) struct TaskOrder {
     pub(super) last: Epoch,
     /// Its last epoch that has ended.
     pub(super) ended: Epoch,
-    /// All epochs from the first to the second one happened before, or are the task's own.
+    /// The first and the last epoch of a range. All epochs of this range happened before the task's
+    /// next operation, or are the task's own.
     pub(super) window: (Epoch, Epoch),
     /// Its entry in clocks.
     pub(super) entry: u16,
     pub(super) clock: Clock,
     /// The clock at its last releasing fence.
     pub(super) released: Clock,
-    /// That clock is of a sequentially consistent exchange: see `IS_X86` in
-    /// `release_acquire.rs`.
+    /// The clock in `released` is the clock at a sequentially consistent exchange, which counts as
+    /// a fence on x86: see `IS_X86` in `release_acquire.rs`.
     pub(super) has_released_by_exchange: bool,
-    /// The clock that its next acquiring fence learns, from loads that did not acquire.
+    /// The clock that the task learns at its next acquiring fence. It comes from loads that did not
+    /// acquire.
     pub(super) readable: Clock,
-    /// It has called opaque code: its operations may be those for which other tasks wait there.
+    /// The task has called opaque code. Other tasks may wait in opaque code for operations of this
+    /// task.
     pub(super) is_unseen: bool,
 }
 

@@ -16,8 +16,8 @@ pub(super) struct Unseen {
     /// operation on it.
     numbers: AddressTable,
     values: EngineVec<Word>,
-    /// The atomic of the running operation has another value than that: opaque code may have
-    /// stored it.
+    /// The atomic of the running operation has another value than the one in `values`: opaque code
+    /// may have stored it.
     pub(super) has_written: bool,
     /// A clock for temporary use, kept to reuse its allocation.
     pub(super) clock: Clock,

@@ -1,5 +1,5 @@
-//! Operations under a weak memory model. The order of tasks follows from the stores that they
-//! read.
+//! Operations under a weak memory model. The order of tasks follows from the stores that their
+//! operations read.
 
 use super::release_acquire::IS_X86;
 use super::shim_interface::Atomic;
@@ -27,8 +27,8 @@ impl Races {
         self.memory.is_on && self.is_on
     }
 
-    /// Whether atomic operations of this execution could have met stores that the search was not
-    /// offered.
+    /// Whether atomic operations of this execution could have met older stores that were not
+    /// offered to the search.
     pub(crate) fn misses_late_effects(&self) -> bool {
         let is_limited = self.memory.is_limited || self.memory.stale.is_limited;
         self.memory.model.is_weak() && (is_limited || self.given_up.is_some())
