@@ -85,8 +85,8 @@ pub(super) struct Log {
     clocks: EngineVec<Clock>,
     used: usize,
     tasks: EngineVec<TaskEvents>,
-    /// For each task, the instructions whose clock differs from the clock of the task's previous
-    /// instruction.
+    /// For each task, the indices of its instructions whose clock differs from the clock of its
+    /// previous instruction.
     changes: EngineVec<EngineVec<u32>>,
     /// The number of sequentially consistent events.
     pub(super) sc: usize,
@@ -318,8 +318,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The index in the log of the first event among some stores. [`NO_EVENT`] if none of them is in
-/// the log.
+/// The smallest index in the log among the events of some stores. [`NO_EVENT`] if none of them is
+/// in the log.
 pub(super) fn first_event(stores: &Stores, some: &[StoreId]) -> u32 {
     let events = some.iter().map(|&store| stores.get(store).event);
     events.min().unwrap_or(NO_EVENT)

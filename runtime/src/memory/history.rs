@@ -12,7 +12,8 @@ pub(super) type Site = &'static core::panic::Location<'static>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct StoreId(pub(super) u32);
 
-/// The event of a value that existed before its location was first seen: it is not in the log.
+/// In place of the event of a store that is not in the log, because its value existed before the
+/// location was first accessed.
 pub(super) const NO_EVENT: u32 = u32::MAX;
 
 /// A store of one execution.
@@ -42,9 +43,9 @@ pub(super) struct Store {
     /// The version of the object while this was the newest store. The detection of spins counts
     /// the versions.
     pub(super) version: u32,
-    /// The store of a read-modify-write: no store comes between it and the previous one.
+    /// The store belongs to a read-modify-write: no store comes between it and the previous one.
     pub(super) is_update: bool,
-    /// The clock that a load of this store acquires.
+    /// The clock that a task acquires if it loads this store with an acquiring load.
     pub(super) message: Clock,
     /// For each task that read the store, its entry and the first epoch in which it read the
     /// store.
@@ -169,7 +170,7 @@ pub(super) struct Location {
     pub(super) order: EngineVec<StoreId>,
     /// The oldest stores were dropped.
     pub(super) is_cut: bool,
-    /// Its only store, after the end of the exploration.
+    /// The only store of the location, once the rest of the execution is not explored.
     pub(super) only: Option<StoreId>,
 }
 

@@ -1,16 +1,17 @@
 //! Weak memory: the executions that a memory model allows beside the interleavings.
 //!
 //! An execution stays an interleaving, and the program's memory holds the newest store of each
-//! location. The older ones are kept here, in modification order; `offered_stores.rs` decides which
-//! of them an operation may meet. A *late effect* is a load of an older store, or a store that
-//! comes before a newer one, or a read-modify-write that is both. It is an outcome of its
-//! operation, and the search chooses it.
+//! location. All recent stores of a location are kept here, in modification order;
+//! `offered_stores.rs` decides which of the older ones an operation may meet. A *late effect* is a
+//! load of an older store, or a store that comes before a newer one, or a read-modify-write that is
+//! both. It is an outcome of its operation, and the search chooses it.
 //!
-//! A late effect is offered only where the order of the run knows a newer store and the language
-//! does not. All other late effects lead to graphs that another interleaving has. Two orders
-//! decide this: happens-before, which the race monitor tracks, and the dependences of
-//! [`crate::search`]. An offer depends on the trace alone, and not on its linearisation, so that
-//! the reductions of the searches stay as they are.
+//! A late effect is offered only if two orders differ about a newer store. By the dependences of
+//! [`crate::search`], the newer store comes before the operation, or before the older store, which
+//! was late itself. By happens-before, which the race monitor tracks, it does not come before the
+//! operation. All other late effects lead to graphs that another interleaving has. An offer depends
+//! on the dependences of the trace alone, and not on the order of independent steps. So the
+//! reductions of the searches remain valid.
 
 mod c11;
 mod graph;
@@ -45,15 +46,15 @@ use chess_vocabulary::TaskId;
 /// monitor tracks.
 pub(crate) struct Knowledge<'a> {
     pub(crate) task: TaskId,
-    /// Its entry in clocks, and its epoch, which ends at its next release.
+    /// The task's entry in clocks, and its current epoch, which ends at its next release.
     pub(crate) entry: u16,
     pub(crate) epoch: Epoch,
-    /// The events before its next operation by happens-before, its own events included.
+    /// The events that happened before the task's next operation, its own events included.
     pub(crate) clock: &'a mut Clock,
-    /// The clock at its last releasing fence.
+    /// The clock at the task's last releasing fence.
     pub(crate) released: &'a Clock,
-    /// The clocks of the messages that it has read without acquiring them: its next acquiring fence
-    /// does.
+    /// The joined clocks of the stores that the task has read by loads that do not acquire. The
+    /// task acquires them at its next acquiring fence.
     pub(crate) readable: &'a mut Clock,
 }
 
@@ -61,10 +62,10 @@ pub(crate) struct Knowledge<'a> {
 pub(crate) struct State<'a> {
     /// The value in memory.
     pub(crate) current: Word,
-    /// The version of the object, for the detection of spins.
+    /// The version of the operation's object, for the detection of spins.
     pub(crate) version: u32,
-    /// The version of the store that this operation of the program met last, if its task has only
-    /// read since: this store is not offered again, because nothing would change.
+    /// The version of the store that the same operation of the program met last, if the task has
+    /// only read since then. This store is not offered again, because nothing would change.
     pub(crate) last: Option<u32>,
     /// The execution so far; without it, only the newest store is offered.
     pub(crate) trace: Option<&'a Trace>,
@@ -100,11 +101,11 @@ pub(crate) struct Memory {
     overtaken: u32,
     /// The number of events before time last passed.
     settled: u32,
-    /// The rest of this execution is not explored: of each location only the newest store is kept,
-    /// and no events are logged. There may be very many.
+    /// The rest of this execution is not explored. It may have very many events. So only the newest
+    /// store of each location is kept, and no events are logged.
     is_over: bool,
-    /// The places, in the order of the location, of the stores that the running operation may
-    /// meet: the newest first.
+    /// The stores that the running operation may meet, the newest first: their places in the
+    /// modification order of its location.
     offers: EngineVec<u32>,
     /// The store that the last operation met, and the one that it made.
     met: Option<StoreId>,
@@ -177,14 +178,15 @@ impl Memory {
         self.stale.is_limited = false;
     }
 
-    /// Records the clock that opaque code has released: what it stores is read with this message.
+    /// Records the clock that opaque code has released. It is the message of the stores that opaque
+    /// code makes.
     pub(crate) fn note_unseen(&mut self, clock: &Clock) {
         if self.is_on {
             self.unseen.assign(clock);
         }
     }
 
-    /// Forgets what was stored in memory that is freed, or that becomes another task's stack.
+    /// Forgets the stores to memory that is freed, or that becomes the stack of another task.
     pub(crate) fn forget(&mut self, start: usize, size: usize) {
         if !self.is_on {
             return;
@@ -193,13 +195,15 @@ impl Memory {
     }
 
     /// Records that time passes, because every task waits. A store takes less time than a sleep to
-    /// reach memory: no later operation overtakes a store so far. The models do not say this.
+    /// reach memory. So later operations do not overtake any store so far, although the memory
+    /// models allow it.
     pub(crate) fn time_passes(&mut self) {
         self.settled = self.log.len() as u32;
     }
 
-    /// The location of the access. If memory does not hold its newest store, or the access has
-    /// another size, something else wrote: then its only store is `current`, known to all tasks.
+    /// The location of the access. If memory does not hold the value of the location's newest
+    /// store, other code has written to it. If so, or if the access has another size, the stores of
+    /// the location are replaced by one store of the current value, which all tasks know.
     fn locate(&mut self, access: &Access, state: &State<'_>) -> u32 {
         let number = self.locations.at(access.address);
         let location = self.locations.get_mut(number);
@@ -237,7 +241,7 @@ impl Memory {
             && let Some(location) = self.locations.find(address)
             && let Some(&newest) = self.locations.get(location).order.last()
         {
-            // No other store has it.
+            // No other store has this version.
             self.stores.get_mut(written).version = version | LATE_VERSION;
             self.stores.get_mut(newest).version = version;
         }

@@ -9,11 +9,12 @@ pub(crate) enum Model {
     /// The interleavings: sequential consistency.
     #[default]
     Sc,
-    /// Those of x86: a store may reach memory after later loads of its task (Owens, Sarkar and
-    /// Sewell, TPHOLs'09).
+    /// The executions of x86: a store may reach memory after later loads of its task (Owens, Sarkar
+    /// and Sewell, TPHOLs'09).
     Tso,
-    /// Those of the language: C++20's model, repaired as RC11 (Lahav, Vafeiadis, Kang, Hur and
-    /// Dreyer, PLDI'17). A load reads no store that comes after it in program order and reads-from.
+    /// The executions of the language: C++20's model, repaired as RC11 (Lahav, Vafeiadis, Kang, Hur
+    /// and Dreyer, PLDI'17). A load reads no store that comes after it in program order and
+    /// reads-from.
     C11,
 }
 
@@ -28,7 +29,7 @@ impl Model {
         })
     }
 
-    /// Whether it has executions that are no interleavings.
+    /// Whether the model has executions that are no interleavings.
     #[inline]
     pub(crate) fn is_weak(self) -> bool {
         self != Self::Sc
@@ -49,8 +50,9 @@ pub(crate) enum Kind {
 pub(crate) enum Would {
     /// It fails, and is a load.
     Fail,
-    /// It writes the value that it reads, and others cannot synchronize with its task through it. It
-    /// is performed as a load, but as an update it cannot read what another update has read.
+    /// It writes the value that it reads, and other tasks cannot synchronize with its task through
+    /// this store. It is performed as a load. But like every update, it cannot read a store that
+    /// another update has read.
     Keep,
     Write,
 }
@@ -59,7 +61,7 @@ pub(crate) enum Would {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) address: usize,
-    /// In bytes, at most 8.
+    /// The size in bytes, at most 8.
     pub(crate) size: usize,
     pub(crate) kind: Kind,
     pub(crate) order: Ordering,
@@ -68,7 +70,8 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Its ordering if it writes, or if it does not.
+    /// The ordering of the access. `writes`: whether the access writes. An update that does not
+    /// write has its ordering of failure.
     pub(crate) fn order_if(&self, writes: bool) -> Ordering {
         match self.kind {
             Kind::Update if !writes => self.failure,
@@ -80,13 +83,14 @@ impl Access {
 /// An access that was performed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Performed {
-    /// The store that it met, by its number among those that were offered.
+    /// The store that the access met, by its number among the offered stores.
     pub(crate) choice: u32,
-    /// The value that it wrote. An update that leaves the value unchanged may be taken for a load.
+    /// The value that the access wrote. `None` for a load, and for an update that left the value
+    /// unchanged and is treated as a load.
     pub(crate) written: Option<Word>,
-    /// It is an update that left the value unchanged.
+    /// The access is an update that left the value unchanged.
     pub(crate) is_kept: bool,
-    /// The ordering that it had.
+    /// The ordering that the access had.
     pub(crate) order: Ordering,
 }
 

@@ -2,9 +2,10 @@
 //! before which a store may be placed.
 //!
 //! [`Memory::offer`] lists them for the next operation, the newest first, and the search chooses
-//! one. An older store is offered if the order of the run knows the newer one and the language does
-//! not, and if the graph with this late effect is consistent in the model (`c11.rs`, and `tso.rs`
-//! through [`Graph`]).
+//! one. An older store is offered if two conditions hold. First, a newer store comes before the
+//! operation by the dependences of the trace, but does not happen before it in the language (see
+//! the parent module). Second, the graph with this late effect is consistent in the model
+//! (`c11.rs`, and `tso.rs` through [`Graph`]).
 
 use core::sync::atomic::Ordering;
 
@@ -49,7 +50,7 @@ impl Memory {
         self.offers.len() as u32
     }
 
-    /// Adds the older stores to the offers.
+    /// Adds the older stores that the operation may meet to the offers.
     #[inline(never)]
     fn offer_late(
         &mut self,
@@ -62,8 +63,9 @@ impl Memory {
         self.read_trace(trace);
         let step = trace.step();
         let is_store = access.kind == Kind::Store;
-        // Fairness and timeouts create dependences that the trace does not have. A search then tries
-        // more than it needs to, but the monitor must not speak of what an interleaving explains.
+        // Fairness and timeouts create dependences that the trace does not have. Then a search is
+        // offered more stores than it needs, but the monitor must not report a late effect that an
+        // interleaving explains.
         let is_unsure = trace.is_irregular || trace.has_timers;
         let mut overtakes = is_unsure && !self.stale.is_on;
         if is_unsure {
@@ -87,7 +89,7 @@ impl Memory {
                 && match effect {
                     Would::Fail => false,
                     Would::Write => true,
-                    // The next store would read from it.
+                    // The next store, an update, would read from this one.
                     Would::Keep => {
                         let graph = Graph {
                             log: &self.log,
@@ -97,7 +99,7 @@ impl Memory {
                         graph.leads_to(next.event, known.task.0, &mut self.visited)
                     }
                 };
-            // The store that is read may have been late itself: then it came after a newer one.
+            // The older store may have been late itself: then it was performed after a newer one.
             let follows = || {
                 let mut newer = order[place + 1..].iter().map(|&it| self.stores.get(it));
                 old.event != NO_EVENT
@@ -122,7 +124,7 @@ impl Memory {
         self.is_limited |= self.locations.get(location).is_cut;
     }
 
-    /// Makes `order` that of the steps so far.
+    /// Adds the steps so far to the relation `order`.
     fn read_trace(&mut self, trace: &Trace) {
         let shared = if self.order.note_attempts(trace) {
             0
@@ -189,8 +191,8 @@ impl Memory {
         c11::is_consistent(&graph, &mut self.scratch)
     }
 
-    /// The value that the operation would read, if it met the store with this number of the last
-    /// [`Self::offer`], which was for the same `access`.
+    /// The value of the store with the number `choice` of the last [`Self::offer`], which was for
+    /// the same `access`.
     pub(crate) fn value(&self, access: &Access, choice: u32) -> Word {
         let location = self.locations.find(access.address).expect("it was offered");
         let order = &self.locations.get(location).order;
@@ -208,7 +210,9 @@ impl Memory {
         self.stores.get(next).reported
     }
 
-    /// The line of the store that the access, which was offered others, could have missed.
+    /// The line of the store that the access would miss if it met the newest of the offered older
+    /// stores: the store directly after this one in modification order. `None` if no older store
+    /// was offered, or if that line is not known.
     pub(crate) fn missed(&self, access: &Access) -> Option<Site> {
         let location = self.locations.find(access.address)?;
         let order = &self.locations.get(location).order;

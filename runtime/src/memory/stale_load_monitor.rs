@@ -37,7 +37,8 @@ pub(crate) struct StaleLoads {
     pub(crate) is_on: bool,
     pub(crate) found: EngineVec<Stale>,
     /// The findings of this execution are not complete. Either an exchange was treated as a fence,
-    /// which is true on x86 but not in the language, or unseen operations may order tasks.
+    /// which is true on x86 but not in the language. Or unseen operations, fairness or timeouts may
+    /// order tasks.
     pub(crate) is_limited: bool,
 }
 
@@ -57,13 +58,13 @@ impl StaleLoads {
         }
     }
 
-    /// Records that the order of tasks depends on unseen operations.
+    /// Records that the order of tasks may depend on unseen operations, fairness or timeouts.
     pub(crate) fn note_unseen(&mut self) {
         self.is_limited |= self.is_on;
     }
 
-    /// Records that a sequentially consistent exchange of a task is treated as a fence. `clock` is
-    /// the clock of the task before the fence. The fence acquires `readable`.
+    /// Records that a sequentially consistent exchange of a task is treated as a fence, which
+    /// acquires `readable`. `clock` is the clock of the task before the fence.
     pub(crate) fn note_fence(&mut self, clock: &Clock, readable: &Clock) {
         self.is_limited |= self.is_on && !clock.covers(readable);
     }

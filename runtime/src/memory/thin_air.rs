@@ -1,10 +1,10 @@
 //! No thin air: program order and reads-from together have no cycle (Lahav et al., PLDI'17,
 //! section 2).
 //!
-//! Loads read stores that were performed before them, so that only one kind of event can close a
-//! cycle: an update that leaves the value unchanged, and is treated as a load. If the next store
-//! of the location belongs to another update that was performed before, then this other update
-//! reads from the first one.
+//! Loads read stores that were performed before them. So only one kind of event can close a cycle:
+//! an update that leaves the value unchanged, and is treated as a load. If the store after it in
+//! modification order belongs to another update, which was performed earlier, then this earlier
+//! update reads from the later one.
 
 use super::graph::Event;
 use super::history::NO_EVENT;

@@ -264,7 +264,8 @@ fn the_monitor_speaks_of_programs_with_weak_executions_and_of_no_other() {
         spoken += usize::from(stores.has_spoken);
         unclear += usize::from(!stores.has_spoken && stores.is_unclear);
     }
-    // The programs are of both kinds, and few of them are unclear.
+    // There are enough programs with and without late effects, and few that the monitor cannot
+    // judge.
     let counts = (silent, spoken, unclear);
     assert!(spoken > unclear && silent > spoken, "{counts:?}");
 }

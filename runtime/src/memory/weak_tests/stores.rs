@@ -70,7 +70,7 @@ impl Stores {
         }
     }
 
-    /// Under sequential consistency, with the monitor of stale loads.
+    /// The memory of sequentially consistent executions that the stale-load monitor watches.
     pub(super) fn watching() -> Self {
         let mut weak = Self::new(Model::C11);
         weak.races.memory.watch();
