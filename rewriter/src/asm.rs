@@ -36,8 +36,8 @@ pub fn inline_asm(text: &str) -> Result<Vec<Asm>, SyntaxError> {
 }
 
 fn scan(tokens: TokenStream, found: &mut Vec<Asm>) {
-    // The line of `asm` if it is the previous token, and the line of `asm!` if the previous tokens
-    // are this. A group is assembly only after `asm!`.
+    // The first variable is the line of `asm` if this is the previous token. The second one is the
+    // line of `asm!` if these are the previous tokens. A group is assembly only after `asm!`.
     let mut name = None;
     let mut invocation = None;
     for token in tokens {

@@ -9,7 +9,7 @@ use crate::{calls, extent};
 pub(crate) enum Body {
     /// A function, a closure or a future: other code calls it.
     Callable,
-    /// A loop other than `loop`: it also has a condition or an iterator.
+    /// A loop with a condition or an iterator: `while` or `for`.
     Turn,
     /// The expression `loop`.
     Loop,
@@ -33,9 +33,9 @@ pub(crate) enum EndMark {
     None,
     /// A mark after the last statement.
     Plain,
-    /// A mark after the last statement, a macro without a semicolon.
+    /// A mark after the last statement, which is a macro without a semicolon.
     Macro,
-    /// A mark after the last expression, a unit value that becomes a statement.
+    /// A mark after the last expression, which is a unit value and becomes a statement.
     Unit,
 }
 

@@ -11,8 +11,8 @@ const CALLABLE: &[&str] = &["Fn", "FnMut", "FnOnce"];
 /// Returns the tokens with raw identifiers for names that are keywords today, and with `dyn` before
 /// trait objects.
 ///
-/// This is the second attempt for files that do not parse in the newest edition. It finds only
-/// those trait objects that `syn` does not parse as ordinary types.
+/// Used for files that do not parse in the newest edition. Finds only those trait objects that
+/// `syn` does not parse as ordinary types.
 pub(crate) fn modernize(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let mut modern = Vec::with_capacity(tokens.len());

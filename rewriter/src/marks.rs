@@ -23,8 +23,9 @@ use crate::{calls, extent};
 /// Opens a block that begins with a mark and has an expression as its value. `}` closes it.
 const MARKED_BLOCK: &str = "{__chess_mark!();";
 
-/// Makes the unit value at the end of a block a statement that a mark can follow. The pattern keeps
-/// the type that the value is inferred from.
+/// Marks the unit value at the end of a block, and makes it a statement, which another mark can
+/// follow. The pattern `()` keeps the expected type of the value, on which type inference may
+/// depend.
 const MARKED_UNIT: &str = "__chess_mark!();let () = ";
 
 /// Makes the value at the end of a block a statement, and marks the end of the block.
@@ -115,8 +116,8 @@ impl Marker<'_> {
         }
     }
 
-    /// Returns the index of the last statement that a mark may precede, or the number of statements
-    /// if the end may be marked too.
+    /// Returns the index of the last statement of the block that a mark may precede, or the number
+    /// of statements if a mark may also follow the last one.
     ///
     /// A statement without a semicolon, such as `#[cfg(x)] { 1 }`, is the value of the block if
     /// `cfg` removes all statements after it.

@@ -44,7 +44,7 @@ pub struct Method {
     pub line: usize,
     /// Whether the block is an inherent one, and not the implementation of a trait.
     pub is_inherent: bool,
-    /// How `self` leads to the object at the start of the function.
+    /// How `self` leads to the object at the start of the function, or the reason why it does not.
     pub object: Result<Object, NoObject>,
 }
 

@@ -6,7 +6,8 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::source::{Source, SyntaxError};
 
-/// The names of the mutable statics of a package. Code can use this raw memory without a pointer.
+/// The names of the mutable statics of a package. A mutable static is raw memory that code can use
+/// without a pointer.
 ///
 /// The declarations are searched in tokens, so that declarations in macros are also found.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

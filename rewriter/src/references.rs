@@ -44,7 +44,7 @@ struct Finder {
 impl<'ast> Visit<'ast> for Finder {
     fn visit_item_mod(&mut self, node: &'ast ItemMod) {
         let path = path_of(&node.attrs);
-        // Explicit paths are relative to the file, except in inline modules.
+        // Explicit paths are relative to the directory of the file, except in inline modules.
         let beside = if self.is_inline {
             &*self.directory
         } else {

@@ -24,7 +24,8 @@ pub(crate) struct Reservations {
     pub closings: Vec<Edit>,
 }
 
-/// Returns the edits of all such calls of a file, or only of those in `lines`.
+/// Returns the edits of all calls of a file that reserve memory and may fail, or only of those in
+/// `lines`.
 pub(crate) fn find(source: &Source, file: &File, lines: Option<&Lines>) -> Reservations {
     let mut visitor = Visitor {
         source,

@@ -68,8 +68,8 @@ impl Rewrite {
     /// Returns the original line and column of a place in the rewritten text.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc. If the place is in
-    /// inserted text, the result is the place of the site whose borrow this text reports. If the
-    /// text reports no borrow, it is the place of the next original character.
+    /// inserted text that reports a borrow, the result is the place of the borrow's site. If it is
+    /// in other inserted text, the result is the place of the next original character.
     pub fn original_place(&self, source: &str, line: usize, column: usize) -> (usize, usize) {
         let Some(start) = start_of_line(source, line) else {
             return (line, column);

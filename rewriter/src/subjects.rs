@@ -1,15 +1,15 @@
 //! The expression that a call acts on, found by the line and column of the call.
 //!
-//! The search uses tokens only, so it also works in the arguments of macros. The receiver of a
-//! method lies to the left of the method's name. For a function of a type, the expression is the
-//! first argument.
+//! The search uses tokens only, so it also works in the arguments of macros. For a call of a
+//! method, the expression is the receiver, to the left of the method's name. For a call of a type's
+//! function, it is the first argument.
 
 use proc_macro2::{Delimiter, Group, LineColumn, Span, TokenStream, TokenTree};
 
 use crate::source::{Source, SyntaxError};
 
-/// The length of the longest expression that is used as a name, in characters. Longer ones are
-/// shortened.
+/// The length of the longest expression that is used as a name, in characters. Longer expressions
+/// are shortened.
 const LONGEST: usize = 28;
 
 /// Methods whose results mean the same as their receivers for a reader. They are left out at the

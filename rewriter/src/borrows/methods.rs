@@ -10,7 +10,8 @@ pub(super) struct Method {
     pub(super) hook: &'static str,
 }
 
-/// Returns the method that a call without arguments may stand for.
+/// Returns the method with this `name`, if there is one that may borrow memory. The call must have
+/// no arguments.
 pub(super) fn named(name: &str) -> Option<Method> {
     let (kind, hook) = match name {
         "as_ref" | "assume_init_ref" | "as_ref_unchecked" => {

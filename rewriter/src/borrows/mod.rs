@@ -1,15 +1,15 @@
 //! References to raw memory that unsafe code creates, and the text that is inserted to report them.
 //!
 //! Loads and stores need no report in the source text: the compiler instruments their code. The
-//! creation of a reference has no code of its own. But by Rust's rules, it is a use of the memory:
-//! that of a shared reference is like a read, and that of a unique one like a write.
+//! creation of a reference has no code of its own. But by Rust's rules it is a use of the memory:
+//! to create a shared reference is like a read, and to create a unique reference is like a write.
 //!
 //! References are searched in `unsafe` blocks and functions, because raw pointers are dereferenced
-//! only there. A reference is a site only if its kind and its extent are certain. So the receiver
-//! of a method is no site, and a binding by reference within a larger pattern is none either. The
-//! arguments of macros are searched if they are known to be Rust. Code that is evaluated at
-//! compile time is not changed. The inserted text calls functions of `__chess`, a module in every
-//! prelude of the facades.
+//! only there. A reference is a site only if its kind and its extent are certain. So two kinds of
+//! references are no sites: the implicit reference to the receiver of a method, and a binding by
+//! reference within a larger pattern. The arguments of macros are searched if they are known to be
+//! Rust. Code that is evaluated at compile time is not changed. The inserted text calls functions
+//! of `__chess`, a module in every prelude of the facades.
 
 mod find;
 mod forms;

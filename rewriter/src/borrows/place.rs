@@ -33,7 +33,7 @@ pub(super) enum Operand {
     Steady,
     /// An expression whose value can be passed through a block.
     Value,
-    /// A part of a computed value. Moving it out of this value is not always possible.
+    /// A part of a computed value. It cannot always be moved out of this value.
     Part,
 }
 
