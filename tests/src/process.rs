@@ -19,9 +19,10 @@ use crate::Run;
 /// The interval at which a waiting test checks its condition.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Catches Ctrl-C in this process, although it still ends this process. A shell script starts its
-/// background jobs with Ctrl-C ignored. If this process is such a job, the processes that it
-/// starts would inherit this. They do not ignore a signal that their parent catches.
+/// Makes this process catch Ctrl-C, which still ends it. Otherwise the started processes could
+/// ignore Ctrl-C: a shell script starts its background jobs with Ctrl-C ignored, and child
+/// processes of such a job inherit this. A signal that the parent catches is not ignored by its
+/// child processes.
 fn listen_to_interrupts() {
     static LISTENS: Once = Once::new();
     LISTENS.call_once(|| {
@@ -82,7 +83,7 @@ impl Process {
         let _gone = kill_process(self.pid(), Signal::KILL);
     }
 
-    /// Waits until `condition` holds. Returns `false` if the process ends before it holds.
+    /// Waits until `condition` holds. Returns `false` if the process ends first.
     pub fn wait_until(&mut self, mut condition: impl FnMut() -> bool) -> bool {
         loop {
             if condition() {

@@ -46,8 +46,8 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
 
 /// The variable with the path of the built tool, for programs of this package that tests start.
 ///
-/// Without this variable, such a program would build the tool itself. While cargo replaced the
-/// tool, the builds of other tests would not find the tool, which wraps their compiler.
+/// Without this variable, such a program would build the tool itself. While cargo replaces the
+/// tool, the builds of other tests fail, because the tool wraps their compiler.
 const TOOL_VARIABLE: &str = "END_TO_END_TOOL";
 
 /// Returns the path of the tool. Its first call in a process builds the tool, if cargo finds that
@@ -186,8 +186,8 @@ impl Chess {
     }
 }
 
-/// Whether a variable is absent in a user's shell: cargo sets it for these tests, or it configures
-/// the cargo that runs them.
+/// Whether a variable must be removed, because a user's shell does not have it: cargo sets it for
+/// these tests, or it configures the cargo that runs them.
 fn is_of_the_outer_cargo(name: &str) -> bool {
     let kept = [
         "CARGO_HOME",

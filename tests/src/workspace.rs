@@ -33,8 +33,9 @@ fn locked(threads: u32, increments: u32) {
 ";
 
 impl Workspace {
-    /// Returns the copy of a fixture that all tests share. It is built once, because the tests
-    /// also share its target directory. Tests may change only its target directory.
+    /// Returns the copy of a fixture that all tests share. The tests also share its target
+    /// directory, so that the fixture is built only once. Tests may change only this target
+    /// directory.
     pub fn shared(fixture: &str) -> Self {
         let root = build_dirs().target.join("end-to-end").join(fixture);
         fs::create_dir_all(&root).expect("the directory can be made");

@@ -15,7 +15,7 @@ pub struct Bugs {
     pub found: Vec<Found>,
     /// Crates without known bugs.
     pub clean: Vec<Clean>,
-    /// Suspicions that did not survive a second reading.
+    /// Suspected defects that a second reading refuted.
     pub refuted: Vec<Refuted>,
 }
 
@@ -51,8 +51,8 @@ pub struct Found {
     pub reading: String,
     /// The address of a public report, if there is one.
     pub report: Option<String>,
-    /// The entry and the test, separated by a space, that show the same defect: one correction
-    /// corrects both, or the code with the mistake was copied.
+    /// Another test that shows the same defect: its entry and its name, separated by a space.
+    /// Either one correction corrects both, or the code with the mistake was copied.
     pub same_as: Option<String>,
     /// One of [`Found::CHECKS`] if no other check shows the defect.
     pub only: Option<String>,

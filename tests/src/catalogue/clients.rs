@@ -190,7 +190,8 @@ fn versions() -> BTreeMap<String, String> {
 }
 
 /// The tests of each crate. The keys are the crates with their versions. The crate of a test is the
-/// crate of the structure that it checks, or else has the name of the test's module.
+/// crate of the structure that it checks. If the test checks no structure, it is the crate with the
+/// name of the test's module.
 ///
 /// # Panics
 /// If the tests do not depend on a crate of this name.

@@ -75,7 +75,8 @@ pub(super) enum Step {
     TrySend(usize),
     Recv(usize),
     TryRecv(usize),
-    /// Has no effect, and is not a scheduling point, if the task has no sender.
+    /// Drops the task's sender. If the task has no sender, this has no effect and is not a
+    /// scheduling point.
     DropSender(usize),
     DropReceiver(usize),
     /// Waits while another task initializes the cell. If the cell then has a value, the task
@@ -144,7 +145,8 @@ fn push_all(steps: &mut Vec<Step>, ops: &[Op]) {
     }
 }
 
-/// Adds a step that may skip its body, then the body, and the step that ends it.
+/// Adds the step `first`, which may skip the body, then the steps of the body, and then the steps
+/// `last`, which end it.
 fn branch(
     steps: &mut Vec<Step>,
     first: impl Fn(usize) -> Step,

@@ -2,7 +2,7 @@
 //!
 //! A program is written in a small language ([`Op`]). A machine runs it one operation at a time, as
 //! std's documentation describes each of them, and a search visits all interleavings. None of this
-//! code depends on the exploration of the tool, so it shows outcomes that the tool misses or
+//! code depends on the code of the tool. So a comparison shows outcomes that the tool misses or
 //! invents.
 //!
 //! To add an operation:

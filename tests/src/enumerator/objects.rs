@@ -55,7 +55,7 @@ impl Lock {
     }
 
     /// Whether the lock is inside std. The acquisition of such a lock is a scheduling point, and
-    /// its release is not: by the book, a call that std completes by itself is one step.
+    /// its release is not: as the book says, a call that std completes by itself is one step.
     pub(super) fn is_of_stream(self) -> bool {
         (Self::stream(0).0..=Self::stream(2).0).contains(&self.0)
     }
@@ -137,8 +137,8 @@ pub(super) struct Channel {
     pub(super) messages: Vec<u8>,
     /// The tasks that have a sender, one bit each.
     pub(super) senders: u8,
-    /// The task that has the receiver. `None` after the receiver was dropped. If the program keeps
-    /// the receiver to its end, the number is not the number of a task.
+    /// The task that has the receiver. `None` after the receiver was dropped. If no task has the
+    /// receiver, because the program keeps it to its end, this is not the number of a task.
     pub(super) receiver: Option<u8>,
     /// If the capacity is 0: the tasks that wait until their message is received, in order.
     pub(super) offers: Vec<u8>,

@@ -21,7 +21,7 @@ const PATIENCE_TO_RUN: Duration = Duration::from_mins(5);
 /// A test, named as by the tool: its binary and its path.
 pub type Test = (String, String);
 
-/// The results of the tests of a package, except `ignored` ones.
+/// The results of the tests of a package, except tests that are `ignored`.
 pub struct Native {
     /// Whether each test passes.
     pub tests: BTreeMap<Test, bool>,

@@ -16,7 +16,8 @@ pub struct Package {
     pub version: String,
     /// The features that its tests need, in addition to the default features.
     pub features: Vec<String>,
-    /// Whether its tests use other crates that depend on it. These must use the copy, too.
+    /// Whether the package's tests use other crates that depend on the package. These crates must
+    /// use the copy, too.
     is_used_by_its_tests: bool,
     /// The directory into which cargo has unpacked the crate.
     sources: PathBuf,

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::exploration::Exploration;
 
-/// Explores the tests of `found` with the newest release of each crate, and prints a line for each.
-/// Cargo asks its registry for the releases.
+/// Explores the tests of `found` with the newest release of each crate, and prints a line for each
+/// test. Cargo asks its registry for the releases.
 pub(crate) fn print(found: &[&Found]) {
     for tests in found.chunk_by(|one, next| one.entry == next.entry) {
         let (name, version) = tests[0].package();

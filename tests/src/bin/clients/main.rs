@@ -11,16 +11,16 @@ use end_to_end::Workspace;
 use end_to_end::catalogue::{Explained, Explored, Failure, Passed};
 use serde_json::Value;
 
-/// Explores the tests in fixtures/clients, each of which uses a type of a published crate in two or three
-/// threads, and prints the results with the explanations of the failures.
+/// Explores the tests in fixtures/clients, and prints the results with the explanations of the
+/// failures. Each test uses a type of a published crate in two or three threads.
 ///
 /// The exit code is 1 if a failure is not in fixtures/clients/explained.toml, or if a test passes
 /// that is, or if its coverage is not the one in fixtures/clients/passed.toml.
 #[derive(Parser)]
 #[command(name = "cargo clients", bin_name = "cargo clients")]
 struct Args {
-    /// Write the coverage of the tests that pass into fixtures/clients/passed.toml. With names, only
-    /// that of these tests is changed.
+    /// Write the coverage of the tests that pass into fixtures/clients/passed.toml. With names,
+    /// only the coverage of these tests is changed.
     #[arg(long)]
     record: bool,
     /// Only tests whose name contains one of these.

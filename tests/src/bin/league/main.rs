@@ -43,7 +43,8 @@ struct Args {
     /// The highest number of schedules for each program in each trial.
     #[arg(long, value_name = "N", default_value = "10000")]
     schedules: u64,
-    /// The same for the program `safestack`. With 0 it is left out.
+    /// The highest number of schedules for the program `safestack` in each trial. With 0 it is left
+    /// out.
     #[arg(long, value_name = "N", default_value = "1000000")]
     safestack: u64,
     /// The number of trials of each strategy that depends on a seed.

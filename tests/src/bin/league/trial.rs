@@ -53,8 +53,8 @@ impl Trial<'_> {
         for (_, program) in &selected {
             call = call.arg(&program.test);
         }
-        // The bound is a guarantee of `icb` and not its budget: the search continues with the next
-        // bound.
+        // Without this, `icb` would end at its default bound. A trial ends only when it has found
+        // the failure or used up its schedules.
         if self.strategy == "icb" {
             call = call.arg("--preemptions=100");
         }

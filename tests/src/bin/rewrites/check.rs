@@ -55,8 +55,8 @@ impl std::fmt::Display for Error {
 
 /// Compiles the replacement for `__chess`, and returns its directory.
 ///
-/// A different replacement has a different directory, because cargo notices a change only by the
-/// path.
+/// Each version of the replacement has its own directory, because cargo notices a changed
+/// replacement only by its path.
 fn hooks(user: &Workspace) -> PathBuf {
     let source = source_of("../rewriter/tests/hooks/lib.rs");
     let text = fs::read(&source).expect("the hooks are there");

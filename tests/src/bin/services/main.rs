@@ -17,10 +17,10 @@ use self::plain::Plain;
 
 /// Compares strategies and plain runs on the services in fixtures/services.
 ///
-/// The first table has the numbers of distinct states of the memcached-like service after 16, 64, 256,
-/// ... executions: by strategy, and for repeated plain runs of the same test. The second table has
-/// each test with a defect: the time that the tool takes to report it, and the failures of plain
-/// runs in the same time.
+/// The first table is about the memcached-like service: the numbers of its distinct states after
+/// 16, 64, 256, ... executions, for each strategy, and for repeated plain runs of the same test.
+/// The second table has each test with a defect: the time that the tool takes to report it, and the
+/// failures of plain runs in the same time.
 #[derive(Parser)]
 #[command(name = "cargo services", bin_name = "cargo services")]
 struct Args {

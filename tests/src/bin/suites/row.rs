@@ -1,5 +1,5 @@
-//! The results of one suite. They are a line of a file below target/, so that an interrupted run
-//! can continue.
+//! The results of one suite. They are saved as a line of a file below target/, so that an
+//! interrupted run can continue.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,7 +32,8 @@ pub(crate) struct Row {
     pub(crate) passed: usize,
     /// The number of tests that fail only with an early timeout.
     pub(crate) timing: usize,
-    /// The number of tests that passed with only one thread, so that there was nothing to explore.
+    /// The number of tests that passed and had only one thread, so that there was nothing to
+    /// explore.
     pub(crate) one_thread: usize,
     /// The failures found.
     pub(crate) failures: Vec<Failure>,

@@ -23,8 +23,9 @@ const KEPT: u8 = u8::MAX;
 enum Phase {
     /// The task has not begun the step.
     Ready,
-    /// The task waits for a step of another task: a notification, the receipt of its message, a
-    /// message, the arrival at a barrier, or the release of an `RwLock` by its readers.
+    /// The task waits for a step of another task. The step is a notification, the send of a
+    /// message, the receipt of the task's own message, the arrival at a barrier, or the release of
+    /// an `RwLock` by a reader.
     Waits,
     /// The task was notified, and has yet to acquire the lock again.
     Notified,
@@ -272,7 +273,7 @@ impl State {
         self.tasks[task].seen.push(value);
     }
 
-    /// Ends a step of a task. The task itself or another task has performed the step.
+    /// Ends the current step of `task`. Either this task or another one has performed the step.
     fn next(&mut self, task: usize) {
         self.tasks[task].at += 1;
         self.tasks[task].phase = Phase::Ready;
@@ -474,7 +475,7 @@ impl State {
         self.next(task);
     }
 
-    /// Performs the arrival of a task at the barrier. The second arrival releases both tasks.
+    /// Performs the arrival of `task` at the barrier. The second task that arrives releases both.
     fn barrier(&mut self, task: usize) {
         if self.barrier == 0 {
             self.barrier = bit(task);

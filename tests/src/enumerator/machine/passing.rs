@@ -5,10 +5,10 @@ use crate::enumerator::compile::Step;
 use crate::enumerator::objects::Lock;
 
 impl State {
-    /// Performs the steps that are not scheduling points. Their effects depend only on the state
-    /// of their own task. The release of a stream's lock is an exception, because it affects other
-    /// tasks. So if another task has completed the send of a task, this task releases the lock
-    /// only when it runs again.
+    /// Performs all next steps that are not scheduling points. Most of them concern only the state
+    /// of their own task, so that they can be performed at once. The release of a stream's lock
+    /// also affects other tasks. So only the current task performs it. A task whose step was
+    /// completed by another task releases such a lock when it runs again.
     pub(super) fn settle(&mut self, steps: &[Vec<Step>]) {
         for task in 0..self.tasks.len() {
             while self.ended & bit(task) == 0 && self.pass(steps, task) {}
