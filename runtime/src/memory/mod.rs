@@ -151,8 +151,8 @@ impl Memory {
         self.model = model;
     }
 
-    /// Keeps the stores of the next executions, which are sequentially consistent, and notes the late
-    /// effects that C11 allows.
+    /// Keeps the stores of the next executions, which remain sequentially consistent. Notes the
+    /// late effects that C11 would allow.
     pub(crate) fn watch(&mut self) {
         self.turn_on(Model::C11);
         self.stale.is_on = true;

@@ -135,7 +135,8 @@ impl Memory {
         self.steps = trace.steps.len();
     }
 
-    /// Whether the graph with this late effect is consistent: the access meets the store at `place`.
+    /// Whether the graph is consistent in the model if the access meets the store at `place` of the
+    /// modification order.
     fn is_consistent(
         &mut self,
         known: &Knowledge<'_>,
@@ -201,8 +202,8 @@ impl Memory {
             .value
     }
 
-    /// Returns the number of the event of the store that follows the store `choice` of the last offer in
-    /// the modification order. That store must not be the newest one.
+    /// Returns the number of the event of the store that follows the store `choice` of the last
+    /// offer in the modification order. The store `choice` must not be the newest one.
     pub(crate) fn overtaken(&self, access: &Access, choice: u32) -> u32 {
         let location = self.locations.find(access.address).expect("it was offered");
         let order = &self.locations.get(location).order;

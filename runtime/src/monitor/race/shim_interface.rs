@@ -266,8 +266,8 @@ pub(crate) fn keeps_stores() -> bool {
     is_watched() && unsafe { (*monitors()).races.keeps_stores() }
 }
 
-/// The number of stores that an atomic operation of the running task may meet; the newest is one of
-/// them. `current` is the value in memory. `would` returns the effect of an update that reads a value.
+/// The number of stores that an atomic operation of the running task may meet, the newest included.
+/// `current` is the value in memory. `would` returns the effect of an update that reads a value.
 pub(crate) fn offer_stores(
     access: &Access,
     current: Word,
