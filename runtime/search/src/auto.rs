@@ -60,7 +60,8 @@ const DOUBT: f64 = 8.0;
 /// `delay` may spend `1 / DELAY_SHARE` of the budget that is left.
 const DELAY_SHARE: u64 = 4;
 
-/// The initial weights of the sampling strategies. Later, their rates of new graphs count as well.
+/// The weights of the sampling strategies `pct`, `pos`, `surw` and `random`. The number of
+/// schedules of each strategy also depends on its rate of new happens-before graphs.
 const WEIGHTS: [f64; 4] = [1.0, 6.0, 2.0, 1.0];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -204,7 +205,8 @@ impl Auto {
         }
     }
 
-    /// Enters the opening after the first schedules of `icb`, and leaves it when it is over.
+    /// Begins the opening (the samples after the first schedules of `icb`) when these schedules
+    /// have run, and ends the opening when it is over.
     fn open(&mut self) {
         // If the test observes its states, `icb` alternates with samples anyway.
         self.opening.is_ahead &= !self.turns.observes;

@@ -7,8 +7,8 @@ use crate::base::codec::{Codec, codec};
 /// How a strategy draws schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Draw {
-    /// Each choice of a decision is equally likely. The product of the numbers of choices of an
-    /// execution has the number of schedules as its mean: Knuth's estimate.
+    /// Each choice of a decision is equally likely. Then the expected product of the numbers of
+    /// choices of an execution is the number of schedules: Knuth's estimate.
     Walk,
     /// Each schedule is about equally likely, or is run once. A schedule whose numbers of choices
     /// have the product `p` represents the part `1 / p` of all schedules. The schedules of the

@@ -86,7 +86,8 @@ pub struct SchedulingPoint<'a> {
     /// The first `free` options cost nothing. Each other option costs a preemption: the current
     /// task is enabled and did not yield, or a timeout fires although a task could run.
     pub free: u32,
-    /// The hash of the execution so far, to detect that a prefix repeats.
+    /// The hash of the execution so far. It shows whether an execution repeats the prefix of an
+    /// earlier one.
     pub prefix: u64,
     /// The number of steps that the execution has taken, including those without a choice.
     pub step: u32,
@@ -284,7 +285,7 @@ pub trait Strategy {
         self.estimate().map(Estimate::sampled)
     }
 
-    /// The results of this part of the space, if the search explores only a part.
+    /// The results of the search's part of the space, if the search explores only a part.
     fn share(&self) -> Option<Share> {
         None
     }
@@ -298,14 +299,15 @@ pub trait Strategy {
     /// The progress of the search.
     fn progress(&self) -> Progress;
 
-    /// Appends, after an execution, the state from which a search can continue. Returns whether
-    /// this strategy supports it.
+    /// Called after an execution. Appends to the output the state from which a new search can
+    /// continue. Returns whether this strategy supports it.
     fn save(&self, _out: &mut Checkpoint) -> bool {
         false
     }
 
-    /// Makes a new search continue from a saved state, and removes this state from `input`. Returns
-    /// `false` if the input is invalid; then the search must not be used.
+    /// Makes a new search continue from the saved state at the beginning of `input`, and removes
+    /// this state from `input`. Returns `false` if the state is invalid. Then the search must not
+    /// be used.
     fn load(&mut self, _input: &mut &[u8]) -> bool {
         false
     }

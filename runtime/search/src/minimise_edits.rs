@@ -151,7 +151,7 @@ impl Shrink<'_> {
         }
     }
 
-    /// Applies an edit to all places of the plan: first to many at once, then to fewer. It begins
+    /// Tries an edit at all places of the plan: first at many places at once, then at fewer. Begins
     /// with the last places.
     fn sweep(&mut self, places: fn(&Plan) -> EngineVec<u32>, edit: fn(&mut Plan, &[u32])) {
         let mut size = places(&self.best.plan).len();

@@ -31,8 +31,8 @@ pub struct Labelled {
 /// The orders that were seen of two lines, or of one line in two tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PairOrders {
-    /// The first line came before the second one. For one line: it came in the task with the
-    /// smaller number before it came in the other task.
+    /// An event of the first line came before an event of the second line. If both are the same
+    /// line: the task with the smaller number was first.
     pub forward: bool,
     /// The opposite order of [`Self::forward`].
     pub backward: bool,
@@ -40,12 +40,12 @@ pub struct PairOrders {
     pub races: bool,
 }
 
-/// The first line came before the second one. For one line: it came in the task with the smaller
-/// number first.
+/// An event of the first line came before an event of the second line. If both are the same line:
+/// the task with the smaller number was first.
 const SEEN: u8 = 1;
 /// The first line came before the second one, in a race.
 const RACED: u8 = 2;
-/// For one line: it came in the task with the larger number first.
+/// If both lines are the same: the task with the larger number was first.
 const SEEN_BACKWARD: u8 = 4;
 
 /// The index of no entry.
@@ -204,8 +204,8 @@ impl Orders {
 }
 
 impl Reader {
-    /// Whether only the common object orders `earlier` before `step`. `later` is the index of
-    /// `step`.
+    /// Whether the event `earlier` races with `step`: nothing but their common object orders them.
+    /// `later` is the index of `step`.
     fn races(&self, step: &TraceStep, earlier: Entry, later: u32) -> bool {
         if step.comes_last {
             return false;
@@ -219,9 +219,9 @@ impl Reader {
     }
 }
 
-/// Whether an operation could have come before an `earlier` operation on which it depends. It
-/// could not if `earlier` is a release: the release may be the cause that it could be performed,
-/// even if its task did not wait.
+/// Whether an operation with the effect `later` could have come before an operation with the effect
+/// `earlier`, on which it depends. It could not if `earlier` is a release. Perhaps the later
+/// operation was possible only because of the release, even if its task did not wait.
 fn may_race(earlier: Effect, later: Effect) -> bool {
     earlier != Effect::Release && later.depends(earlier) == Dependence::Races
 }

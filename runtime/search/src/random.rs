@@ -15,8 +15,9 @@ const RARE: u64 = 4;
 /// matters.
 const LATE: u64 = 2;
 
-/// Draws the outcome of an operation: uniformly if the outcomes cost nothing. Otherwise it draws
-/// with a small probability whether the outcome is drawn uniformly or is the ordinary one.
+/// Draws the outcome of an operation. If the outcomes cost nothing, it is drawn uniformly.
+/// Otherwise, it is drawn uniformly with a certain probability ([`UNUSUAL`], [`RARE`] or [`LATE`]),
+/// and else it is the ordinary outcome.
 pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &ChoicePoint<'_>) -> u32 {
     let one_in = match point.kind {
         Outcomes::Free | Outcomes::Data => {

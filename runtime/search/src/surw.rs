@@ -98,8 +98,8 @@ impl Walkers {
         }
     }
 
-    /// Draws the task that takes the next interesting step, at a point at which `task` could take
-    /// it. Tasks that have ended are not drawn.
+    /// Draws the task that takes the next interesting step, but no task that has ended. Called when
+    /// `task` could take this step.
     fn draw(&mut self, rng: &mut Rng, task: TaskId, has_ended: impl Fn(TaskId) -> bool) -> TaskId {
         for (at, walker) in self.tasks.iter_mut().enumerate() {
             if has_ended(TaskId(at as u32)) {
@@ -123,7 +123,8 @@ impl Walkers {
         task
     }
 
-    /// The option with the highest priority that is not held back. `None` if all are held back.
+    /// Of the options that are not held back, the one with the highest priority. `None` if all
+    /// options are held back.
     fn first(&self, options: &[TaskId]) -> Option<usize> {
         let is_free = |place: &usize| self.tasks[options[*place].0 as usize].held != self.points;
         let free = (0..options.len()).filter(is_free);
@@ -205,8 +206,8 @@ mod tests {
     use super::super::testing::{self, Act, Program};
     use super::*;
 
-    /// How far the orders of racing steps are from equal likelihood: the sum of a chi-square test,
-    /// and the number of orders.
+    /// A measure of the differences between the likelihoods of the orders of racing steps: the sum
+    /// of a chi-square test, and the number of orders.
     fn spread(program: &Program, runs: u32) -> (f64, usize) {
         let mut search = Surw::new(11);
         let mut seen: BTreeMap<_, f64> = BTreeMap::new();

@@ -31,7 +31,7 @@ pub struct TraceStep {
     /// The step that woke the task; [`TraceStep::NONE`] if the task did not wait to be woken.
     pub waker: u32,
     /// The task waited at an object, and checks it again in this step. So the accesses of the step
-    /// to this object contain the whole dependence on its waker.
+    /// to this object show its whole dependence on the step that woke the task.
     pub retries: bool,
     /// The step has more than one operation. The later ones may depend on the result of the first.
     pub goes_on: bool,
@@ -259,7 +259,8 @@ impl Trace {
     }
 
     /// Records that the execution ends while `task` is still blocked in an operation on `object`.
-    /// This is a step of its own, so that the step that keeps it blocked races with it.
+    /// The operation becomes a step of its own, so that it races with the step that keeps the task
+    /// blocked.
     pub fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
         // If the task has not run since the end of an idle wait, a step before this end may keep
         // it blocked. A later access to the object may hide the race with that step. In random

@@ -343,8 +343,8 @@ fn a_step_after_an_idle_wait_does_not_hide_a_race() {
     assert!(is_all || gave_up);
 }
 
-/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on
-/// the results of earlier operations.
+/// In these programs, the later operations of a step, and the reads at the end of an iteration that
+/// awaits, depend on the results of earlier operations.
 #[test]
 fn every_graph_and_every_end_is_reached_with_long_steps() {
     for seed in testing::seeds() {

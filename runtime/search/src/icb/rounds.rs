@@ -179,8 +179,8 @@ impl Icb {
         self.assign();
     }
 
-    /// Writes the choices that were queued. If none of them was dropped, each one has a node, and
-    /// the nodes are enough.
+    /// Writes the choices that were queued. If none of them was dropped, each one has a node. Then
+    /// they need not be written, because [`Self::read_opened`] reads them from the nodes.
     pub(super) fn write_opened(&self, out: &mut Checkpoint) {
         let count = self.opened.count();
         let have_nodes = count == self.nodes.len() as u64 && count < MOST;

@@ -73,8 +73,9 @@ fn every_graph_and_every_end_within_a_bound_is_reached_with_idle_waits() {
     reaches_all(idle);
 }
 
-/// The last task takes the message only if it comes before the second task. The other executions
-/// must show this race, although the first task tries to receive after it.
+/// The last task receives the only message only if it comes before the second task. The executions
+/// in which the second task receives it must show this race, although the first task tries to
+/// receive afterwards.
 #[test]
 fn a_step_after_an_idle_wait_hides_no_race_of_a_blocked_task() {
     let program = vec![
@@ -85,8 +86,8 @@ fn a_step_after_an_idle_wait_hides_no_race_of_a_blocked_task() {
     reaches_all([(0, program)].into_iter());
 }
 
-/// The later operations of a step, and the reads at the end of an iteration that awaits, depend on
-/// the results of earlier operations.
+/// In these programs, the later operations of a step, and the reads at the end of an iteration that
+/// awaits, depend on the results of earlier operations.
 #[test]
 fn every_graph_and_every_end_within_a_bound_is_reached_with_long_steps() {
     let long = testing::seeds().map(|seed| (seed, testing::random_long_steps(seed)));

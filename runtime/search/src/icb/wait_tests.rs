@@ -3,8 +3,8 @@
 use super::super::testing::Act;
 use super::tests::{all, misses};
 
-/// With one preemption, the last task begins to wait while the first one reads. This is its first
-/// step. From then on the second task cannot read.
+/// With one preemption, the last task begins to wait for the lock while the first one reads. To
+/// begin to wait is its first step. From then on the second task cannot read.
 #[test]
 fn a_task_that_comes_first_may_wait_for_readers_to_leave() {
     let program = vec![

@@ -13,8 +13,8 @@ const MOST: u64 = 500;
 const PROGRAMS: usize = 1_000;
 
 /// For each ordered pair of lines that was seen: whether the lines raced, in this order or the
-/// other one. The flag of the key is for one line in two tasks: whether the task with the smaller
-/// number comes first.
+/// other one. The flag of the key matters only if both lines are the same: whether the task with
+/// the smaller number was first.
 type Seen = BTreeMap<(u32, u32, bool), bool>;
 
 /// The same pair in the other order.

@@ -86,8 +86,8 @@ pub enum Act {
     Pick(u32),
     /// Lets a rare event happen or not, within the step of the previous act.
     Rarely,
-    /// Ends the task if the last value that it has seen is 0, within the step of the previous act:
-    /// an assumption does not hold.
+    /// An assumption, within the step of the previous act. It does not hold if the last value that
+    /// the task has seen is 0. Then the task ends.
     Assume,
     /// Waits until no other task can run.
     UntilIdle,
