@@ -5,7 +5,8 @@ use chess_vocabulary::Kind;
 use super::{BodyOutcome, End, Failure, Monitor};
 use crate::execution::{Ending, Execution, ObjectId, Op, Site, State, TaskId, Wait};
 
-/// Judges executions in which no task is enabled before the test's body has returned.
+/// Judges executions that end because all tasks are blocked, or before the test's body has returned
+/// or panicked.
 pub(crate) struct Deadlock;
 
 impl Deadlock {

@@ -136,7 +136,8 @@ pub(crate) trait Monitor {
         let _ = execution;
     }
 
-    /// The execution ended; called in the process that explores. Returns a failure if it failed.
+    /// The execution has ended. Called in the process that explores. Returns a failure if the
+    /// execution failed in the judgement of this monitor.
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         let _ = end;
         None
@@ -155,8 +156,8 @@ pub(crate) trait Monitor {
         let _ = failure;
     }
 
-    /// The execution ended because its process ended. Returns a failure if this monitor is
-    /// responsible for that. Called in another process, which shares only the engine's memory.
+    /// The execution ended because its process ended. Returns a failure if this monitor judges such
+    /// an end. Called in another process, which shares only the engine's memory.
     fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
         let _ = death;
         None

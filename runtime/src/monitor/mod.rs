@@ -6,11 +6,11 @@
 //! tasks, objects and operations, but no fibers, shims or memory of the program. One task runs at a
 //! time, so calls of a monitor never overlap.
 //!
-//! **A monitor must not depend on the order of operations that commute.** Of all schedules with
-//! the same happens-before graph, a search runs only one. If a monitor finds a failure in another
-//! one of these schedules only, the verdict "complete" is wrong. So a verdict must follow from the
-//! happens-before relation (objects, effects, the order of one task), not from the order in which
-//! two tasks happened to run.
+//! **A monitor must not depend on the order of operations that commute.** Of all schedules with the
+//! same happens-before graph, a search runs only one. If a monitor finds a failure in another
+//! schedule with this graph but not in that one, the verdict "complete" is wrong. So a verdict must
+//! follow from the happens-before relation (objects, effects, the order of one task), not from the
+//! order in which two tasks happened to run.
 //!
 //! All monitors are fields of [`Monitors`], which calls each of them. There is no dynamic
 //! dispatch, so a hook that no monitor implements costs nothing. The state of a monitor is in the

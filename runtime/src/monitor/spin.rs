@@ -23,8 +23,8 @@ pub(crate) struct Spin {
     pub(crate) place: Place,
 }
 
-/// Records the loops in which tasks wait without yielding. Such a wait is detected if an iteration
-/// repeats the previous one, and the task cannot leave the loop until another task writes. So the
+/// Records the loops in which tasks wait without yielding. A loop waits if one of its iterations
+/// repeats the previous one: then the task cannot leave the loop until another task writes. So the
 /// detection depends only on the objects that the loop has read.
 pub(crate) struct Spins {
     levels: Levels,

@@ -10,7 +10,7 @@
 //!
 //! The monitor reports no race on a program without one, as long as all operations that order tasks
 //! are reported to it. Code that the engine does not see (inline assembly, code that is compiled
-//! unchanged) is taken to order everything.
+//! unchanged) is assumed to order everything.
 
 mod accesses;
 mod allocated;
@@ -104,7 +104,7 @@ impl Accesses {
     }
 }
 
-/// The results of the executions of a search so far, with which the search can begin anew.
+/// The results of a search so far. If the search begins anew, it begins with them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Learnt {
     /// The number of lines that are scheduling points.
@@ -158,8 +158,8 @@ pub(crate) struct Races {
     /// reused.
     messages: EngineVec<Clock>,
     received: EngineVec<u32>,
-    /// An unseen operation may have ordered tasks. From then on, each operation is taken to happen
-    /// after all earlier operations.
+    /// An unseen operation may have ordered tasks. From then on, each operation is assumed to
+    /// happen after all earlier operations.
     orders_all: bool,
     unseen: Unseen,
     found: EngineVec<RaceReport>,
@@ -267,8 +267,8 @@ impl Races {
     }
 
     /// Records the pairs of lines that raced in the last execution. From now on, they cause no
-    /// failure. Makes those of these lines that may be preempted scheduling points. Returns
-    /// whether this added a scheduling point.
+    /// failure. Makes the lines of these pairs scheduling points, if `is_preempted` returns `true`
+    /// for them. Returns whether this added a scheduling point.
     pub(crate) fn learn(&mut self, mut is_preempted: impl FnMut(Site) -> bool) -> bool {
         let before = self.points.count();
         for found in &self.found {

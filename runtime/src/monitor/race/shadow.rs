@@ -35,13 +35,13 @@ const FREE: Epoch = 1 << (Epoch::BITS - 1);
 pub(crate) struct Extent(u8);
 
 impl Extent {
-    /// The extent of a word that points to a record. It is impossible for an access: eight bytes
-    /// from the last byte on.
+    /// The extent of a word that points to a record. No access has it: it would be eight bytes from
+    /// the last byte of the granule on.
     const OF_RECORD: Self = Self(7);
     /// All bytes.
     pub(super) const ALL: Self = Self(0);
-    /// All bytes, in a word for the allocation of a block. It is impossible for another access:
-    /// eight bytes from the second byte on.
+    /// The extent of a word for the allocation of a block: it stands for all bytes. No other access
+    /// has it: it would be eight bytes from the second byte of the granule on.
     pub(super) const OF_BLOCK: Self = Self(1);
 
     /// The extent of `size` bytes from `address` on. They must be in one granule.
@@ -159,8 +159,8 @@ impl Word {
     }
 }
 
-/// The history of the accesses to one granule. Each access was to all bytes of the earlier
-/// accesses, and these happened before it. So a task that knows of the last access knows of all
+/// The history of the accesses to one granule. Each access in it contained all bytes of the earlier
+/// accesses, and happened after them. So a task that knows of the last access knows of all
 /// accesses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {

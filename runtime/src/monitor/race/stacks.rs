@@ -32,7 +32,7 @@ pub(super) struct OwnStack {
     low: usize,
     size: usize,
     /// The size of a part from `low` on. An access of at most [`SHORT`] bytes that begins in this
-    /// part need not be recorded: no page up to its end is shared.
+    /// part need not be recorded, because tasks share no page up to the end of such an access.
     quick_size: usize,
     kind: Kind,
     /// For each kind of stack, a bit for each page: whether tasks share the page. The index of the

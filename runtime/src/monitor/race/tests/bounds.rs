@@ -1,5 +1,5 @@
-//! Accesses of random programs outside of blocks. None of them is recorded without a call of the
-//! monitors, because the monitors must report it.
+//! Tests with random programs that access memory outside of blocks. The fast path must not record
+//! such an access, because a monitor must report it.
 
 use core::cell::RefCell;
 
