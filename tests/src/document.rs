@@ -19,8 +19,8 @@ impl Block {
         self.note.strip_prefix("file=")
     }
 
-    /// Returns the name of the file in which the block replaces a method: the one with the same
-    /// signature. `None` if the block is no such method.
+    /// Returns the name of the file in which the block replaces the method that has the same
+    /// signature. `None` if the block replaces no method.
     pub fn file_of_method(&self) -> Option<&str> {
         self.note.strip_prefix("method=")
     }

@@ -97,7 +97,8 @@ impl Workspace {
     }
 
     /// Like [`Self::with_library`], for a library with `tests` and a function `locked(threads,
-    /// increments)` that they may call. Its arguments determine the number of schedules.
+    /// increments)`, which the tests may call. The arguments of this function determine the number
+    /// of schedules.
     pub fn with_locks(tests: &str) -> Self {
         Self::with_library(&format!("{LOCKS}{tests}"))
     }

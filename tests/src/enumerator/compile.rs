@@ -80,7 +80,7 @@ pub(super) enum Step {
     DropSender(usize),
     DropReceiver(usize),
     /// Waits while another task initializes the cell. If the cell then has a value, the task
-    /// observes it and continues at `otherwise`.
+    /// observes it and continues at `otherwise`. If not, the task begins to initialize the cell.
     BeginInit {
         cell: usize,
         otherwise: usize,

@@ -233,8 +233,8 @@ impl Op {
     }
 }
 
-/// A program. The test's own thread first spawns one thread for each other list, and then performs
-/// its own list.
+/// A program: a list of operations for each task. The first list is that of the test's own thread.
+/// This thread first spawns a thread for each other list, and then performs its own list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The operations of each task, with the test's own thread first.

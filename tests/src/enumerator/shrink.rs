@@ -33,8 +33,8 @@ fn smaller(program: &Program) -> Vec<Program> {
     all
 }
 
-/// Returns each list that results from removing one operation: with the operations in its body,
-/// and without them.
+/// Returns each list that results from removing one operation. An operation with a body can be
+/// removed in two ways: with the operations in its body, or without them.
 fn without_one(ops: &[Op]) -> Vec<Vec<Op>> {
     let mut all = Vec::new();
     for (at, op) in ops.iter().enumerate() {

@@ -16,8 +16,8 @@ pub(crate) struct Exploration {
 }
 
 impl Exploration {
-    /// Explores the tests of the package in `entry`, a directory of `workspace`. Each test has up
-    /// to `schedules` schedules, or as many as the default settings allow if it is `None`.
+    /// Explores the tests of the package in `entry`, a directory of `workspace`. Each test has at
+    /// most `schedules` schedules. If `schedules` is `None`, the default settings limit them.
     pub(crate) fn of(workspace: &Workspace, entry: &str, schedules: Option<u64>) -> Self {
         let args = ["chess", "test", "--locked", "--no-fail-fast"];
         let limit = schedules.map(|schedules| format!("--schedules={schedules}"));

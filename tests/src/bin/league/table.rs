@@ -36,8 +36,8 @@ pub(crate) fn table(programs: &[Program], results: &[Results]) -> String {
     lines.join("\n")
 }
 
-/// Returns a comparison of each published column with the own strategies, on the programs of that
-/// column.
+/// Returns a comparison of each published column with the strategies of this tool. The comparison
+/// with a column includes only the programs of this column.
 pub(crate) fn comparison(programs: &[Program], results: &[Results]) -> String {
     let compare = |(column, name): (usize, &&str)| {
         let published = published_total(programs, column);
@@ -56,8 +56,8 @@ pub(crate) fn comparison(programs: &[Program], results: &[Results]) -> String {
     lines.join("\n")
 }
 
-/// Returns the published columns that find more bugs than `results`, on the programs of each
-/// column.
+/// Returns the published columns whose strategies find more bugs than `results`. The comparison
+/// with a column includes only the programs of this column.
 pub(crate) fn ahead_of<'a>(
     programs: &'a [Program],
     results: &'a Results,

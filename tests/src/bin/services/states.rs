@@ -21,7 +21,7 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(u64, u64)>,
 }
 
-/// The curves of the strategies in `only`, or of all, and of plain runs.
+/// The curves of the strategies in `only` (of all strategies if it is empty), and of plain runs.
 pub(crate) fn curves(
     workspace: &Workspace,
     plain: &Plain,

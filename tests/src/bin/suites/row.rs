@@ -39,7 +39,7 @@ pub(crate) struct Row {
     pub(crate) failures: Vec<Failure>,
     /// The tests without a verdict, with the reason.
     pub(crate) unknown: Vec<Failure>,
-    /// The error of the build or of the tool, if it did not end as expected.
+    /// The error of the build or of the tool, if there was one.
     pub(crate) broken: Option<String>,
 }
 
