@@ -2,9 +2,10 @@
 //!
 //! The next operation of each task has a random priority, and the operation with the highest one is
 //! performed. Then new priorities are drawn for the next operation of that task, and for all
-//! operations that race with the performed one. The others keep theirs. So the orders of racing
-//! operations are sampled more evenly than by a random walk, in which a task with few steps before
-//! such an operation nearly always wins. The strategy has no parameters and needs no profile.
+//! operations that race with the performed one. All other operations keep their priorities. So the
+//! orders of racing operations are sampled more evenly than by a random walk, in which a task with
+//! few steps before such an operation nearly always wins. The strategy has no parameters and needs
+//! no profile.
 //!
 //! One execution in four, chosen at random, is exactly like that. The other executions have a rule
 //! that is not in the paper: if a task has read an object, its next write to this object has a

@@ -59,7 +59,8 @@ impl Default for Walkers {
 }
 
 impl Walkers {
-    /// Subtracts the interesting steps since the last decision from the steps that are left.
+    /// Subtracts the interesting steps since the last decision from the numbers of interesting
+    /// steps that the tasks have left.
     fn count_steps(&mut self, rng: &mut Rng, past: Past<'_>) {
         let steps = &past.trace.steps;
         for (at, step) in steps.iter().enumerate().skip(self.steps) {
@@ -73,7 +74,8 @@ impl Walkers {
         self.steps = steps.len();
     }
 
-    /// If `task` is new: moves its share of the steps that are left from its parent to it.
+    /// If `task` is new: moves its share of the interesting steps that its parent has left from the
+    /// parent to the task.
     fn meet(&mut self, rng: &mut Rng, task: TaskId) {
         let at = task.0 as usize;
         while self.tasks.len() <= at {

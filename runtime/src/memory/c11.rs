@@ -1,9 +1,9 @@
 //! RC11: which late effects the language allows.
 //!
 //! A graph is consistent if `hb; eco` is irreflexive, updates are atomic, and `psc`, the order of
-//! its sequentially consistent events, is acyclic (Lahav, Vafeiadis, Kang, Hur and Dreyer,
-//! PLDI'17, section 4). Only places at which the first two conditions hold are offered. This file
-//! decides the third condition.
+//! its sequentially consistent events, is acyclic (Lahav, Vafeiadis, Kang, Hur and Dreyer, PLDI'17,
+//! section 4). `offered_stores.rs` considers only places of the modification order at which the
+//! first two conditions hold. This file decides the third condition.
 
 use super::graph::Window;
 use super::relation::Relation;

@@ -1,5 +1,5 @@
-//! The offered stores: the older stores that a load, for example a relaxed one, may read, and those
-//! before which a store may be placed.
+//! The offered stores of an operation: the older stores that a load, for example a relaxed one, may
+//! read, or directly after which a store may be placed in modification order.
 //!
 //! [`Memory::offer`] lists them for the next operation, the newest first, and the search chooses
 //! one. An older store is offered if two conditions hold. First, a newer store comes before the

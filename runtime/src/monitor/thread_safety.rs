@@ -37,7 +37,8 @@ impl ThreadSafety {
     }
 }
 
-/// Adds the callers of the method that begins to `lines`, except those in the standard library.
+/// Appends to `lines` the callers of the method whose call has just begun, except callers in the
+/// standard library.
 #[cold]
 fn show_callers(lines: &mut EngineVec<u8>) {
     stack::in_a_copy(|| {

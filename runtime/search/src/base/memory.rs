@@ -1,8 +1,8 @@
 //! The allocator of the engine's own memory: a region apart from the program's heap.
 //!
-//! The program's image is restored before each execution, so the engine must not keep
-//! state in it. And a program with a global allocator of its own must not find the
-//! engine's data there. The runtime maps the region, and passes it to [`begin`].
+//! The program's memory is restored before each execution, so the engine must not keep state in it.
+//! Nor may the engine use the program's global allocator, which the program may have defined
+//! itself. The runtime maps the region, and passes it to [`begin`].
 
 use core::alloc::{AllocError, Allocator, Layout};
 use core::ptr::NonNull;

@@ -141,7 +141,7 @@ pub struct Dpor {
     sequence: Sequence,
     /// See [`LONG`].
     long: usize,
-    /// The number of spurious outcomes among those of the nodes.
+    /// The number of spurious outcomes that the operations of the nodes have taken.
     spurious: u32,
     /// The number of outcomes of the running step so far, and the index of that step.
     outcomes: usize,

@@ -10,8 +10,9 @@ use chess_vocabulary::Effect;
 const PATIENCE: u32 = 64;
 
 impl HappensBefore {
-    /// Adds the races of `second` with those steps it has met that happened before no other met
-    /// step. If `blocked` is true, `second` was still blocked at the end.
+    /// Adds the races of the step `second` with the steps that it has met, except those that
+    /// happened before another met step. If `blocked` is true, `second` was still blocked at the
+    /// end.
     #[inline]
     pub(super) fn keep_immediate(&mut self, second: u32, blocked: bool) {
         if let [

@@ -260,7 +260,7 @@ impl Races {
         }
     }
 
-    /// As [`Self::cell`], if the cell is not in the table of the inline check.
+    /// As [`Self::cell`], if the cell is not in the tables of the fast path.
     #[inline(never)]
     fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
         self.note_page(address);

@@ -15,7 +15,7 @@ pub(crate) const MOST_TASKS: usize = 1024;
 /// The number of recently ended tasks that are searched for a free entry.
 const CANDIDATES: usize = 32;
 
-/// The knowledge of a task about the others.
+/// The epochs of a task, and its knowledge about other tasks.
 pub(super) struct TaskOrder {
     /// 0 from a release until the task's next access to tracked memory.
     pub(super) epoch: Epoch,

@@ -14,8 +14,8 @@ pub(super) const STEPS: usize = 120;
 pub(super) const LINES: usize = 32;
 
 const STATIC: usize = 0x5000_0000_0000;
-/// Memory that is neither heap nor stack. The pages of both parts have the same slots in the table
-/// of the inline check.
+/// Memory that is neither heap nor stack. The pages of both parts have the same slots in the tables
+/// of the fast path.
 const STATICS: [(usize, usize); 2] = [
     (STATIC, STATIC + 4 * PAGE),
     (STATIC + 64 * PAGE, STATIC + 68 * PAGE),
