@@ -9,9 +9,9 @@ use crate::plain;
 /// undefined behaviour. The summary counts these executions. A test in which all executions end in
 /// this way fails, because it tests nothing.
 ///
-/// Under plain `cargo test` no execution can be left out: there, an assumption that does not hold is
-/// a panic. Choose the data so that the condition holds with the first outcomes: there,
-/// [`choose`], [`flip`] and [`pick`] return these.
+/// Under plain `cargo test`, an assumption that does not hold is a panic. [`choose`], [`flip`] and
+/// [`pick`] return their first outcomes there. So order the outcomes such that the condition holds
+/// for the first ones.
 ///
 /// [`choose`]: crate::choose
 /// [`flip`]: crate::flip

@@ -4,9 +4,10 @@ use crate::plain;
 
 /// Returns a number below `count`, which the search chooses.
 ///
-/// Under cargo chess every number is tried, in combination with every schedule of the bound. A choice
-/// costs nothing, so that the number of schedules is multiplied by `count`: keep it small. The
-/// smallest number with which a test fails is reported.
+/// Under cargo chess every number is tried, in combination with every schedule of the bound. A
+/// choice does not count as a preemption, so the bound does not limit the choices. Each choice
+/// multiplies the number of schedules by `count`: keep `count` small. If the test fails, the
+/// report has the smallest number with which it fails.
 ///
 /// Under plain `cargo test` the result is 0. After 1,000 choices of a thread, its choices cycle
 /// through the numbers, so that a loop that waits for one number ends.
@@ -28,8 +29,8 @@ pub fn choose(count: usize) -> usize {
     plain::choose(outcomes) as usize
 }
 
-/// Returns `true` or `false`, as the search chooses: [`choose`] with two outcomes, of which `false`
-/// is the first.
+/// Returns `true` or `false`, as the search chooses. This is [`choose`] with two outcomes; the
+/// first one is `false`.
 ///
 /// # Examples
 /// ```
@@ -41,7 +42,7 @@ pub fn flip() -> bool {
     plain::choose(2) == 1
 }
 
-/// Returns an item of `items`, which the search chooses: [`choose`] among their positions.
+/// Returns an item of `items`. The search chooses its position, as for [`choose`].
 ///
 /// # Panics
 /// If there are no items, or more than `u32::MAX`.

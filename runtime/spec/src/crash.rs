@@ -6,18 +6,18 @@ use crate::plain;
 
 /// Runs `body`, which may crash, and then `recovery`. Returns the result of the recovery.
 ///
-/// Under cargo chess, `body` runs in a thread of its own. This thread and all threads that it spawns are
-/// a *component*: they crash together, as the threads of a process do. The search may let the
-/// component crash when `body` has returned, and before each operation of the component that other
-/// threads may see (on files, channels, atomics, locks, and so on) or that may wait. A crash costs
-/// as much as a preemption, as [`rarely`](crate::rarely) does. After a crash
+/// Under cargo chess, `body` runs in a thread of its own. This thread and all threads that it
+/// spawns are a *component*: they crash together, as the threads of a process do. The search may
+/// let the component crash when `body` has returned, and before each operation of the component
+/// that other threads may see (on files, channels, atomics, locks, and so on) or that may wait. A
+/// crash costs as much as a preemption, as [`rarely`](crate::rarely) does. After a crash
 /// - the threads of the component never continue. Their values are not dropped, their locks stay
 ///   locked, and the other ends of their channels stay open. The files that they have opened are
 ///   closed;
 /// - each file loses writes that the component made after the last sync of the file
 ///   (`File::sync_all`, `File::sync_data`), the latest writes first: none, some or all of them, as
-///   the search chooses, at no further cost. If none are lost, the process has crashed, otherwise
-///   the machine has;
+///   the search chooses, at no further cost. A crash that loses no writes is that of a process,
+///   and a crash that loses writes is that of the machine;
 /// - `recovery` runs in the calling thread, and finds the files in this state.
 ///
 /// If the component does not crash, `recovery` runs after `body` has returned. In this case, too,
@@ -30,16 +30,17 @@ use crate::plain;
 /// an atomic, not through a `Mutex`.
 ///
 /// Limits:
-/// - A write is lost as a whole or not at all, and no write is lost that comes before one that
-///   survives. An existing file counts as synced when the component begins to write to it. Writes
-///   that survive a crash count as synced after the crash.
-/// - Directories lose nothing: a file that was created, renamed or removed stays so. So a file that was
-///   renamed before it was synced may be found empty, but the lack of a sync of its directory does no
-///   harm.
-/// - Changes through memory maps and `io_uring` count as synced; `msync`, `sync` and `syncfs` have no
-///   effect. Sockets, pipes and child processes survive a crash.
+/// - A write is lost as a whole or not at all. If a write to a file survives, all earlier writes
+///   to this file survive. An existing file counts as synced when the component begins to write to
+///   it. Writes that survive a crash count as synced after the crash.
+/// - Directories lose nothing: a file that was created, renamed or removed stays so. So the
+///   recovery may find a file empty that was renamed before it was synced. But cargo chess does
+///   not find errors that are due to a missing sync of a directory.
+/// - Changes through memory maps and `io_uring` count as synced; `msync`, `sync` and `syncfs` have
+///   no effect. Sockets, pipes and child processes survive a crash.
 ///
-/// Under plain `cargo test` there are no crashes: `body` runs in the calling thread, and then `recovery`.
+/// Under plain `cargo test` there are no crashes: `body` runs in the calling thread, and then
+/// `recovery`.
 ///
 /// # Panics
 /// If `body` or `recovery` panics. Under cargo chess, if `body` calls this function.

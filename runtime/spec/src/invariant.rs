@@ -32,8 +32,8 @@ type Condition = Box<dyn Fn() -> bool + Send>;
 /// result.
 ///
 /// # Panics
-/// Under plain `cargo test`, if the condition does not hold. A drop by a thread that panics does
-/// not check it.
+/// Under plain `cargo test`, if the condition does not hold. A panicking thread that drops the
+/// result does not check the condition.
 ///
 /// # Examples
 /// ```
@@ -60,7 +60,7 @@ pub fn invariant(name: &str, condition: impl Fn() -> bool + Send + 'static) -> I
     invariant
 }
 
-/// An [`invariant`] that is checked until this is dropped.
+/// The result of [`invariant`]. The condition is checked until this value is dropped.
 #[must_use = "the invariant is checked only until this value is dropped"]
 pub struct Invariant {
     name: String,
@@ -99,8 +99,8 @@ impl fmt::Debug for Invariant {
     }
 }
 
-/// Adds an invariant to the running execution, and returns its number there. Under plain `cargo test`,
-/// returns the condition.
+/// Adds an invariant to the running execution, and returns its number there. Under plain `cargo
+/// test`, returns the condition.
 fn add(
     name: &str,
     condition: Condition,

@@ -6,20 +6,20 @@ use std::thread;
 
 type Site = &'static Location<'static>;
 
-/// A property that something happens in the end: a request is answered, a worker stops.
+/// The property that some event finally happens: a request is answered, a worker stops.
 ///
 /// An event that requires a later event makes the property *hot*, and the later event makes it
 /// *cold*, as the states of a monitor of Coyote. A new property is cold.
 ///
 /// Under cargo chess an execution fails if it ends while a property is hot, at the line of the
-/// last [`hot`](Self::hot). An execution with a deadlock or a livelock has no end: the report of
-/// the deadlock or livelock names the properties that are hot. Calls of [`hot`](Self::hot) and
-/// [`cold`](Self::cold) are scheduling points.
+/// last [`hot`](Self::hot). If an execution has a deadlock or a livelock, the report of this
+/// failure names the properties that are hot. Calls of [`hot`](Self::hot) and [`cold`](Self::cold)
+/// are scheduling points.
 ///
 /// Under plain `cargo test` the property is checked when it is dropped.
 ///
 /// # Panics
-/// Under plain `cargo test`, if it is hot when it is dropped by a thread that does not panic.
+/// Under plain `cargo test`, if the property is hot when a thread that is not panicking drops it.
 ///
 /// # Examples
 /// ```

@@ -10,16 +10,16 @@ use crate::plain;
 /// Under cargo chess the hash of the value is recorded, and the number of distinct states of all
 /// executions is reported: `cargo chess test --coverage` prints it, with its growth over the
 /// schedules. A number that still grows when the search ends says that more schedules would show
-/// more behaviours. The same value at two statements that call `observe` is two states. The states of
-/// an execution in which an [assumption](crate::assume) does not hold are not counted, and neither are
-/// those after the first 65,536 of one execution.
+/// more behaviours. Equal values at two different calls of `observe` in the source count as two
+/// states. The states of an execution in which an [assumption](crate::assume) does not hold are
+/// not counted, and neither are those after the first 65,536 of one execution.
 ///
-/// A call is no operation of the scheduler: it changes neither the schedules nor the verdict. So
-/// observe values that the executing thread may know: results that operations under control
-/// returned, or data that it holds a lock for. The search runs one execution for each order of
-/// dependent operations, and other executions with the same order return the same results. A value
-/// that depends on the order of *independent* operations, such as the time or the address of a
-/// block of memory, may have values that are not counted, because no executed schedule has them.
+/// A call is not an operation: it changes neither the schedules nor the verdict. Observe only
+/// values that the executing thread may know: results that operations under control returned, or
+/// data for which it holds a lock. The search runs one execution for each order of dependent
+/// operations, and other executions with the same order return the same results. The time and the
+/// address of a block of memory, for instance, also depend on the order of *independent*
+/// operations. Some of their values are not counted, because no executed schedule has them.
 ///
 /// Under plain `cargo test` a call has no effect, and the value is not hashed.
 ///

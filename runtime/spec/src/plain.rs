@@ -9,8 +9,8 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The number of choices of a thread that have the first outcome. Later choices cycle through all
-/// outcomes.
+/// The number of choices of a thread that return the first outcome. Its later choices cycle
+/// through all outcomes.
 const IN_ORDER: u32 = 1_000;
 
 thread_local! {
@@ -39,7 +39,7 @@ pub(crate) fn rarely() -> bool {
     false
 }
 
-/// The consequence of an assumption that does not hold.
+/// Called if an assumption does not hold. Panics under plain `cargo test`.
 #[track_caller]
 pub(crate) fn assumption_fails() {
     panic!(
@@ -67,8 +67,8 @@ pub(crate) fn note(history: usize, ends: bool, site: &'static Location<'static>)
     TIME.fetch_add(1, Ordering::SeqCst)
 }
 
-/// Waits until no other thread can run and no timer is pending, for the check at `site`. Returns whether
-/// it waited.
+/// Waits until no other thread can run and no timer is pending, for the check at `site`, and
+/// returns `true`. Under plain `cargo test`, does not wait, and returns `false`.
 pub(crate) fn until_idle(site: &'static Location<'static>) -> bool {
     let _ = site;
     false

@@ -40,7 +40,7 @@ impl<T> Call<T> {
     }
 }
 
-/// The `Debug` form of the result of `call`. A panic is a result.
+/// The `Debug` form of the result of `call`, or the words `a panic` if `call` panics.
 pub(super) fn in_words<R: Debug>(call: impl FnOnce() -> R) -> String {
     let result = catch_unwind(AssertUnwindSafe(call));
     result.map_or_else(|_| "a panic".to_owned(), |it| format!("{it:?}"))

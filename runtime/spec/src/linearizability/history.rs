@@ -43,7 +43,8 @@ impl Made {
 struct Run<T> {
     object: T,
     calls: Arc<Vec<Call<T>>>,
-    /// The calls so far. It has room for all calls: it must not allocate.
+    /// The calls so far. The vector has room for all calls of the scenario, because a change of it
+    /// must not allocate.
     log: Mutex<Vec<Made>>,
     /// The number of calls of the scenario.
     count: usize,
@@ -67,7 +68,8 @@ impl<T> Run<T> {
             let result = (self.calls[call].run)(&self.object);
             let end = plain::note(self.history, true, self.site);
             plain::unseen(&self.log, |log| {
-                // The log lacks the call if the history was taken because no thread could run.
+                // The log lacks the call if `history` has emptied it: the calls in progress then
+                // counted as calls that never return.
                 if let Some(own) = log.iter_mut().find(|made| made.start == start) {
                     own.end = end;
                     own.result = Some(result);
@@ -76,7 +78,8 @@ impl<T> Run<T> {
         }
     }
 
-    /// The number of starts and ends of calls so far, and whether all of `count` calls have returned.
+    /// The number of starts and ends of calls so far, and whether all of `count` calls have
+    /// returned.
     fn progress(&self, count: usize) -> (usize, bool) {
         plain::unseen(&self.log, |log| {
             let ended = log.iter().filter(|made| made.end != NEVER).count();
@@ -96,7 +99,7 @@ impl<T> Run<T> {
 /// A running thread, and the calls that it makes.
 struct Program<T> {
     thread: Option<usize>,
-    /// The number of calls of the thread that have returned when it ends.
+    /// The number of calls with this `thread` that have returned when the running thread ends.
     count: usize,
     handle: JoinHandle<Arc<Run<T>>>,
 }
@@ -146,8 +149,9 @@ impl<T: Send + Sync + 'static> Attempt<T> {
         attempt
     }
 
-    /// Makes the calls of these programs, each of a thread. Afterwards `returned` calls of the
-    /// scenario have returned, unless some of them never return.
+    /// Makes the calls of `programs`, with a thread for each program. A single program outside the
+    /// threads runs in the calling thread if no call may wait. `returned` is the number of calls
+    /// of the scenario that have returned afterwards if each call returns.
     #[track_caller]
     fn make(&self, programs: &[(Option<usize>, &[usize])], returned: usize, checked: &Checked<T>) {
         let may_wait = checked.may_wait();
@@ -164,7 +168,8 @@ impl<T: Send + Sync + 'static> Attempt<T> {
             let count = self.run.returned(thread) + program.len();
             let handle = thread::spawn(move || {
                 run.program(thread, &program);
-                // The joining thread drops it: otherwise the order of drops would matter.
+                // The joining thread drops `run`. If this thread dropped it, the order of the
+                // drops would matter to the search.
                 run
             });
             threads.push(Program {
@@ -183,7 +188,8 @@ impl<T: Send + Sync + 'static> Attempt<T> {
         }
     }
 
-    /// Waits until `returned` calls have returned, or no thread makes progress.
+    /// Waits until no other thread can run. In a plain run, waits until `returned` calls have
+    /// returned, or no call begins or ends for the time `checked.patience`.
     #[track_caller]
     fn wait(&self, returned: usize, checked: &Checked<T>) {
         let run = &self.run;
@@ -242,7 +248,8 @@ impl History {
         })
     }
 
-    /// The history as a table with a column for each thread: a row for each start and end, in order.
+    /// The history as a table with a column for each thread: a row for each start and end, in
+    /// order.
     pub(super) fn table<T>(&self, calls: &[Call<T>]) -> String {
         let threads = self.0.iter().filter_map(|made| made.thread).max();
         let columns = 1 + threads.map_or(0, |last| last + 1);
@@ -273,7 +280,8 @@ impl History {
                 widest.unwrap_or(0).max(heading(column).len())
             })
             .collect();
-        // Columns without rows are left out: in many scenarios, no call is made alone.
+        // Columns without rows are left out. In many scenarios the column of the calls outside the
+        // threads has none.
         let is_empty = |column: usize| !rows.iter().any(|row| row.1 == column);
         let line = |cell: &dyn Fn(usize) -> String| {
             let shown = (0..columns).filter(|&column| !is_empty(column));

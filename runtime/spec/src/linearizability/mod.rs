@@ -1,7 +1,8 @@
-//! Linearizability: the results of concurrent calls against those of the same calls one after another.
+//! Linearizability: the results of concurrent calls against those of the same calls one after
+//! another.
 //!
-//! The check is that of Line-Up (Burckhardt, Dern, Musuvathi and Tan, PLDI'10): without a model, the
-//! object itself, used by one thread, is the specification.
+//! The check is that of Line-Up (Burckhardt, Dern, Musuvathi and Tan, PLDI'10): without a model,
+//! the object itself, used by one thread, is the specification.
 
 mod call;
 mod history;
@@ -24,13 +25,13 @@ use crate::plain;
 /// The number of scenarios of a plain run.
 const PLAIN_SCENARIOS: u64 = 100;
 
-/// A check whether an object is linearizable: whether the results of concurrent calls are those of
-/// the same calls in some sequential order, in which a call that has returned comes before the calls
-/// that begin after that (Herlihy and Wing, TOPLAS'90).
+/// A check whether an object is linearizable (Herlihy and Wing, TOPLAS'90). It is if the same
+/// calls in some sequential order have the results of the concurrent calls. In this order, each
+/// call comes before the calls that begin after its end.
 ///
 /// The scenario, which is the calls of each thread and their arguments, is a choice of the search.
-/// The expected results are those of the object itself, when one thread makes the calls, or those of
-/// a [model](Self::model).
+/// The expected results are those of a [model](Self::model). Without a model, they are those of
+/// the object itself if one thread makes the calls.
 ///
 /// Under plain `cargo test` a hundred scenarios run on real threads.
 ///
@@ -64,8 +65,8 @@ struct Limits {
 }
 
 impl<T: Send + Sync + 'static> Linearizability<T> {
-    /// A check of the objects that `new` returns, with up to two calls in each of two threads, up to
-    /// one call before them, and up to one after them.
+    /// A check of the objects that `new` returns, with up to two calls in each of two threads, up
+    /// to one call before them, and up to one after them.
     ///
     /// All objects that `new` returns must behave alike.
     pub fn of(new: impl Fn() -> T + 'static) -> Self {
@@ -84,7 +85,7 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
     }
 
     /// Compares with a model: an object of another type, which one thread uses. Each operation
-    /// that is added then has one more function, which returns the expected result. So the check
+    /// that is added then has one more function, which returns the expected result. The check then
     /// also finds errors of the object that do not need several threads.
     ///
     /// # Panics
@@ -150,14 +151,14 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
         self
     }
 
-    /// Adds an operation that may wait for other calls: `push` of a full queue, or `recv` of an empty
-    /// channel. See [`operation`](Self::operation).
+    /// Adds an operation that may wait for other calls: `push` of a full queue, or `recv` of an
+    /// empty channel. See [`operation`](Self::operation).
     ///
-    /// A call that never returns is correct if it does not return either when one thread makes the
-    /// calls that have returned, and then this call. One order of the calls that have returned
-    /// must explain their results, and also all calls that do not return. (Line-Up permits a
-    /// separate order for each call that does not return.) An operation that takes effect and then
-    /// waits for another call, such as the wait at a barrier, is not linearizable.
+    /// A call may never return. This is correct if the call also does not return in one thread,
+    /// after the calls that have returned. One order of the calls that have returned must explain
+    /// their results and all calls that do not return. (Line-Up permits a separate order for each
+    /// call that does not return.) An operation that takes effect and then waits for another call,
+    /// such as the wait at a barrier, is not linearizable.
     ///
     /// Under cargo chess, a call counts as one that does not return if it waits when no other
     /// thread can run and no timer is pending. So does a call that polls the clock in a loop.
@@ -312,9 +313,9 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
         self.calls.push(Call { may_wait, ..call });
     }
 
-    /// Declares that the results of the operation `name` are not compared: for instance an
-    /// estimate, or a length that is documented as approximate. The effect of the operation on the
-    /// object must still be that of the specification.
+    /// Declares that the results of the operation `name` are not compared. Use it for instance for
+    /// an estimate, or for a length that is documented as approximate. The effect of the operation
+    /// on the object must still be that of the specification.
     ///
     /// # Panics
     /// If there is no such operation so far.
@@ -324,8 +325,8 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
     }
 
     /// Declares that the result of a call of the operation `name` is compared only if no other
-    /// call overlaps it: for instance the sum of a counter that lags behind while calls are in
-    /// progress.
+    /// call overlaps it. Use it for instance for the sum of a counter that lags behind while calls
+    /// are in progress.
     ///
     /// # Panics
     /// If there is no such operation so far.
@@ -374,7 +375,7 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
     /// Sets the number of threads, at least two.
     ///
     /// # Panics
-    /// If it is less than two: the calls of one thread are in order.
+    /// If it is less than two: a single thread has no concurrent calls.
     #[track_caller]
     pub fn threads(mut self, threads: usize) -> Self {
         assert!(
@@ -411,8 +412,8 @@ impl<T: Send + Sync + 'static, S> Linearizability<T, S> {
     /// Runs the check. Under cargo chess it runs one scenario, which the search chooses.
     ///
     /// # Panics
-    /// If there is no operation, or a history is not linearizable. The message has the history, and
-    /// why no sequential order explains it.
+    /// If there is no operation, or a history is not linearizable. The message has the history,
+    /// and the reasons why no sequential order explains it.
     #[track_caller]
     pub fn check(self)
     where

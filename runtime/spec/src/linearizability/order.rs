@@ -13,15 +13,15 @@ pub(super) enum Kept {
     /// A call that has returned comes before the calls that begin after its end: linearizability
     /// (Herlihy and Wing, TOPLAS'90).
     All,
-    /// The same, but only if a moment without calls in progress lies between the two calls:
-    /// quiescent consistency (Aspnes, Herlihy and Shavit, JACM'94).
+    /// A call that has returned comes before a later call if there is a moment without calls in
+    /// progress between them: quiescent consistency (Aspnes, Herlihy and Shavit, JACM'94).
     AcrossQuiescence,
 }
 
-/// Looks for a sequential order of the calls that have returned. It must keep the order in time as
-/// `kept` says, and by the specification, each call must have its actual result. After all of
-/// them, no call that has not returned may return by the specification. If there is no such order,
-/// the error has the reasons.
+/// Looks for a sequential order of the calls that have returned. The order must keep the order in
+/// time that `kept` requires. By the specification, each call in it must have its actual result
+/// (if results of this call are compared), and after it, no call that has not returned may return.
+/// If there is no such order, the error has the reasons.
 #[track_caller]
 pub(super) fn explain<T, S: Specification<T>>(
     history: &History,
@@ -41,7 +41,8 @@ pub(super) fn explain<T, S: Specification<T>>(
     Err(search.why())
 }
 
-/// An order that fits, and a call that does not fit after it.
+/// An order of calls that the specification explains, and a call that it does not explain after
+/// them.
 struct DeadEnd {
     order: Vec<usize>,
     next: usize,
@@ -53,7 +54,8 @@ struct Search<'a, T, S> {
     history: &'a History,
     oracle: &'a mut Oracle<T, S>,
     kept: Kept,
-    /// The order so far: calls that fit, as indices into the history.
+    /// The order so far, as indices into the history. The specification explains the results of
+    /// these calls.
     order: Vec<usize>,
     dead_ends: Vec<DeadEnd>,
 }
@@ -61,8 +63,8 @@ struct Search<'a, T, S> {
 // Loops, not closures: `track_caller` gives the operations of the specification the caller's
 // line only outside of closures.
 impl<T, S: Specification<T>> Search<'_, T, S> {
-    /// Whether the order so far can be extended to all calls that have returned, and fits the
-    /// calls that have not.
+    /// Whether the order so far can be extended to all calls that have returned, such that the
+    /// specification also explains the calls that have not returned.
     #[track_caller]
     fn continues(&mut self) -> bool {
         let mut is_complete = true;
@@ -88,8 +90,8 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
         is_complete && self.leaves_the_others()
     }
 
-    /// Whether `next` may be the next call of the order: no call that must come before it is
-    /// missing.
+    /// Whether the call `next` may come next in the order: the order so far has all calls that
+    /// must come before it.
     fn is_next(&self, next: usize) -> bool {
         let all = &self.history.0;
         let mut open = (0..all.len()).filter(|at| !self.order.contains(at));

@@ -11,7 +11,7 @@ impl Choices {
     /// The choices of the search, or those of a plain run with this `seed`.
     pub(super) fn new(seed: u64) -> Self {
         let is_plain = !plain::is_explored();
-        // The state must not be 0: xorshift would never leave that.
+        // The state must not be 0: from 0, xorshift generates only zeros.
         Self(is_plain.then(|| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1))
     }
 
@@ -58,9 +58,9 @@ impl Scenario {
         self.before.len() + threads + self.after.len()
     }
 
-    /// Chooses a scenario. Its calls are numbers below `count`. Small scenarios come first.
-    /// Threads are interchangeable, so that only scenarios with their programs in ascending order
-    /// are chosen.
+    /// Chooses a scenario. Its calls are numbers below `count`. Small scenarios come first. The
+    /// threads are interchangeable, so only scenarios are chosen in which the programs of the
+    /// threads are in ascending order.
     #[track_caller]
     pub(super) fn choose(limits: Limits, count: usize, choices: &mut Choices) -> Self {
         let programs = programs(limits.calls, count);

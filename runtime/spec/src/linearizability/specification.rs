@@ -52,8 +52,8 @@ impl<T: Send + Sync + 'static> Specification<T> for Itself {
     }
 }
 
-/// The result of a call by a new thread; `None` if it does not return. Then the thread is left
-/// waiting.
+/// The result of the call `next` of `object` by a new thread. If the call does not return, the
+/// result is `None`, and the thread is left waiting.
 #[track_caller]
 fn attempt<T: Send + Sync + 'static>(
     checked: &Checked<T>,
@@ -65,7 +65,8 @@ fn attempt<T: Send + Sync + 'static>(
     let thread = thread::spawn(move || {
         let result = (calls[next].run)(&own.0);
         plain::unseen(&own.1, |place| *place = Some(result));
-        // The joining thread drops them: otherwise the order of drops would matter.
+        // The joining thread drops both. If this thread dropped them, the order of the drops would
+        // matter to the search.
         (own, calls)
     });
     waiting::until_idle(checked.patience, &|| {
@@ -98,11 +99,11 @@ impl<T, M> Specification<T> for Model<M> {
     }
 }
 
-/// A specification with a cache: it is asked for each result only once.
+/// A specification, and a cache of its results. It computes each result only once.
 pub(super) struct Oracle<T, S> {
     pub(super) checked: Checked<T>,
     pub(super) specification: S,
-    /// For each sequence of calls that was asked for, the result of its last call.
+    /// The results that were computed: for a sequence of calls, the result of its last call.
     known: BTreeMap<Vec<usize>, Option<String>>,
 }
 

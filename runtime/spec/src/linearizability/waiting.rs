@@ -7,14 +7,16 @@ use std::time::{Duration, Instant};
 use crate::plain;
 
 /// In a plain run, the time without progress after which a call counts as one that does not
-/// return: in the first attempt, and in the second attempt before a failure is reported.
+/// return. The first time is that of the first attempt. The second is that of the attempt after
+/// it, which is made before a failure is reported.
 pub(super) const PATIENCE: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(2)];
 
 /// The time between two calls of `progress`.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Waits until no other thread can run. In a plain run, waits until the flag of `progress` says
-/// that all calls have returned, or until its number has not changed for the time `patience`.
+/// Waits until no other thread can run. In a plain run, calls `progress` repeatedly. Waits until
+/// its flag is true, which means that all calls have returned, or its number has not changed for
+/// the time `patience`.
 #[track_caller]
 pub(super) fn until_idle(patience: Duration, progress: &dyn Fn() -> (usize, bool)) {
     if plain::until_idle(Location::caller()) {

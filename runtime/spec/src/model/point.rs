@@ -6,11 +6,10 @@
 /// one before code without such an operation: a change of state that only a model has, a call of a
 /// simulated device.
 ///
-/// Under cargo chess the parts of a program that begin with a call of this function are tried in each
-/// order: every call conflicts with every other one. Such a part reaches to the next operation of its
-/// thread. Place a call before each action whose order matters, and nowhere else. A call orders no
-/// memory accesses, and is no yield: a loop that waits needs
-/// [`yield_now`](std::thread::yield_now).
+/// Under cargo chess every call of this function depends on every other call. So the search tries
+/// all orders of the code from a call to the next operation of its thread. Place a call before
+/// each action whose order matters, and nowhere else. A call orders no memory accesses. It is no
+/// yield: a loop that waits needs [`yield_now`](std::thread::yield_now).
 ///
 /// Under plain `cargo test` it is a yield.
 ///

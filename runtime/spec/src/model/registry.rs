@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// A resource that a thread waits for.
 struct Awaited {
     resource: usize,
-    /// The number of the wait: all resources of one wait have the same one.
+    /// The number of the wait. It is the same for all resources of one wait.
     wait: u64,
     /// Whether the thread waits for any of its resources, not for all.
     is_any: bool,
@@ -38,7 +38,8 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 impl Registry {
-    /// The position of a signalled resource, if the wait is over.
+    /// The position of a signalled resource of the wait with the number `wait`; `None` if the wait
+    /// is not over.
     fn result(&self, wait: u64) -> Option<usize> {
         let own = || self.awaited.iter().filter(|it| it.wait == wait);
         let signalled = own().find(|it| it.is_signalled)?;
@@ -47,15 +48,16 @@ impl Registry {
     }
 }
 
-/// A number that changes with each signal of the resource.
+/// A number that changes with each signal of `resource`, and also with the signals of other
+/// resources.
 pub(super) fn signals(resource: usize) -> u32 {
     let _ = resource;
     registry().signals
 }
 
 /// Waits until one of `resources` is signalled if `is_any`, otherwise until all are. Returns the
-/// position of a signalled resource. If `unless` is a number that [`signals`] of the first
-/// resource no longer returns, does not wait, and returns 0.
+/// position of a signalled resource. `unless` is an earlier result of [`signals`] for the first
+/// resource. If [`signals`] would now return another number, does not wait, and returns 0.
 pub(super) fn wait(
     resources: &[usize],
     is_any: bool,
@@ -90,7 +92,8 @@ pub(super) fn wait(
     }
 }
 
-/// Signals `resource` to all waiting threads, or to the one that has waited longest.
+/// Signals `resource` to all threads that wait for it if `to_all`, otherwise to the one that has
+/// waited longest.
 pub(super) fn signal(resource: usize, to_all: bool, site: &'static Location<'static>) {
     let _ = site;
     let mut registry = registry();
