@@ -3,17 +3,19 @@
 use std::any::Any;
 use std::panic::resume_unwind;
 
-/// The payload with which an explorer unwinds after a refusal.
+/// The payload with which [`abort_with`] unwinds: the message for the user.
 struct Abort(String);
 
-/// Ends the exploration. `sentence` is its only result.
+/// Ends the exploration by unwinding. The only result of the exploration is the message
+/// `sentence`.
 #[cold]
 pub(crate) fn abort_with(sentence: String) -> ! {
     // This is no panic of the program or of the engine. No hook must report it.
     resume_unwind(Box::new(Abort(sentence)))
 }
 
-/// The reason of the explorer's end, from the payload with which it unwound.
+/// The message for the user, from the `payload` with which the explorer unwound. For a payload
+/// that is not from [`abort_with`], the message reports a defect of cargo chess.
 pub(crate) fn message_of(payload: &(dyn Any + Send)) -> String {
     match payload.downcast_ref::<Abort>() {
         Some(Abort(sentence)) => sentence.clone(),

@@ -1,4 +1,5 @@
-//! Confines a process to its own memory: the kernel ends it if it makes any other system call.
+//! Confines a process to its own memory: after that, the kernel ends the process if it makes a
+//! system call that is not in [`ALLOWED`].
 
 use crate::base::sys::{self, number};
 

@@ -1,9 +1,10 @@
-//! The context switch: a stack pointer and a thread-local base, exchanged in user mode.
+//! The context switch: it exchanges the stack pointer and the thread-local base (FS) in user mode.
 //!
 //! The engine study measured 11 to 14 ns for a switch, most of it for `wrfsbase`. The processor
-//! predicts that a `ret` returns to the newest call. So the switch ends in a `ret` if both tasks
-//! were suspended at the same place; then the predictions for the callers are right as well.
-//! Otherwise it ends in a jump, which has another predictor.
+//! predicts that a `ret` returns to the instruction after the newest call. This is right if both
+//! tasks were suspended at the same place; then the predictions for the returns of their callers
+//! are right as well. So the switch ends in a `ret` in this case. Otherwise it ends in a jump,
+//! which has another predictor.
 
 use core::arch::{asm, naked_asm};
 
@@ -60,10 +61,10 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
         "mov [rdi], rsp",
         "mov rsp, [rsi]",
         "mov rax, [rsi+8]",
-        // Loading the control words is slow, and the words of two tasks hardly ever differ: so
-        // they are compared first. Storing them is slow as well: so the stored words are compared
-        // after the other loads have begun. `wrfsbase` comes last, because it waits for all
-        // instructions before it.
+        // Loading the control words is slow, and the words of two tasks hardly ever differ. So the
+        // words are compared, and loaded only if they differ. Storing them is slow as well. So the
+        // comparison reads the stored words only after the other loads have begun. `wrfsbase`
+        // comes last, because it waits for all instructions before it.
         "mov edx, [rcx]",
         "cmp edx, [rsp]",
         "jne 2f",
@@ -93,11 +94,11 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
     )
 }
 
-/// The body of a naked function that saves the callee-saved registers on the stack, and passes their
-/// address to `$function` in `$register`. Other arguments keep their registers.
+/// The body of a naked function that saves the callee-saved registers on the stack, and passes
+/// their address to `$function` in `$register`. Other arguments keep their registers.
 ///
-/// All of the state of the caller lies at and above this address. A frame that a compiler lays out
-/// would have gaps, which contain remains of earlier calls.
+/// All of the state of the caller lies at and above this address. The function is naked because a
+/// compiler's frame would have gaps, which contain remains of earlier calls.
 macro_rules! call_above_registers {
     ($register:literal, $function:path) => {
         core::arch::naked_asm!(
@@ -108,8 +109,8 @@ macro_rules! call_above_registers {
             "push r13",
             "push r14",
             "push r15",
-            // Padding that aligns the stack. It is always the same word, so that it leaves no
-            // remains.
+            // Padding that aligns the stack. The word is always the same, so the stack contains no
+            // remains of earlier calls there.
             "push 0",
             ".cfi_adjust_cfa_offset 56",
             concat!("mov ", $register, ", rsp"),

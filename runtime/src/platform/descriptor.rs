@@ -52,10 +52,10 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     pub(crate) kind: Kind,
-    /// The inode number. Until the machine restarts, it identifies a socket, or a pipe with both
-    /// ends.
+    /// The inode number. It identifies a socket, or both ends of one pipe, until the machine
+    /// restarts.
     pub(crate) inode: u64,
-    /// The number of the device, if the file is one.
+    /// The number of the device, if the file is a device.
     pub(crate) device: u64,
 }
 
@@ -86,7 +86,8 @@ pub(crate) fn look(descriptor: c_int) -> Identity {
     }
 }
 
-/// The number of `entries` that are ready now; negative for an error.
+/// Polls `entries` without waiting, which sets their results. Returns the number of entries that
+/// are ready now; negative for an error.
 pub(crate) fn poll_now(entries: &mut [PollEntry]) -> isize {
     let (at, count) = (entries.as_mut_ptr() as usize, entries.len());
     // SAFETY: the pointer and the count are those of writable entries.
@@ -178,8 +179,9 @@ pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> b
     found
 }
 
-/// Calls `visit` with each line of a file that the kernel generates. `path` ends in a zero. Of a
-/// line that is longer than 256 bytes, the rest is left out.
+/// Calls `visit` with each line of the file at `path`, which ends in a zero. The kernel generates
+/// the file. Only the first 256 bytes of a line are passed. Does nothing if the file cannot be
+/// opened.
 pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
     const O_RDONLY_CLOEXEC: usize = 0o2_000_000;
     let mut line = [0u8; 256];

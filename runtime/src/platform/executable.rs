@@ -1,7 +1,7 @@
 //! The place of the executable in memory.
 //!
-//! The symbols that the linker defines for it are of no use: if the program links a crate
-//! dynamically, the runtime may be in a dynamic library, and they would be those of the library.
+//! The linker defines symbols for the bounds of the file that contains the runtime. They are of no
+//! use here: if the program links a crate dynamically, the runtime may be in a dynamic library.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +11,9 @@ use crate::base::{loaded_objects, sys};
 /// The result of [`find`].
 static BOUNDS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-/// Finds the bounds of the executable. Call it once, before the first fork: an execution that wrote
-/// to a static would change the program's state.
+/// Finds the bounds of the executable, and stores them for [`bounds`]. Call it once, before the
+/// first fork. An execution must not call it, because a write to a static changes the program's
+/// state.
 pub(crate) fn find() {
     let (low, high) = search();
     BOUNDS[0].store(low, Ordering::Relaxed);
@@ -36,7 +37,7 @@ fn search() -> (usize, usize) {
             bounds.0 = bounds.0.min(start & !(sys::PAGE - 1));
             bounds.1 = bounds.1.max(start + header.memory_size as usize);
         }
-        // The executable comes first.
+        // The first visited object is the executable.
         ControlFlow::Break(())
     });
     bounds

@@ -1,5 +1,5 @@
-//! The transfer of control from one flow to another: a context switch, or a hand-over between
-//! kernel threads.
+//! The transfer of control from one flow (a task, or the exploring thread) to another: a context
+//! switch, or a hand-over between kernel threads.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -23,7 +23,7 @@ const STAY: u32 = 0;
 pub(super) const GO: u32 = 1;
 pub(super) const ABANDON: u32 = 2;
 
-/// The word that a kernel thread waits for with the `threads` backend.
+/// A futex word. With the `threads` backend, a kernel thread waits at it until it gets control.
 pub(crate) struct Baton(AtomicU32);
 
 impl Baton {
@@ -47,11 +47,11 @@ impl Baton {
     }
 }
 
-/// The exploring thread, which waits while a task runs.
+/// The state of the exploring thread, which is suspended while a task runs.
 pub(crate) struct Explorer {
-    /// The context in which it is suspended.
+    /// The context in which the exploring thread is suspended.
     pub(crate) context: Context,
-    /// The baton at which it waits with the `threads` backend.
+    /// The baton at which the exploring thread waits with the `threads` backend.
     pub(crate) baton: Baton,
 }
 
@@ -73,12 +73,13 @@ impl Explorer {
     }
 }
 
-/// One side of a transfer of control.
+/// One side of a transfer of control: a task, or the exploring thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Flow {
     /// The context in which the flow is suspended.
     pub(crate) context: *mut Context,
-    /// The donor that the flow runs on; null for the exploring thread.
+    /// The donor (the pthread that lends its stack) on which the task runs; null for the exploring
+    /// thread.
     pub(crate) donor: *mut Donor,
 }
 
@@ -132,7 +133,7 @@ fn baton(flow: Flow) -> *const Baton {
     }
 }
 
-/// Ends the calling task's flow and resumes `to`.
+/// Ends `from`, the flow of the calling task, and resumes `to`.
 ///
 /// # Safety
 /// As [`transfer`]; the caller's stack is dead afterwards.
@@ -151,7 +152,8 @@ pub(crate) unsafe fn leave_to(backend: Backend, from: Flow, to: Flow) -> ! {
     unreachable!("an ended task was resumed")
 }
 
-/// Returns from a task's stack to its donor's loop.
+/// Abandons the stack of the calling task, and returns to the loop of its donor. Only for the
+/// `threads` backend.
 unsafe fn leave(donor: *mut Donor) -> ! {
     let mut dead = Context::EMPTY;
     // SAFETY: `base` was saved when the donor entered its task.

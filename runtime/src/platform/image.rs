@@ -2,13 +2,13 @@
 //! execution.
 //!
 //! The writable segments of the executable and of its libraries, and the initial heap, are copied
-//! once and write-protected. They must be restored together: they point to each other (libc, for
-//! instance, has its environment and its exit handlers on the heap), and a pointer between memory
-//! that is restored and memory that is not would dangle. The dynamic linker is left out, because
-//! its allocations are elsewhere. The first write to a page faults: the handler unprotects the
-//! page, and marks it dirty permanently. Before each execution the dirty pages are copied back. In
-//! the steady state this takes a few page copies and no system call. Thread-local blocks and
-//! stacks belong to the donors.
+//! once and write-protected. They must be restored together, because they point to each other:
+//! libc, for instance, has its environment and its exit handlers on the heap. A pointer between
+//! memory that is restored and memory that is not would dangle. The dynamic linker is left out,
+//! because its allocations are elsewhere. The first write to a page faults: the handler unprotects
+//! the page, and marks it dirty permanently. Before each execution the dirty pages are copied
+//! back. In the steady state this takes a few page copies and no system call. Thread-local blocks
+//! and stacks belong to the donors.
 
 use core::ffi::CStr;
 use core::ops::ControlFlow;
@@ -18,7 +18,7 @@ use super::heap;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::{fingerprint, loaded_objects, sys};
 
-/// The most bytes outside the stacks that are hashed for a state.
+/// The most bytes of statics and heap that are hashed for a state.
 const MOST: usize = 1 << 20;
 
 /// A range of pages that belongs to the image.
@@ -68,7 +68,8 @@ impl Image {
         }
         let (low, high) = heap::freeze();
         self.add(low, high);
-        // From the protection on, nothing may be allocated in the image. So it comes last.
+        // After the protection, nothing may be allocated in the image. So the protection comes
+        // last.
         self.dirty.reserve(4096);
         self.taken = true;
         for region in &self.regions {
@@ -77,7 +78,8 @@ impl Image {
         }
     }
 
-    /// Ends the protection, so that donors can be created and the image taken again.
+    /// Ends the protection of the image, and forgets the image. Then donors (the threads that lend
+    /// their stacks to tasks) can be created, and the image can be taken again.
     pub(crate) fn discard(&mut self) {
         self.taken = false;
         for region in self.regions.drain(..) {
@@ -87,8 +89,8 @@ impl Image {
         self.dirty.clear();
     }
 
-    /// Permits all writes, and changes nothing in the engine's memory: for the child of a fork,
-    /// which shares that memory.
+    /// Permits all writes to the image. Does not write to the engine's memory, because the caller
+    /// is the child of a fork, which shares that memory with its parent.
     pub(crate) fn open(&self) {
         for region in &self.regions {
             // SAFETY: restores the access that `take` removed.
@@ -140,7 +142,8 @@ impl Image {
         }
     }
 
-    /// A hash of the program's statics and heap; `None` if they are too large.
+    /// A hash of the changes to the program's statics and heap since the image was taken; `None`
+    /// if more than [`MOST`] bytes have changed.
     pub(crate) fn fingerprint(&self) -> Option<u64> {
         let (low, high) = heap::grown();
         let mut left = MOST.checked_sub(high - low)?;
@@ -162,8 +165,9 @@ impl Image {
         Some(fingerprint::of(all, new))
     }
 
-    /// Unprotects the `length` bytes at `address`, to which the kernel is about to write in a
-    /// system call. A write of the kernel to a protected page has no fault: the system call fails.
+    /// Unprotects those of the `length` bytes at `address` that are in the image. The kernel is
+    /// about to write to them in a system call. A write of the kernel to a protected page causes
+    /// no fault that the handler sees: the system call would fail.
     #[inline]
     pub(crate) fn admit(&self, address: usize, length: usize) {
         let end = address.saturating_add(length);

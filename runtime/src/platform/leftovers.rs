@@ -8,23 +8,25 @@ use crate::base::sys::{self, number};
 
 const F_GETFD: usize = 1;
 const F_DUPFD: usize = 0;
-/// The number of executions at the start of a search after each of which the descriptors are
-/// checked.
+/// At the start of a search, the descriptors are checked after each execution. This is the number
+/// of these executions.
 const CAREFUL: u64 = 64;
 /// The interval of later checks, in executions, if no execution has left a descriptor
 /// open.
 const SELDOM: u64 = 64;
 
-/// The border between the descriptors of the process and those of executions.
+/// The number from which on descriptors belong to executions, and the state of the checks for
+/// descriptors that executions leave open.
 pub(crate) struct Leftovers {
-    /// The first descriptor that no execution may leave open.
+    /// The lowest descriptor that an execution may open. Executions may not leave it or higher
+    /// descriptors open.
     first_free: usize,
     executions: u64,
     /// Whether some execution left a descriptor open.
     leaks: bool,
 }
 
-/// The place of this state.
+/// The place of this state in the engine's memory.
 pub(crate) const PLACE: Place<Leftovers> = Place::after(&stack_pool::PLACE);
 
 /// The first number above the descriptors that were open before the program's own code ran. Call
@@ -45,8 +47,8 @@ impl Leftovers {
         }
     }
 
-    /// Fills the gaps among the open descriptors, so that all descriptors that the
-    /// program opens from now on lie above them.
+    /// Fills the gaps among the open descriptors with duplicates of descriptor 0. The program then
+    /// opens only descriptors above them.
     pub(crate) fn settle(&mut self) {
         // SAFETY: descriptor 0 is open; duplicates go to gaps only.
         unsafe {
@@ -71,9 +73,9 @@ impl Leftovers {
         }
     }
 
-    /// Closes the descriptors that the last execution left open. The check costs a system call, so
-    /// it is rare for a program that never leaves one open. `leaves_open` states that the execution
-    /// is known to have left one open.
+    /// Closes the descriptors that the last execution left open. This costs system calls. So it is
+    /// done rarely, after the first [`CAREFUL`] executions, if no execution has left a descriptor
+    /// open. `leaves_open` states that the last execution is known to have left one open.
     #[inline]
     pub(crate) fn tidy(&mut self, leaves_open: bool) {
         self.executions += 1;

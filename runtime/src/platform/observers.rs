@@ -18,17 +18,20 @@ use super::places;
 pub(crate) struct Observers {
     /// The counters of an `Arc`: `strong_count`, `get_mut`, `Weak::upgrade` and so on.
     pub(crate) of_counters: bool,
-    /// Whether a thread has ended: code that has the pthread of the thread can check it.
+    /// The end of a thread: code that has the pthread of the thread can check whether it has
+    /// ended.
     pub(crate) of_ends: bool,
-    /// Whether the main function of a thread has returned: `is_finished`.
+    /// The return of the main function of a thread: `is_finished` checks it.
     pub(crate) of_finishes: bool,
     /// Plain memory: the program is instrumented, so that its accesses are announced.
     pub(crate) of_accesses: bool,
-    /// Whether a pointer is unchanged: `compare_exchange` of `AtomicPtr`.
+    /// The equality of pointers: `compare_exchange` of `AtomicPtr` compares them.
     pub(crate) of_pointers: bool,
-    /// Atomics: C code that Rust code calls may get their addresses.
+    /// The values of atomics: C code that Rust code calls may get the addresses of atomics, and
+    /// read them.
     pub(crate) of_atomics: bool,
-    /// The objects that the conditions of invariants read: the program may add an invariant.
+    /// The values of objects after each operation: the program may add an invariant, whose
+    /// condition reads them.
     pub(crate) of_invariants: bool,
 }
 

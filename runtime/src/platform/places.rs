@@ -21,7 +21,7 @@ const CACHED: usize = 1 << 15;
 /// The number of slots in the cache of the source lines of calls in code of the program. A power
 /// of two.
 const PROGRAM_CALLS: usize = 1 << 13;
-/// The maximum number of callers that are visited from code of the library.
+/// The maximum number of callers that [`outside_library`] visits.
 const MOST_CALLERS: usize = 256;
 /// The distance of the table from the executable.
 const GAP: usize = 1 << 20;
@@ -45,15 +45,16 @@ struct Table {
     cache: [Cached; CACHED],
 }
 
-/// A call in code of the program, and its source line. In new memory, which is zero, there is no
-/// line.
+/// A slot of the cache: a call in code of the program, by the address to which it returns, and its
+/// source line. New memory is zero, and means that the slot has no line.
 #[derive(Clone, Copy)]
 struct ProgramCall {
     address: usize,
     site: Option<&'static Location<'static>>,
 }
 
-/// A call, by the distance of its address from the start of the executable, and its entry.
+/// A slot of the cache: a call, by the distance of its return address from the start of the
+/// executable, and its entry in the table; `None` if the table has no entry for it.
 #[derive(Clone, Copy)]
 struct Cached {
     call: u32,
@@ -172,7 +173,7 @@ fn table() -> Option<&'static mut Table> {
 /// Stands for the address of a table that was forgotten.
 const UNLOADED: usize = 1;
 
-/// Forgets the table, if there is one: no call has a place any more.
+/// Forgets the table, if there is one. From now on no call has a place.
 pub(crate) fn unload() {
     if are_loaded() {
         TABLE.store(UNLOADED, Ordering::Relaxed);
@@ -189,7 +190,7 @@ pub(crate) fn are_loaded() -> bool {
     table().is_some()
 }
 
-/// The bounds of the memory with all places, if there are any.
+/// The bounds of the memory that contains all places; `None` if no table is loaded.
 pub(crate) fn bounds() -> Option<(usize, usize)> {
     table().map(|table| table.bounds)
 }
@@ -250,8 +251,8 @@ pub(crate) fn of_call(address: usize) -> Option<Place> {
 
 /// For a place in the library: the source line of the innermost caller that is outside the
 /// library. `frame` is the frame pointer of the function at `place`, on a stack that ends at
-/// `end`. If no such caller is found, the result is the line of `place`. `None` if the caller is
-/// the runtime: it announces the accesses that it makes for the program itself.
+/// `end`. If no such caller is found, the result is the line of `place`. `None` if the accesses at
+/// the place of the result are not accesses of the program ([`Place::is_ignored`]).
 pub(crate) fn outside_library(
     place: Place,
     frame: usize,
@@ -271,7 +272,7 @@ pub(crate) fn outside_library(
 /// The return addresses on a stack, the innermost first.
 struct Callers {
     frame: usize,
-    /// The frames lie above this address, and below `end`.
+    /// The next frame must lie above this address, and below `end`.
     above: usize,
     end: usize,
 }

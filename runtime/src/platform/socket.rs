@@ -21,7 +21,8 @@ const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
 
-/// An option of a socket, as words; zeros if the socket does not have the option.
+/// The value of an option of a socket, as words; all words are 0 if the socket does not have the
+/// option.
 fn option<const WORDS: usize>(socket: c_int, level: usize, name: usize) -> [u32; WORDS] {
     let mut value = [0u32; WORDS];
     let mut length = (WORDS * 4) as u32;
@@ -63,7 +64,7 @@ pub(crate) fn peer_has_closed(socket: c_int) -> bool {
     option::<2>(socket, IPPROTO_TCP, TCP_INFO)[0] & 0xff == CLOSE_WAIT
 }
 
-/// Makes the last close of the socket end the connection with a reset.
+/// Sets the socket such that its last close ends the connection with a reset.
 pub(crate) fn reset_on_close(socket: c_int) {
     const SO_LINGER: usize = 13;
     // On, for zero seconds.
@@ -154,7 +155,8 @@ pub(crate) enum State {
     Connecting,
     /// The peer can still send.
     Open,
-    /// As [`Self::Open`], but this end sends no more, and the peer has not acknowledged that.
+    /// The peer can still send. This end has closed its direction, and the peer has not
+    /// acknowledged that.
     Ending,
     /// The peer sends no more, or there is no connection.
     Closed,
@@ -202,9 +204,9 @@ impl Progress {
     }
 }
 
-/// Makes the socket acknowledge now all data that have arrived and were read. Otherwise it would
-/// acknowledge them some milliseconds later, and the moment at which the peer is notified would be
-/// arbitrary.
+/// Makes the socket acknowledge now all data that have arrived and were read. Without this call,
+/// it may acknowledge them some milliseconds later, and the moment at which the peer sees this
+/// would be arbitrary.
 pub(crate) fn acknowledge(socket: c_int) {
     const TCP_QUICKACK: usize = 12;
     set_option(socket, IPPROTO_TCP, TCP_QUICKACK, &[1]);

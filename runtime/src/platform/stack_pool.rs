@@ -1,9 +1,10 @@
 //! The pool of stacks: pthreads ("donors") that lend their stack and thread-local block to tasks.
 //!
-//! A task runs below the parked frame of a donor, with the donor's FS base, so that stack bounds,
-//! guard page, thread-locals and thread handle agree with each other. With the `fibers` backend the
-//! donor's kernel thread sleeps for ever, and the exploring thread runs every task. With `threads`
-//! each donor runs its own task, and control is handed over through futexes.
+//! A task runs on the stack of a donor, below the frames of the parked donor, with the donor's FS
+//! base. So its stack bounds, guard page, thread-locals and thread handle are all those of one
+//! pthread. With the `fibers` backend the donor's kernel thread sleeps for ever, and the exploring
+//! thread runs every task. With `threads` each donor runs its own task, and control is handed over
+//! through futexes.
 
 use core::arch::naked_asm;
 use core::ffi::c_void;
@@ -33,12 +34,12 @@ pub(crate) struct Donor {
     pub(crate) guard_size: usize,
     pub(crate) pthread: sys::pthread_t,
     pub(crate) kernel_thread: i32,
-    /// The robust mutexes that its task holds.
+    /// The kernel's list of the robust mutexes that the donor's task holds.
     pub(crate) robust_list: *mut RobustList,
-    /// The context of its suspended task.
+    /// The context of the donor's task, if that is suspended.
     context: Context,
-    /// Points to `context` while there is a task. Debuggers find the task's stack through it, from
-    /// the frame of [`park_fiber_donor`].
+    /// Points to `context` while the donor has a task. Debuggers find the stack of the task
+    /// through this pointer: see [`park_fiber_donor`].
     bound: *const Context,
     ready: AtomicU32,
     pub(super) baton: Baton,
@@ -75,8 +76,9 @@ pub(crate) fn pool() -> *mut Pool {
     PLACE.get()
 }
 
-/// The error if a task's state cannot be hashed: its stack may contain data of an earlier
-/// execution, in memory that the task did not initialize.
+/// The error that the state of a task cannot be hashed, because its stack was not cleared before
+/// it began. The stack may contain data of an earlier execution, in memory that the task did not
+/// initialize.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unclean;
 
@@ -109,7 +111,8 @@ impl Pool {
         self.clean != 0
     }
 
-    /// Clears all memory that can be part of a state, from the next task on.
+    /// From the next task on, clears all of its stack that can be part of a hashed state before it
+    /// begins.
     pub(crate) fn clean_all(&mut self) {
         self.clean = MOST_NAMED;
     }
@@ -133,8 +136,9 @@ impl Pool {
         self.stacks.clone()
     }
 
-    /// Creates donors until `count` of at least `stack` bytes exist. Not within an execution,
-    /// because the allocations of glibc must survive.
+    /// Creates donors until `count` donors with stacks of at least `stack` bytes exist. Must not
+    /// be called within an execution: glibc allocates memory for a donor, and the end of the
+    /// execution would drop it.
     pub(crate) fn grow(&mut self, count: usize, stack: usize) {
         let fitting = self.donors.iter().filter(|d| d.stack_size >= stack).count();
         for _ in fitting..count {
@@ -143,7 +147,8 @@ impl Pool {
         }
     }
 
-    /// A donor with at least `stack` bytes; `None` if the pool must grow first.
+    /// Removes a free donor whose stack has at least `stack` bytes from the pool, and returns its
+    /// index. `None` if the pool must grow first.
     #[inline]
     pub(crate) fn acquire(&mut self, stack: usize) -> Option<usize> {
         match self.free.last() {
@@ -186,8 +191,8 @@ impl Pool {
 
     /// Hashes the stack of a donor's task from `stack_pointer` on, and its thread-locals. The
     /// result is `None` if that part of the stack is too large, or if the task runs on another
-    /// stack. If it was not cleared before the task began, the result is an error, and it is
-    /// cleared before all later tasks begin.
+    /// stack. If that part was not cleared before the task began, the result is an error. Then it
+    /// is cleared before each later task begins.
     pub(crate) fn fingerprint(
         &mut self,
         index: usize,
@@ -317,8 +322,8 @@ impl Pool {
         }
     }
 
-    /// Finds the executable's thread-local block, and copies it from the newest donor, on which no
-    /// code of the program has run.
+    /// Finds the executable's thread-local block, and copies its initial contents from the newest
+    /// donor, on which no code of the program has run.
     fn learn_thread_local_block(&mut self) {
         let (address, length) = thread_local_block();
         if length == 0 {
@@ -342,13 +347,14 @@ fn thread_local_block() -> (usize, usize) {
         if let Some(tls) = headers.iter().find(|h| h.kind == sys::PT_TLS) {
             block = (object.tls_data as usize, tls.memory_size as usize);
         }
-        // The executable comes first.
+        // The first visited object is the executable.
         ControlFlow::Break(())
     });
     block
 }
 
-/// The context that debuggers see on a donor without a task: no frame.
+/// The context that debuggers see on a donor without a task. Its stack pointer is 0, so it has no
+/// frame.
 struct Idle(Context);
 // SAFETY: never written.
 unsafe impl Sync for Idle {}
@@ -415,8 +421,8 @@ unsafe fn run_tasks(donor: *mut Donor) -> ! {
     }
 }
 
-/// Gives the calling kernel thread an alternate signal stack: the image's handler must run even if
-/// a task's stack is used up.
+/// Gives the calling kernel thread an alternate signal stack, because the handler of page faults
+/// must run even if a task's stack is used up.
 pub(crate) fn give_alternate_stack() {
     const SIZE: usize = 64 << 10;
     let stack = sys::stack_t {
@@ -431,7 +437,8 @@ pub(crate) fn give_alternate_stack() {
     }
 }
 
-/// Unblocks page faults, which must reach the image's handler.
+/// Unblocks the signals of page faults in the calling thread. They must reach the handler that
+/// restores access to pages of the image.
 fn unblock_faults() {
     let faults = 1u64 << (sys::SIGSEGV - 1) | 1 << (sys::SIGBUS - 1) | 1 << (sys::SIGABRT - 1);
     let mask = &raw const faults as usize;

@@ -36,7 +36,8 @@ static FOUND: Cell<*const AtomicUsize> = Cell::new(ptr::null());
 /// The addresses of the futex words of the three locks, once these are under control.
 static WORDS: [AtomicUsize; 3] = [const { AtomicUsize::new(NOWHERE) }; 3];
 
-/// Brings the locks under control. No task runs, and the calling thread holds none of them.
+/// Brings the locks under control. Call it while no task runs and the calling thread holds none of
+/// the locks.
 pub(crate) fn take_over() {
     let words = [
         word_of(|| stdout().lock()),
@@ -59,7 +60,8 @@ pub(crate) fn are_known() -> bool {
         .any(|word| word.load(Ordering::Relaxed) == NOWHERE)
 }
 
-/// The stream whose lock has its futex word at `address`, and is under control.
+/// The stream whose lock has its futex word at `address`; `None` if that is not the word of a lock
+/// under control.
 #[inline]
 pub(crate) fn kind_of(address: usize) -> Option<ObjectKind> {
     let is = |word: &AtomicUsize| word.load(Ordering::Relaxed) == address;
@@ -94,9 +96,9 @@ pub(crate) fn note_wait(word: usize) {
 }
 
 /// The futex word of the lock that `lock` acquires: the word at which a second thread waits while
-/// the calling thread holds the lock. [`NOWHERE`] if the second thread does not wait. When this
-/// returns, the second thread has ended for the kernel as well, so that it is not counted as a
-/// thread of the program.
+/// the calling thread holds the lock. [`NOWHERE`] if the second thread does not wait. Before this
+/// returns, it waits until the second thread has also ended for the kernel. So the thread is not
+/// counted as one of the program.
 fn word_of<G>(lock: impl Fn() -> G + Sync) -> usize {
     let found = AtomicUsize::new(NOWHERE);
     let id = thread::scope(|scope| {

@@ -21,9 +21,9 @@ struct Found<'a> {
     count: usize,
 }
 
-/// Writes the return addresses of the functions that have not returned into `addresses`, the
-/// innermost first, and returns their number. Addresses for which there is no room are left out.
-/// This function allocates nothing.
+/// Writes the return addresses on the stack of the calling thread into `addresses`, the innermost
+/// first, and returns their number. Addresses for which there is no room are left out. This
+/// function allocates nothing.
 #[inline(never)]
 pub(crate) fn return_addresses(addresses: &mut [usize]) -> usize {
     let mut found = Found {

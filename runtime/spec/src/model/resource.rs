@@ -15,8 +15,7 @@ use super::registry;
 /// Under cargo chess a wait begins in one step with the operation before it: no other thread runs
 /// between `if !done.load(SeqCst)` and `finished.wait()`. A wait that no signal can end is
 /// reported as a deadlock, at the line of the wait. Under plain `cargo test` a signal may come
-/// between the load and the wait, and is lost. [`wait_while`] loses no signal, neither here nor
-/// there.
+/// between the load and the wait, and is lost. [`wait_while`] loses no signal in either case.
 ///
 /// [`wait_while`]: Self::wait_while
 ///

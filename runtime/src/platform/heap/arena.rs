@@ -19,19 +19,20 @@ use crate::base::sys;
 #[derive(Clone, Copy)]
 pub(super) struct Lists {
     pub(super) next: usize,
-    /// The first chunk, at or after `next`, that is not in the index.
+    /// The first chunk at or after `next` that is not in the index (`index.rs`).
     pub(super) unknown: usize,
     /// The number of the newest allocation.
     pub(super) number: u32,
-    /// No monitor needs the allocations and frees of tasks, and no block is in `free`.
+    /// Whether the fast path may be used: no monitor needs the allocations and frees of tasks, and
+    /// no block is in `free`.
     pub(super) is_usual: bool,
-    /// Some block is in `free`.
+    /// Whether some block was put into `free` since the last [`reset`].
     is_listed: bool,
     free: [usize; CLASSES],
     pub(super) quarantine: Quarantine,
 }
 
-/// The first page of the arena, which is not part of the image; [`reset`] restores it.
+/// The first page of the arena. It is not part of the image: [`reset`] restores its lists.
 #[repr(C)]
 pub(super) struct Control {
     lock: AtomicU32,
@@ -39,7 +40,7 @@ pub(super) struct Control {
     pub(super) lists: Lists,
     /// [`Lists::next`] when the image was taken.
     baseline: usize,
-    /// No execution has written after this address since the last [`clean`].
+    /// Since the last [`clean`], no execution that is over has written after this address.
     soiled: usize,
     /// Nothing was ever written after this address.
     highest: usize,
@@ -84,7 +85,8 @@ pub(crate) fn freeze() -> (usize, usize) {
     }
 }
 
-/// The bytes that were used for allocations since [`freeze`].
+/// The bounds of the memory that the running execution has used for allocations. It begins at the
+/// baseline, which [`freeze`] sets.
 pub(crate) fn grown() -> (usize, usize) {
     // SAFETY: called by the running task, and no other one runs.
     unsafe {
@@ -93,7 +95,7 @@ pub(crate) fn grown() -> (usize, usize) {
     }
 }
 
-/// Drops all allocations since [`freeze`].
+/// Drops all blocks that were allocated after the baseline, which [`freeze`] sets.
 #[inline]
 pub(crate) fn reset() {
     // SAFETY: called between executions, on the only running thread.
@@ -113,9 +115,9 @@ pub(crate) fn reset() {
     }
 }
 
-/// Clears the first `most` bytes after the baseline, as far as executions wrote to them: an
-/// execution must not see the data of an earlier one in memory that it does not initialize. Call it
-/// after [`reset`].
+/// Clears the first `most` bytes after the baseline, as far as executions wrote to them. Without
+/// this, memory that an execution does not initialize would contain data of an earlier execution.
+/// Call it after [`reset`].
 pub(crate) fn clean(most: usize) {
     // SAFETY: as `reset`; the bytes belong to no block, and stay mapped.
     unsafe {
@@ -129,7 +131,8 @@ pub(crate) fn clean(most: usize) {
     }
 }
 
-/// Begins an execution, and sets whether the allocations and frees of its tasks are announced.
+/// Must be called before an execution. `is_reported` says whether a monitor needs the allocations
+/// and frees of tasks.
 #[inline]
 pub(crate) fn begin(is_reported: bool) {
     if is_arena() {
@@ -139,8 +142,8 @@ pub(crate) fn begin(is_reported: bool) {
     }
 }
 
-/// The block that contains `address`, and whether it is live; `None` if no block was allocated
-/// there, or between blocks.
+/// The block that contains `address`, and whether it is live; `None` if `address` is in a header,
+/// or outside all blocks.
 #[inline]
 pub(crate) fn block_around(address: usize) -> Option<(Block, bool)> {
     // SAFETY: a block of the arena.
@@ -175,7 +178,8 @@ pub(super) fn start_around(address: usize) -> Option<usize> {
     }
 }
 
-/// Records that a synchronization object is at `address` of the arena.
+/// Records that a synchronization object is at `address`, if this address is in a live block of
+/// the arena.
 pub(crate) fn put_object(address: usize) {
     if let Some((block, true)) = block_around(address) {
         // SAFETY: a block's header.
@@ -192,7 +196,8 @@ pub(crate) fn end() -> usize {
     unsafe { (*control()).lists.next }
 }
 
-/// All blocks from `start` on, an earlier result of [`end`], and whether each is live.
+/// All blocks after `start`, which is an earlier result of [`end`], each with a flag whether it is
+/// live.
 pub(crate) fn blocks_from(start: usize) -> impl Iterator<Item = (Block, bool)> {
     let end = end();
     let mut header = start;
@@ -212,7 +217,8 @@ pub(crate) fn allocations() -> u32 {
     unsafe { (*control()).lists.number }
 }
 
-/// The arena's lock, held if more than one thread can run.
+/// The arena's lock. It is held only outside tasks: within an execution, no other thread
+/// allocates.
 struct Locked(bool);
 
 impl Locked {
@@ -247,7 +253,8 @@ pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
     allocate_in::<T>(size, HEADER, size)
 }
 
-/// Takes a block with at least `room` bytes, in which `size` bytes fit at a multiple of `align`.
+/// Allocates a block with at least `room` bytes, in which `size` bytes fit at a multiple of
+/// `align`. Returns the address of these bytes; null if there is no room in the arena.
 #[inline]
 fn allocate_in<T: Tasks>(room: usize, align: usize, size: usize) -> *mut c_void {
     if room > SIZE / 2 {
@@ -370,7 +377,8 @@ impl Lists {
     }
 }
 
-/// Turns a live block into another allocation of `size` bytes in the same place. They must fit.
+/// Turns a live block into another allocation of `size` bytes at the same address. The bytes must
+/// fit into the block.
 pub(crate) unsafe fn renumber<T: Tasks>(block: usize, size: usize) {
     // SAFETY: the caller passes a live block of the arena; the lock is held, or no other thread
     // runs.
@@ -405,7 +413,8 @@ pub(crate) fn allocate_aligned<T: Tasks>(align: usize, size: usize) -> *mut c_vo
     }
 }
 
-/// The number of usable bytes at `block`.
+/// The number of usable bytes from `block`, the address of an allocation, on; 0 if there is no
+/// such allocation.
 pub(crate) unsafe fn usable(block: usize) -> usize {
     // SAFETY: the caller passes a block of the arena.
     match unsafe { inspect(block) } {
@@ -414,7 +423,8 @@ pub(crate) unsafe fn usable(block: usize) -> usize {
     }
 }
 
-/// As [`usable`], for a program that may use all of these bytes from now on.
+/// As [`usable`], but also records that the program has requested all of these bytes, so that it
+/// may use them from now on.
 pub(crate) unsafe fn claim(block: usize) -> usize {
     // SAFETY: as `usable`.
     unsafe {

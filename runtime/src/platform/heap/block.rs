@@ -39,17 +39,17 @@ pub(super) fn class_size(class: usize) -> usize {
     (quarter + 5) << (exponent - 2)
 }
 
-/// The number of low bits of the first word that are the class. The bits above are, in a free
-/// block, the next block of its list, so that the bytes of the block itself stay poisoned. In a
-/// live block they are its slack and its alignment.
+/// The number of low bits of a header's first word that are the class of the block. In a free
+/// block, the bits above are the next block of its list; so the bytes of the block itself stay
+/// poisoned. In a live block, these bits are its slack and its alignment.
 pub(super) const CLASS_BITS: u32 = 12;
 pub(super) const CLASS: usize = (1 << CLASS_BITS) - 1;
 
 /// The number of bits of the slack of a live block: the number of its bytes after the last
 /// requested one.
 const SLACK_BITS: u32 = 36;
-/// The position of the alignment: its binary logarithm if the live block is over-aligned,
-/// otherwise 0.
+/// The position of the alignment in the first word of a live block. It is stored as its binary
+/// logarithm if the block is over-aligned, otherwise as 0.
 const ALIGN_AT: u32 = CLASS_BITS + SLACK_BITS;
 const ALIGN_BITS: u32 = 6;
 
@@ -63,16 +63,17 @@ pub(super) fn live_word(class: usize, slack: usize) -> usize {
     class | slack << CLASS_BITS
 }
 
-/// The address that the program was given for the block at `start`, whose first word is `word`.
+/// The address that the program has received for the block at `start`. `word` is the first word of
+/// its header.
 #[inline]
 fn given(start: usize, word: usize) -> usize {
     let align = word >> ALIGN_AT & ((1 << ALIGN_BITS) - 1);
     start.next_multiple_of(1 << align)
 }
 
-/// Makes the block at `start` live. The program has requested `size` bytes at a multiple of
-/// `align`, a power of two; these bytes must fit into the block. Returns the address of the first
-/// of them.
+/// Writes the class, slack and alignment of the block at `start`. The program has requested `size`
+/// bytes at a multiple of `align`, a power of two; these bytes must fit into the block. Returns
+/// the address of the first of them.
 #[inline]
 pub(super) unsafe fn open(start: usize, class: usize, align: usize, size: usize) -> usize {
     let align = if align <= HEADER { 0 } else { align.ilog2() };

@@ -10,14 +10,15 @@ use super::place::contains;
 pub(crate) enum Fault {
     /// The access begins in a free block.
     Freed(Block),
-    /// The access is not within the requested bytes of one block. The fields are the block that
-    /// contains its first byte, or otherwise the nearest block, and whether this block is live.
+    /// The access is not within the requested bytes of one live block. The fields are a block, and
+    /// whether it is live. The block is the one that contains the first byte, or otherwise one
+    /// next to this byte: a live one rather than a free one, and the nearer one of two alike.
     Outside(Block, bool),
 }
 
 /// The fault of an access to `size` bytes at `address`; `size` is not 0. `None` if all these bytes
-/// were requested in one live block, or if the first byte is further than a header from all
-/// blocks.
+/// are requested bytes of one live block, or if the first byte is neither in a block nor next to
+/// one.
 #[inline]
 pub(crate) fn fault_of(address: usize, size: usize) -> Option<Fault> {
     if !contains(address) {

@@ -1,7 +1,7 @@
-//! Fast path: small allocations and frees by tasks that no monitor watches.
+//! Fast path: small allocations and frees by tasks, if no monitor watches them.
 //!
-//! Most executions end before a freed block leaves the quarantine. So a new block comes from the
-//! arena's end, and a freed block is added to the head of a list.
+//! Most executions end before a freed block leaves the quarantine, so no free block can be reused.
+//! Then a new block comes from the arena's end, and a freed block is added to the quarantine.
 
 use core::ffi::c_void;
 
@@ -17,8 +17,9 @@ use super::tasks::Tasks;
 
 const _: () = assert!(POISONED <= CHUNK);
 
-/// Does the same as [`super::arena::allocate`] in the usual case. In all other cases returns null,
-/// and changes nothing. Call it only if the arena is in use.
+/// Does the same as [`super::arena::allocate`], if a task allocates a small block and `is_usual`
+/// is set. In all other cases, and if the arena or its index must grow further, returns null and
+/// changes nothing. Call it only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of malloc")]
 pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
@@ -49,8 +50,9 @@ pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
     }
 }
 
-/// Does the same as [`super::arena::release`] in the usual case. In all other cases returns
-/// `false`, and changes nothing. Call it only if the arena is in use.
+/// Does the same as [`super::arena::release`], and returns `true`, if a task frees a small live
+/// block, `is_usual` is set, and the quarantine has room. In all other cases returns `false`, and
+/// changes nothing. Call it only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of free")]
 pub(crate) fn release<T: Tasks>(block: usize) -> bool {

@@ -1,8 +1,9 @@
 //! Index from addresses to blocks: for each chunk of 512 bytes of the arena, the block that
-//! contains its first byte. From there on blocks follow each other.
+//! contains its first byte. The later blocks of the chunk follow this block without gaps.
 //!
-//! Blocks are allocated from the arena one after the other, and their headers do not move during
-//! the execution. So the index costs an allocation almost nothing, and a free nothing at all.
+//! New blocks come one after the other, and their headers do not move during an execution. So an
+//! allocation changes the index only if the block reaches a new chunk, and a free never changes
+//! it.
 
 use super::place::{BASE, GRANULE, SIZE};
 use crate::base::sys;

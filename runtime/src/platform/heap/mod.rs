@@ -1,10 +1,11 @@
 //! The program's heap while it is explored: an arena at a fixed address.
 //!
-//! The arena makes heap addresses equal in every execution, and lets the image drop all allocations
-//! of an execution at once. Within an execution, freed blocks are poisoned and kept in quarantine
-//! before they are reused, and a double or invalid free stops the program, as in glibc's allocator.
-//! Each live block knows the size that was requested, so that accesses outside of it are found.
-//! Outside an exploring process every call is forwarded to glibc.
+//! The arena makes heap addresses equal in every execution, and lets the image drop all
+//! allocations of an execution at once. Within an execution, freed blocks are poisoned and kept in
+//! quarantine before they are reused, and a double or invalid free stops the program, as in
+//! glibc's allocator. The header of each live block has the requested size, so that accesses
+//! outside of the requested bytes are found. Outside an exploring process every call is forwarded
+//! to glibc.
 //!
 //! The entry points are in `interpose/allocator.rs`. They pass an implementation of [`Tasks`], by
 //! which the heap calls the engine.

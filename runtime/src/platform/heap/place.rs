@@ -24,7 +24,7 @@ const UNDECIDED: u8 = 0;
 pub(super) const GLIBC: u8 = 1;
 pub(super) const ARENA: u8 = 2;
 
-/// Whether this process uses the arena. `false` as long as this is not decided.
+/// Whether this process uses the arena; `false` also if no allocation has decided this yet.
 pub(crate) fn is_arena() -> bool {
     MODE.load(Ordering::Relaxed) == ARENA
 }

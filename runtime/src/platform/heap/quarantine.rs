@@ -1,16 +1,16 @@
-//! The quarantine: how long freed blocks are held back before an allocation may reuse them.
+//! The quarantine: a queue of freed blocks that allocations may not reuse yet.
 //!
-//! A block that a task frees waits here, so that a use after free meets no other object. When more
-//! than [`QUARANTINE`] bytes wait, the oldest blocks are released. Larger blocks than
-//! [`QUARANTINE_BLOCK`], and blocks that are freed outside of tasks, can be reused at once. The end
-//! of an execution drops all blocks (`arena::reset`). For the reuse of a freed block as a choice of
-//! the search, see `execution/address_reuse.rs`.
+//! A block that a task frees waits here. A use after free then does not access a newer object in
+//! the same place. When more than [`QUARANTINE`] bytes wait, the oldest blocks are released.
+//! Larger blocks than [`QUARANTINE_BLOCK`], and blocks that are freed outside of tasks, can be
+//! reused at once. The end of an execution drops all blocks (`arena::reset`). For the reuse of a
+//! freed block as a choice of the search, see `execution/address_reuse.rs`.
 
 use super::block::{class_at, class_size, link, next_of};
 
 /// The most freed bytes that wait in quarantine within one execution.
 const QUARANTINE: usize = 16 << 20;
-/// Blocks beyond this size are reused at once.
+/// Larger blocks than this do not enter the quarantine, and can be reused at once.
 pub(crate) const QUARANTINE_BLOCK: usize = 64 << 10;
 /// The content of the waiting blocks of at most [`POISONED`] bytes.
 pub(super) const POISON: u8 = 0xdd;
@@ -34,7 +34,8 @@ impl Quarantine {
         bytes: 0,
     };
 
-    /// Whether a block of `size` bytes fits without a release of others.
+    /// Whether a block of `size` more bytes fits into the quarantine without a release of other
+    /// blocks.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a part of free")]
     pub(super) fn has_room(&self, size: usize) -> bool {
@@ -49,8 +50,8 @@ impl Quarantine {
         self.bytes += size;
     }
 
-    /// Releases the oldest block, if there are more bytes than may wait. Returns its start and its
-    /// class.
+    /// If more bytes wait than the quarantine may hold, removes the oldest block, and returns its
+    /// start and its class. Otherwise returns `None`.
     ///
     /// # Safety
     ///

@@ -1,14 +1,14 @@
-//! The hooks of the heap: it gets facts about tasks through them, and announces its work.
+//! The hooks by which the heap asks the engine about tasks, and announces allocations and frees.
 
 use super::allocation::{Allocation, Block, Free};
 
-/// The tasks whose allocations the heap serves. All calls are static.
+/// The engine's answers and reactions to the allocations and frees of tasks.
 pub(crate) trait Tasks {
     /// Whether the caller is a task. Then no other thread allocates.
     fn is_task() -> bool;
 
-    /// The freed block of `class` that the search chooses for reuse, if the caller is a task and
-    /// the search chooses one.
+    /// The freed block of `class` that the next allocation must reuse. `None` if the caller is not
+    /// a task, or the search chooses no block for reuse.
     fn reused(class: usize) -> Option<usize>;
 
     /// A block was allocated.
@@ -22,6 +22,7 @@ pub(crate) trait Tasks {
     /// A block with synchronization objects is about to be freed, and no monitor watches frees.
     fn frees_objects(start: usize, size: usize);
 
-    /// A block became another allocation in the same place.
+    /// A block became another allocation at the same address, for instance by `realloc`. `old` is
+    /// the block before that, and `new` after that.
     fn reallocated(old: Block, new: Block);
 }

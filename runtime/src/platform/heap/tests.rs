@@ -106,8 +106,8 @@ fn a_block_has_exactly_the_requested_bytes() {
             if is_fast && size > 512 {
                 continue;
             }
-            // Otherwise an empty block might come before the tested one, and its end might be
-            // nearer to an address between them than the start of the tested one.
+            // Without this block, an empty block might come before the tested one. Its end might
+            // then be nearer to an address between the two than the start of the tested one.
             take(16, false);
             ANNOUNCED.take();
             let block = take(size, is_fast);
