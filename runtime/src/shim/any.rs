@@ -32,7 +32,7 @@ impl<T: ?Sized> Renamed<T> {
     const TEXT: Text = Text::renamed(std::any::type_name::<T>());
 }
 
-/// A text whose length is unknown when its memory is reserved.
+/// A text that is computed at compile time, in a buffer of fixed size.
 struct Text {
     bytes: [u8; Self::ROOM],
     length: usize,
@@ -41,7 +41,8 @@ struct Text {
 }
 
 impl Text {
-    /// The bytes for a new name. Few types have longer names. Each renamed type needs them once.
+    /// The size of the buffer of a new name. Few types have longer names. The program has one
+    /// buffer for each renamed type.
     const ROOM: usize = 1024;
 
     const fn get(&self) -> &str {
@@ -54,7 +55,7 @@ impl Text {
         }
     }
 
-    /// The name, with std's paths in place of those of the shims.
+    /// Computes `name` with std's paths in place of the paths of shims.
     const fn renamed(name: &'static str) -> Text {
         let mut text = Text {
             bytes: [0; Self::ROOM],
@@ -132,8 +133,8 @@ const fn has_at(text: &[u8], at: usize, part: &[u8]) -> bool {
 /// The common prefix of the paths of all shims.
 const ROOT: &[u8] = b"chess_runtime::shim::";
 
-/// The paths of a shim and its type of std. If the shim has parameters, both paths are without
-/// them.
+/// The paths of a shim and of the type of std that it stands for, from their type names. Generic
+/// parameters are left out of both paths.
 const fn pair(ours: &'static str, real: &'static str) -> (&'static [u8], &'static [u8]) {
     let (ours, real) = (ours.as_bytes(), real.as_bytes());
     let path = before_parameters(ours);

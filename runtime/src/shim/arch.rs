@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::execution;
 
-/// See [`std::arch::x86_64::_mm_pause`]. It is the instruction of [`std::hint::spin_loop`], and a
-/// yield like that.
+/// See [`std::arch::x86_64::_mm_pause`]. It is the instruction of [`std::hint::spin_loop`], and so
+/// it is a yield as well.
 #[inline]
 #[track_caller]
 pub fn _mm_pause() {
@@ -38,7 +38,8 @@ pub unsafe fn __rdtscp(aux: *mut u32) -> u64 {
     }
 }
 
-/// One cycle for each nanosecond of the virtual clock, which each read advances a little.
+/// The virtual clock in cycles: one cycle for each nanosecond. Each read of the clock advances it
+/// a little.
 fn cycles() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64)

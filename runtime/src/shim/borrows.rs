@@ -3,9 +3,9 @@
 //!
 //! The rewriter inserts a call of one of these functions before the borrow, or around the address
 //! of the place. The borrow itself stays in the user's code. A place is given by a pointer, which
-//! may be unaligned, but not dangling. Of a method call such as `p.as_ref()`, the rewriter knows
-//! only the name of the method. So the `_through` functions get the address of the receiver, and
-//! the type of the receiver decides whether it is a pointer at all.
+//! may be unaligned, but not dangling. The rewriter knows no types: for a method call such as
+//! `p.as_ref()`, `p` may be a pointer or not. So the `_through` functions get the address of the
+//! receiver, and the compiler selects their behaviour by its type.
 
 use std::cell::{Ref, RefMut};
 use std::marker::Freeze;
@@ -30,7 +30,7 @@ pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
 }
 
 /// Announces a unique reference to `*place`. As in Miri, this counts as a write of the whole
-/// value, unless other references to the value are permitted (it is not `Unpin`).
+/// value, unless the type is not `Unpin`: then other references to the value are permitted.
 #[inline]
 #[track_caller]
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
@@ -40,7 +40,9 @@ pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
     place.cast_mut()
 }
 
-/// Announces a call of `receiver.as_ref()`, or of a similar method.
+/// Announces the shared reference that a call of `receiver.as_ref()`, or of a similar method,
+/// creates: see [`borrow`]. No effect if the receiver is not a pointer, or may have its own method
+/// of this name.
 #[inline]
 #[track_caller]
 pub fn borrow_through<R>(receiver: *const R) {
@@ -52,7 +54,9 @@ pub fn borrow_through<R>(receiver: *const R) {
     }
 }
 
-/// Announces a call of `receiver.as_mut()`, or of a similar method.
+/// Announces the unique reference that a call of `receiver.as_mut()`, or of a similar method,
+/// creates: see [`borrow_mut`]. No effect if the receiver is not a pointer, or may have its own
+/// method of this name.
 #[inline]
 #[track_caller]
 pub fn borrow_mut_through<R>(receiver: *const R) {
@@ -64,8 +68,9 @@ pub fn borrow_mut_through<R>(receiver: *const R) {
     }
 }
 
-/// Announces a call of `receiver.drop_in_place()`, or of a similar method. If the value has a
-/// destructor, the call counts as a unique reference to the value: see [`borrow_mut`].
+/// Announces a call of `receiver.drop_in_place()`, or of a similar method. If the receiver is a
+/// pointer to a value that has a destructor, the call counts as a unique reference to the value:
+/// see [`borrow_mut`].
 #[inline]
 #[track_caller]
 pub fn drop_through<R>(receiver: *const R) {
@@ -77,7 +82,8 @@ pub fn drop_through<R>(receiver: *const R) {
     }
 }
 
-/// The line of a borrow, and a flag: the code of this line is explored, since it was rewritten.
+/// The line of a borrow, and a flag that the code of this line is explored. The flag is true,
+/// because only explored code is rewritten.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 #[track_caller]
@@ -96,7 +102,7 @@ fn size_of_place<T: ?Sized>(place: *const T) -> usize {
     unsafe { std::mem::size_of_val_raw(place) }
 }
 
-/// The memory that a receiver's methods borrow.
+/// The memory that methods such as `as_ref` borrow if they are called on a receiver.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a property of its own, known when the program is compiled"
@@ -108,8 +114,8 @@ struct Target {
     is_frozen: bool,
     is_unique: bool,
     needs_drop: bool,
-    /// Whether the pointer to this memory is in a `Box`, a guard or another owner. A call of
-    /// `as_ref` may then be one of the owner's own method.
+    /// Whether the receiver is a `Box`, a guard or another owner of the pointer to this memory.
+    /// Then a call of `as_ref` may be a call of the owner's own method.
     is_owned: bool,
 }
 
@@ -182,8 +188,9 @@ impl<R: ?Sized> Receiver for &mut R {
     }
 }
 
-/// Owners and guards of a value, which forward method calls to the value. An additional call of
-/// their `deref` has no effect. For other types that implement `Deref`, this is unknown.
+/// Implements [`Receiver`] for owners and guards of a value, which forward method calls to the
+/// value by `deref`. The implementation calls `deref` once more than the program, which has no
+/// effect for these types. For other types that implement `Deref` it may have an effect.
 macro_rules! owners {
     ($($owner:ty)*) => {
         $(impl<R: ?Sized> Receiver for $owner {
@@ -203,9 +210,11 @@ owners! {
 
 /// Properties of references to a type.
 pub(super) trait Referred {
-    /// Whether the target of a shared reference does not change: it contains no `UnsafeCell`.
+    /// Whether the target of a shared reference cannot change, because it contains no
+    /// `UnsafeCell`.
     const IS_FROZEN: bool;
-    /// Whether the target of a unique reference has no other user: it is `Unpin`.
+    /// Whether no other reference to the target of a unique reference is permitted, because the
+    /// target is `Unpin`.
     const IS_UNIQUE: bool;
 }
 

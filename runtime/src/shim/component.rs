@@ -5,15 +5,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::execution::{self, Site};
 
-/// The body of a component, and the payload with which it panicked.
+/// The body of a component until it runs, the payload with which it panicked if it did, and the
+/// line of the call.
 struct Run<F> {
     body: Option<F>,
     panic: Option<Box<dyn Any + Send>>,
     site: Site,
 }
 
-/// Runs `body` in a component of its own, until it returns or the component crashes. Outside an
-/// execution, does not run `body`, and returns it.
+/// Runs `body` as the first task of a new component, until it returns or the component crashes.
+/// Outside an execution, does not run `body`, and returns it.
 ///
 /// # Panics
 /// If `body` panics, or if the caller is a part of a component.
@@ -26,8 +27,8 @@ pub(super) fn run<F: FnOnce() + Send>(body: F, site: Site) -> Option<F> {
         panic: None,
         site,
     };
-    // SAFETY: `start` gets such a structure, which lives until the component has ended. After that, no
-    // task of the component uses it or anything else that the body has borrowed.
+    // SAFETY: `start` gets such a structure, which lives until the component has ended. After
+    // that, no task of the component uses it or anything else that the body has borrowed.
     unsafe { execution::run_component(start::<F>, (&raw mut run).cast(), site) };
     if let Some(payload) = run.panic.take() {
         resume_unwind(payload);
@@ -51,5 +52,5 @@ unsafe fn start<F: FnOnce()>(data: *mut ()) {
     // SAFETY: as above.
     unsafe { (*run).panic = panic };
     execution::end_component(has_panicked, site);
-    // From here on `run` may be gone.
+    // From here on `run` may no longer exist.
 }

@@ -11,7 +11,8 @@ const ADDRESS_BITS: u32 = 48;
 /// program. The numbers of objects that stand for descriptors are higher.
 const FIRST: usize = 1 << 62;
 
-/// A call in progress. Its drop, also by unwinding, is the end of the call.
+/// A call in progress of a method that `[[exclusive]]` selects. Its drop, also by unwinding, ends
+/// the call.
 #[derive(Debug)]
 pub struct ObjectCall {
     object: usize,
@@ -28,8 +29,9 @@ impl Drop for ObjectCall {
 
 /// Begins a call of a method that excludes all calls of other tasks on `object`. `names` are the
 /// names of the object's type and of the method. `entry` is the number of the type: it
-/// distinguishes an object from its first field, which may have the same address. `None` if the
-/// call is not observed.
+/// distinguishes an object from its first field, which may have the same address. Returns `None`
+/// outside an execution, for an object without a size, and within another call of the task on this
+/// object that excludes as much.
 #[inline]
 #[track_caller]
 #[must_use]
@@ -63,7 +65,7 @@ fn begin<T: ?Sized>(
 ) -> Option<ObjectCall> {
     // SAFETY: the pointer is that of the method's receiver, so that its metadata is valid.
     let bytes = unsafe { std::mem::size_of_val_raw(object) };
-    // Objects without a size may share an address.
+    // Objects without a size may share an address, and would be mistaken for one object.
     if !execution::active() || bytes == 0 {
         return None;
     }

@@ -27,11 +27,12 @@ macro_rules! announcements {
     ($($(#[$doc:meta])* $name:ident, $check:ident, $call:ident = $kind:expr;)*) => {
         $(
             $(#[$doc])*
-            // Always inlined: in most cases it is a check without a call.
+            // Always inlined: in most cases it only checks that the borrow is already recorded,
+            // without a call.
             #[inline(always)]
             pub(super) fn $name(address: *const u8, size: usize, line: (Site, bool)) {
                 // `ub_checks` is true if the user's crate is compiled without optimisation. Then
-                // the check is a call, because this crate is always optimised.
+                // the check is faster in a function of this crate, which is always optimised.
                 if core::intrinsics::ub_checks() {
                     $check(address, size, line.0, line.1);
                 } else if !is_noted(address.addr(), size, $kind, line) {

@@ -12,9 +12,9 @@ pub use super::borrows::*;
 pub use super::exclusive::{ObjectCall, exclusive, shared};
 pub use super::parking;
 
-/// The largest number of outcomes of a draw that the search makes. Draws with more outcomes are
-/// left to the executor: the search would try each outcome at each draw, and such a draw selects a
-/// shard, for instance, more often than a branch.
+/// The search makes the draws (random choices of an executor) that have at most this number of
+/// outcomes. The executor makes the others itself. The search would try each outcome of each draw,
+/// and a draw with many outcomes mostly selects something that does not matter, such as a shard.
 const MOST: u32 = 7;
 
 /// Whether the caller is a task of an execution.
@@ -24,9 +24,9 @@ pub fn active() -> bool {
     execution::active()
 }
 
-/// Records that the thread is at the start of a statement of `preempt` code. So a call of `atomic`
-/// code that began before is over, and the next operation of `atomic` code belongs to another
-/// call.
+/// Records that the thread is at the start of a statement of `preempt` code. This means that an
+/// earlier call of `atomic` code is over, and that the next operation of `atomic` code belongs to
+/// another call.
 // Not `#[inline]`: in a program that is not optimised, one call of optimised code costs less than
 // its inlined body.
 #[track_caller]
@@ -58,8 +58,8 @@ where
     N::try_from(drawn).ok()
 }
 
-/// The argument of a call of `try_reserve`: `additional`, or the largest number, which no collection
-/// can hold, if the search lets the call fail.
+/// The argument of a call of `try_reserve`. It is `additional`, unless the search lets the call
+/// fail. Then it is the largest number, which no collection can hold.
 #[inline]
 #[must_use]
 pub fn reserve<N>(additional: N) -> N {
@@ -70,7 +70,8 @@ pub fn reserve<N>(additional: N) -> N {
 
 /// A possible argument of a method that has the name `try_reserve`.
 trait Additional: Sized {
-    /// The largest number of elements; `None` if the type is not that of a number of elements.
+    /// The largest number of elements; `None` if the type is not `usize`, the type of numbers of
+    /// elements.
     const LARGEST: Option<Self>;
 }
 
@@ -82,7 +83,8 @@ impl Additional for usize {
     const LARGEST: Option<Self> = Some(Self::MAX);
 }
 
-/// The number below `outcomes`, at least one, that the search chooses. `None` outside an execution.
+/// The number below `outcomes` that the search chooses. `outcomes` is at least 1. `None` outside
+/// an execution.
 #[inline]
 #[track_caller]
 #[must_use]
@@ -114,23 +116,23 @@ pub fn note_in_history(history: usize, ends: bool, site: Site) -> Option<u64> {
     execution::note_in_history(history, ends, site)
 }
 
-/// Waits until no other task can run and no timer is pending, for the line `site` of the test. Returns
-/// whether it waited, which is false outside an execution.
+/// Waits until no other task can run and no timer is pending, for the line `site` of the test.
+/// Returns whether it waited, which is false outside an execution.
 #[inline]
 #[must_use]
 pub fn until_idle(site: Site) -> bool {
     execution::until_idle(site)
 }
 
-/// While the result lives, the operations of the caller are no operations of a task. They must not
-/// wait, allocate or release memory.
+/// Until the result is dropped, the search does not see the operations of the caller. These
+/// operations must not wait, allocate or release memory. No effect outside an execution.
 #[inline]
 #[must_use]
 pub fn unseen() -> Unseen {
     Unseen(execution::active().then(execution::Detached::step))
 }
 
-/// See [`unseen`].
+/// The result of [`unseen`].
 pub struct Unseen(#[expect(dead_code, reason = "its destructor")] Option<execution::Detached>);
 
 /// Leaves the execution without a verdict, because an assumption does not hold. Returns only
@@ -141,8 +143,8 @@ pub fn assumption_fails() {
     execution::assumption_fails(Location::caller());
 }
 
-/// Runs `body` in a component of its own, until it returns or the search lets the component crash.
-/// Outside an execution, does not run `body`, and returns it.
+/// Runs `body` as the first task of a new component, until it returns or the search lets the
+/// component crash. Outside an execution, does not run `body`, and returns it.
 ///
 /// # Panics
 /// If `body` panics, or if the caller is a part of a component.
@@ -150,7 +152,7 @@ pub fn run_component<F: FnOnce() + Send>(body: F, site: Site) -> Option<F> {
     component::run(body, site)
 }
 
-/// A scheduling point that the test asks for. Returns whether the caller is a task.
+/// Reaches a scheduling point, if the caller is a task. Returns whether the caller is a task.
 #[inline]
 #[track_caller]
 #[must_use]
@@ -163,8 +165,8 @@ pub use execution::{
     wait_for_signals,
 };
 
-/// Records that a runtime of this library, created by the caller, runs its tasks on the thread that
-/// waits for them.
+/// Records that the caller has created an asynchronous runtime of the library with the name
+/// `library` that runs its tasks on the thread that waits for them.
 #[inline]
 pub fn runs_on_one_thread(library: &'static str) {
     execution::runs_on_one_thread(library);

@@ -1,4 +1,5 @@
-//! The panic hook: a change of the hook waits until no task runs it, and each panic reads it.
+//! The panic hook. A change of the hook waits until no task runs the hook, and each panic reads
+//! it.
 
 use std::panic::PanicHookInfo;
 

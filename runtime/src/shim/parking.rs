@@ -17,11 +17,11 @@ use crate::monitor::race;
 /// The parking state of one thread.
 pub struct Parker {
     parked: AtomicBool,
-    /// Outside an execution, the thread to wake.
+    /// Outside an execution, the thread that called [`Self::prepare`]: [`Unpark::wake`] wakes it.
     thread: Mutex<Option<Thread>>,
 }
 
-/// A handle that wakes a parked thread. The [`Parker`] may be dropped before it.
+/// A handle that wakes a parked thread. The [`Parker`] may be dropped before the handle.
 pub struct Unpark {
     parker: usize,
     thread: Option<Thread>,
@@ -45,12 +45,12 @@ impl Parker {
         self.parked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the thread has not been unparked since its call of [`Self::prepare`].
+    /// Whether no thread has called [`Self::unpark`] since the call of [`Self::prepare`].
     pub fn is_parked(&self) -> bool {
         self.parked.load(Ordering::Relaxed)
     }
 
-    /// Waits until the thread is unparked.
+    /// Waits until another thread has called [`Self::unpark`].
     #[track_caller]
     pub fn park(&self) {
         let site = Location::caller();
@@ -64,7 +64,8 @@ impl Parker {
         race::acquire(self.address());
     }
 
-    /// Waits until the thread is unparked, or until `timeout`. Returns whether it was unparked.
+    /// Waits until another thread has called [`Self::unpark`], or until `timeout`. Returns whether
+    /// the call has happened.
     #[track_caller]
     pub fn park_until(&self, timeout: Instant) -> bool {
         let site = Location::caller();
@@ -90,7 +91,8 @@ impl Parker {
         execution::park_at(self.address(), op, key, deadline, called_from(site))
     }
 
-    /// Marks the thread as unparked. The returned handle wakes it.
+    /// Marks the waiting thread as unparked, but does not wake it yet: [`Unpark::wake`] of the
+    /// result does.
     pub fn unpark(&self) -> Unpark {
         let thread = if execution::active() {
             None
@@ -100,7 +102,7 @@ impl Parker {
         };
         let parker = self.address();
         race::release(parker, Op::Unparks, None);
-        // The last access: the thread may end as soon as it sees this.
+        // This is the last access to `self`: the thread may end as soon as it sees the new value.
         self.parked.store(false, Ordering::Release);
         Unpark { parker, thread }
     }
@@ -128,7 +130,7 @@ impl Unpark {
     }
 }
 
-/// A lock without a guard.
+/// A mutex without a guard and without data.
 pub struct Lock(AtomicBool);
 
 impl Lock {
@@ -144,7 +146,8 @@ impl Lock {
             execution::acquire(Op::MutexLock, object, mode, Location::caller());
         }
         while self.0.swap(true, Ordering::Acquire) {
-            // Only outside an execution, for a few instructions at most.
+            // Only threads outside an execution get here. The lock is held for a few instructions
+            // at most.
             std::thread::yield_now();
         }
     }
@@ -171,13 +174,13 @@ impl Default for Lock {
 }
 
 thread_local! {
-    /// The operation in which the thread would park, and the address that identifies the awaited
-    /// object.
+    /// The operation in which the thread parks if it has to wait, and the address that identifies
+    /// the awaited object.
     static WAITS: Cell<(Op, usize)> = const { Cell::new((Op::Parked, 0)) };
 }
 
-/// Sets the operation in which the calling thread would park, or the address of the awaited
-/// object, until this value is dropped.
+/// Until this value is dropped, the calling thread parks in another operation if it has to wait,
+/// or waits for an object with another address. The field has the previous operation and address.
 #[must_use]
 pub struct Waits((Op, usize));
 
@@ -213,7 +216,7 @@ impl Waits {
     pub fn on(key: usize) -> Self {
         let (op, _) = WAITS.get();
         let key = match op {
-            // A writer waits for the last reader at a separate address.
+            // A writer that waits for the last reader parks at the address of the lock plus 1.
             Op::RwLockWrite | Op::RwLockUpgrade => key & !1,
             _ => key,
         };

@@ -1,5 +1,5 @@
 //! `std::ptr`, with a shim of `drop_in_place`, which announces its borrow. The other functions
-//! load and store: instrumentation announces their accesses.
+//! load and store memory, so instrumentation announces their accesses.
 
 pub use std::ptr::*;
 

@@ -33,7 +33,8 @@ fn raw_waker<W: Wake + Send + Sync + 'static>(waker: Arc<W>) -> RawWaker {
     RawWaker::new(Arc::into_raw(waker).cast(), vtable::<W>())
 }
 
-/// Never inlined, so that there is one address for each `W`, which `Waker::will_wake` compares.
+/// The functions of a waker for `W`. Never inlined, so that there is one address for each `W`:
+/// `Waker::will_wake` compares the addresses.
 #[inline(never)]
 fn vtable<W: Wake + Send + Sync + 'static>() -> &'static RawWakerVTable {
     const {

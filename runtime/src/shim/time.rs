@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::execution;
 
-/// The moment `timeout` from now, in nanoseconds of [`execution::now`], but at most the largest
-/// number.
+/// The time at which `timeout` from now has passed, in nanoseconds of the clock
+/// [`execution::now`]. If this is above the largest number, the largest number.
 pub(super) fn deadline(timeout: Duration) -> u64 {
     let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
     execution::now().saturating_add(nanos)

@@ -1,7 +1,8 @@
 //! The facade of `core`: code under cargo chess is compiled against this crate in place of `core`.
 //!
 //! It has all items of `core`. Atomics, cells, pointer functions, type names, spin hints and some
-//! processor instructions are shims of the runtime, and so is `asm!`, which inspects its code.
+//! processor instructions are shims of the runtime. So is `asm!`, which inspects the text of the
+//! assembly.
 
 pub use ::core::*;
 
@@ -26,7 +27,7 @@ pub mod arch {
 
 /// See [`core::prelude`].
 pub mod prelude {
-    /// Each prelude is the real one, with the names that inserted code uses.
+    /// Each prelude has the items of the real one, and the names that inserted code uses.
     macro_rules! preludes {
         ($($edition:ident)*) => {
             $(

@@ -1,8 +1,8 @@
 //! The facade of `std`: code under cargo chess is compiled against this crate in place of `std`.
 //!
-//! It has all items of `std`. Those that concern concurrency are shims of the runtime. Preludes
-//! and macros are the real ones, because they name no shims. The exception is `asm!`, whose shim
-//! inspects the code.
+//! It has all items of `std`. The items that concern concurrency are shims of the runtime. The
+//! preludes and macros of `std` name no type that has a shim, so they are the real ones. The
+//! exception is `asm!`, whose shim inspects the text of the assembly.
 
 pub use ::std::*;
 
@@ -34,7 +34,7 @@ pub mod panic {
 
 /// See [`std::prelude`].
 pub mod prelude {
-    /// Each prelude is the real one, with the names that inserted code uses.
+    /// Each prelude has the items of the real one, and the names that inserted code uses.
     macro_rules! preludes {
         ($($edition:ident)*) => {
             $(

@@ -43,8 +43,8 @@ fn inline_assembly_outside_control_is_named() {
     assert!(call.starts_with(effect), "{call}");
 }
 
-/// Explores all tests of a program on both backends. The program must have at least `tests` tests,
-/// and the name of each begins with the expected result.
+/// Explores all tests of a program on both backends, and checks their results. The program must
+/// have at least `tests` tests, and the name of each test must begin with its expected result.
 fn assert_verdicts(program: &str, tests: usize) {
     let program = build(program, "");
     let list = finished(Command::new(&program).args(["--list", "--format", "terse"]));

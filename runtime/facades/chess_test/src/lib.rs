@@ -1,5 +1,5 @@
-//! The facade of libtest: it explores the test that the supervisor requests. Without a request it
-//! behaves as libtest.
+//! The facade of libtest: it serves the request of the supervisor (`cargo chess`), for instance to
+//! explore a test. Without a request it behaves as libtest.
 
 #![feature(test)]
 #![forbid(unsafe_code)]
@@ -30,7 +30,7 @@ pub fn test_main_static_abort(tests: &[&TestDescAndFn]) {
 }
 
 fn described(test: &TestDescAndFn) -> Option<Test> {
-    // Other kinds of functions are benchmarks of nightly, and tests that rustdoc generates.
+    // The other kinds are benchmarks, which only nightly has, and tests that rustdoc generates.
     let TestFn::StaticTestFn(run) = test.testfn else {
         return None;
     };

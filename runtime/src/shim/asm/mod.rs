@@ -18,7 +18,8 @@ use reader::Reader;
 /// A longer text is not analysed: the analysis would take the compiler too long.
 const LONGEST: usize = 16 << 10;
 
-/// The distance above the current frame within which a function's own stack data are.
+/// An address that is at most this far above the current frame counts as stack data of the
+/// function that contains the assembly.
 const NEAR: usize = 4 << 10;
 
 /// The effects of inline assembly that other tasks, or the outside, can observe.
@@ -27,18 +28,18 @@ pub struct Asm(u8);
 
 impl Asm {
     const NOTHING: Asm = Asm(0);
-    /// It orders memory, and has no other effect.
+    /// The assembly orders memory accesses.
     const FENCE: Asm = Asm(1);
-    /// It changes memory that other tasks may use, in one step.
+    /// The assembly changes memory that other tasks may use, in one step.
     const ATOMIC: Asm = Asm(2);
-    /// It calls the kernel.
+    /// The assembly calls the kernel.
     const SYSCALL: Asm = Asm(4);
-    /// It reads the processor's clock or random numbers.
+    /// The assembly reads the processor's clock or random numbers.
     const CHANCE: Asm = Asm(8);
-    /// It is too long for the analysis.
+    /// The text of the assembly is too long for the analysis.
     const LONG: Asm = Asm(16);
 
-    /// The effects of an `asm!` with these operands, given as `stringify!` prints them.
+    /// The effects of an `asm!`. `tokens` are its arguments, as `stringify!` prints them.
     #[must_use]
     pub const fn of(tokens: &str) -> Asm {
         if tokens.len() > LONGEST {
@@ -71,7 +72,8 @@ impl Asm {
             execution::note_outside_at(OutsideEffect::AssemblyMemory, site);
         } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
             execution::access(Op::Fence, 0, site);
-            // The accesses that the fence orders may be inline assembly as well.
+            // The accesses that the fence orders may be inline assembly as well, which the runtime
+            // does not see.
             execution::touch_unseen();
             race::fence(Ordering::SeqCst, site);
         }

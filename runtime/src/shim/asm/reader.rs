@@ -15,11 +15,11 @@ pub(super) struct Reader<'a> {
     /// The current word.
     word: [u8; WORD],
     length: usize,
-    /// The instruction's name, once it is complete.
+    /// The name of the current instruction; zeros if it is not complete yet.
     name: [u8; WORD],
     /// The instruction has a `lock` prefix.
     locked: bool,
-    /// The number of open brackets, inside which an address is.
+    /// The number of open brackets. Inside brackets is an address.
     brackets: u32,
     has_memory: bool,
     /// The address is relative to the stack pointer.
@@ -69,7 +69,8 @@ impl<'a> Reader<'a> {
                 b'(' | b'[' | b'{' => depth += 1,
                 b')' | b']' | b'}' => depth = depth.saturating_sub(1),
                 b',' if depth == 0 => self.end_line(),
-                // A quotation mark in a character literal; other characters have no meaning here.
+                // A character literal that is a quotation mark. Other literals cannot be mistaken
+                // for the start of a string.
                 b'\'' if self.starts_with(at, b"'\"'") => at += 2,
                 b'\'' if self.starts_with(at, b"'\\\"'") => at += 3,
                 _ => {}
@@ -164,7 +165,8 @@ impl<'a> Reader<'a> {
                 self.length += 1;
             }
             b'\n' | b';' => self.end_instruction(),
-            // A label; a colon among the operands belongs to a placeholder.
+            // The end of a label. A colon after the name of the instruction belongs to a
+            // placeholder of an operand.
             b':' if self.name[0] == 0 => self.length = 0,
             _ => {
                 self.end_word(byte);
@@ -211,7 +213,7 @@ impl<'a> Reader<'a> {
         self.end_word(b' ');
         let name = core::mem::replace(&mut self.name, [0; WORD]);
         if name[0] == 0 {
-            // Nothing, or a prefix on its own line.
+            // The line has no instruction, or only a prefix, which belongs to the next one.
             return;
         }
         let found = if is(&name, b"mfence") || is(&name, b"lfence") || is(&name, b"sfence") {
@@ -272,7 +274,7 @@ const fn is_sized(word: &[u8; WORD], text: &[u8]) -> bool {
     is(&plain, text)
 }
 
-/// Whether `word` is a prefix of an instruction that makes no difference here.
+/// Whether `word` is a prefix of instructions that does not change the effects of an instruction.
 const fn is_prefix(word: &[u8; WORD]) -> bool {
     is(word, b"rep")
         || is(word, b"repe")

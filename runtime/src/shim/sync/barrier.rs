@@ -8,7 +8,8 @@ use crate::execution::{self, Effect, Op};
 
 /// See [`std::sync::Barrier`].
 pub struct Barrier {
-    /// Tasks run one at a time, so that this lock is always free for them.
+    /// Tasks run one at a time, and have no scheduling point while they hold this lock. So it is
+    /// always free for them.
     lock: Mutex<State>,
     /// The condition variable of threads that are not tasks.
     condvar: Condvar,
@@ -82,7 +83,8 @@ impl Barrier {
 }
 
 impl State {
-    /// Returns whether the caller is the last one of its generation, and the generation.
+    /// Records that the caller has arrived. Returns whether it is the last one of the current
+    /// generation, and the number of this generation.
     fn arrive(&mut self, threads: usize) -> (bool, usize) {
         let generation = self.generation;
         self.arrived += 1;

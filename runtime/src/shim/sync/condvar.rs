@@ -1,5 +1,5 @@
-//! `Condvar`: inside an execution the engine has its waiting tasks. Outside, the real condition
-//! variable has its waiting threads.
+//! `Condvar`: inside an execution, the engine has the list of the waiting tasks. Outside, the real
+//! condition variable has the waiting threads.
 
 use std::fmt;
 use std::panic::Location;

@@ -7,8 +7,9 @@
 use crate::execution::{self, Effect, Op, Site};
 use crate::monitor::race;
 
-/// The number of the engine for the initialisation in `place`. It is not the address, because the
-/// value, for instance a lock, may have the same address as its `OnceLock`.
+/// The number by which the engine identifies the initialisation of the object at `place`. It is
+/// not the address: the value inside, for instance a lock, may have the same address as its
+/// `OnceLock`.
 #[inline]
 pub(super) fn object<T>(place: &T) -> usize {
     const NO_ADDRESS: usize = 1 << (usize::BITS - 1);
@@ -37,9 +38,9 @@ pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> b
     execution::effect(op, object, Effect::Read, site);
 }
 
-/// The running task initialises `object` during the lifetime of this guard. The guard must outlive
-/// the call of the real object: when the waiting tasks wake, the real object must be complete or
-/// poisoned.
+/// The running task initialises `object` during the lifetime of this guard. Its drop wakes the
+/// waiting tasks. Before that, the call of the real object must have ended, so that the real
+/// object is complete or poisoned.
 pub(super) struct Initialising {
     object: usize,
 }
@@ -53,7 +54,7 @@ impl Initialising {
 
 impl Drop for Initialising {
     fn drop(&mut self) {
-        // Also if the initialiser panicked.
+        // This happens also if the initialiser panicked.
         race::release(self.object, Op::OnceComplete, None);
         execution::disown(self.object);
         execution::wake_all(self.object);

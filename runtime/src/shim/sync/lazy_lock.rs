@@ -65,7 +65,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     }
 }
 
-/// Sets [`BEGUN`] until the initialiser has taken it, or a poisoned lazy value has panicked.
+/// A guard that has set [`BEGUN`]. Its drop clears [`BEGUN`], also if the initialiser did not run
+/// because the lazy value was poisoned.
 struct Begun;
 
 impl Begun {

@@ -30,7 +30,8 @@ pub(super) fn map_try<A, B>(
     }
 }
 
-/// Acquires the lock at `object` from the engine, and then the real one by `attempt`.
+/// Acquires the engine's lock for `object`, the address of the lock, and then the real lock by
+/// `attempt`.
 #[inline]
 pub(super) fn take<G>(
     op: Op,
@@ -44,7 +45,7 @@ pub(super) fn take<G>(
         match race::unwatched(&attempt) {
             Ok(guard) => return Ok(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Err(poisoned),
-            // A thread that is not a task holds it, or a guard was leaked.
+            // A thread that is not a task holds the real lock, or a guard was leaked.
             Err(TryLockError::WouldBlock) => {
                 execution::wait(op, object, None, site);
             }
@@ -52,7 +53,8 @@ pub(super) fn take<G>(
     }
 }
 
-/// Tries to acquire the lock at `object` from the engine, and then the real one by `attempt`.
+/// Tries to acquire the engine's lock for `object`, the address of the lock, and then the real
+/// lock by `attempt`.
 #[inline]
 pub(super) fn try_take<G>(
     op: Op,
@@ -66,16 +68,17 @@ pub(super) fn try_take<G>(
     }
     let result = race::unwatched(attempt);
     if let Err(TryLockError::WouldBlock) = result {
-        // A thread that is not a task holds it, or a guard was leaked: as in `take`.
+        // As in `take`: a thread that is not a task holds the real lock, or a guard was leaked.
         execution::release(op, object, mode, || {});
     }
     result
 }
 
-/// The address of the lock that contains `value`, after `header` bytes.
+/// The address of the lock that contains `value`. `header` is the number of bytes of the lock
+/// before a value with the alignment 1.
 ///
-/// The value of a lock may be unsized. So it comes last, at the first address after the header
-/// that has the value's alignment.
+/// The value of a lock may be unsized, so it is the last field. It is at the first address after
+/// the header that has the value's alignment.
 #[inline]
 pub(super) fn around<T: ?Sized>(value: &T, header: usize) -> usize {
     let mask = align_of_val(value) - 1;
@@ -97,7 +100,7 @@ pub(super) unsafe fn give_back<G>(op: Op, object: usize, mode: Mode, guard: &mut
     }
 }
 
-/// The number of bytes of a lock of `std` before its value.
+/// The number of bytes of a lock of `std` before its value, if that has the alignment 1.
 macro_rules! header {
     ($Lock:ident) => {{
         let lock = std::sync::$Lock::new(0_u8);
@@ -164,8 +167,9 @@ macro_rules! lock {
     };
 }
 
-/// Implements a guard whose only field is the real guard. Its drop releases the lock, which it
-/// holds in the mode `$mode`, with the operation `$unlock`.
+/// Implements the common parts of a guard, for a shim whose only field is the real guard. The drop
+/// of the guard releases the lock with the operation `$unlock`. The guard holds the lock in the
+/// mode `$mode`.
 macro_rules! guard {
     ($Guard:ident, $header:expr, $unlock:expr, $mode:expr) => {
         impl<'a, T: ?Sized> $Guard<'a, T> {
@@ -245,7 +249,7 @@ mod tests {
     }
 
     fn of<T>(make: impl Fn() -> T) {
-        // Next to each other, so that a wrong offset leads to a neighbour.
+        // The mutexes are next to each other, so a wrong offset leads to a neighbour.
         let mutexes = [const { None }; 3].map(|_: Option<T>| Mutex::new(make()));
         let locks = [const { None }; 3].map(|_: Option<T>| RwLock::new(make()));
         for (mutex, lock) in mutexes.iter().zip(&locks) {

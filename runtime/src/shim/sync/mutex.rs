@@ -1,7 +1,7 @@
 //! `Mutex` and its guard. The macro `lock!` in `lock.rs` defines the methods that `RwLock` also has.
 //!
-//! The only field of the guard is the real guard, so that the sizes are equal. The address of the
-//! value determines the mutex.
+//! The only field of the guard is the real guard, so the sizes are equal. The mutex of a guard is
+//! found by the address of the value.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -27,7 +27,8 @@ const HEADER: usize = lock::header!(Mutex);
 
 lock::lock!(Mutex);
 
-// Not in the macro: the compiler's messages about wrong arguments would name the macro.
+// These methods are not in the macro, because the compiler's messages about wrong arguments would
+// name the macro.
 impl<T> Mutex<T> {
     #[inline]
     pub const fn new(t: T) -> Mutex<T> {
@@ -76,7 +77,7 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard::of_real(real)
     }
 
-    /// Drops the real guard and leaves the poison unchanged: `Condvar::wait` does not poison, even
+    /// Drops the real guard, but never poisons the mutex: `Condvar::wait` does not poison it, even
     /// while its thread unwinds.
     pub(super) fn unlock_to_wait(&self, real: std::sync::MutexGuard<'_, T>) {
         let poisoned = self.0.is_poisoned();
@@ -111,7 +112,8 @@ lock::exclusive_guard!(MutexGuard);
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // With the shim's `try_lock`: the value's `Debug` may reach scheduling points.
+        // This calls the `try_lock` of the shim, because the value's `Debug` may reach scheduling
+        // points.
         let mut d = f.debug_struct("Mutex");
         match self.try_lock() {
             Ok(guard) => d.field("data", &&*guard),

@@ -34,7 +34,8 @@ const HEADER: usize = lock::header!(RwLock);
 
 lock::lock!(RwLock);
 
-// Not in the macro: the compiler's messages about wrong arguments would name the macro.
+// These methods are not in the macro, because the compiler's messages about wrong arguments would
+// name the macro.
 impl<T> RwLock<T> {
     #[inline]
     pub const fn new(t: T) -> RwLock<T> {
@@ -149,7 +150,8 @@ lock::exclusive_guard!(RwLockWriteGuard);
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // With the shim's `try_read`: the value's `Debug` may reach scheduling points.
+        // This calls the `try_read` of the shim, because the value's `Debug` may reach scheduling
+        // points.
         let mut d = f.debug_struct("RwLock");
         match self.try_read() {
             Ok(guard) => d.field("data", &&*guard),

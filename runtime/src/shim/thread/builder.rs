@@ -11,7 +11,7 @@ use super::{JoinHandle, Scope, ScopedJoinHandle};
 use crate::base::sys::EAGAIN;
 use crate::execution;
 
-/// Fails if the search lets a spawn fail.
+/// Returns an error if the search lets the next spawn fail.
 ///
 /// # Errors
 /// Returns the error of a system that has no room for another thread.
@@ -80,7 +80,8 @@ impl Builder {
         unsafe { self.launch(f) }
     }
 
-    /// Spawns the thread. The search does not let this fail: see [`fails_to_spawn`] for that.
+    /// Spawns the thread. Here the search does not let the spawn fail: the callers that may fail
+    /// call [`fails_to_spawn`] before.
     ///
     /// # Safety
     /// The thread must not outlive the borrows of `F` and `T`.

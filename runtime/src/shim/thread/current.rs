@@ -1,6 +1,6 @@
 //! `Thread`, and the current thread.
 //!
-//! A handle is a word that is not zero, as the real handle. For a real thread the word is the
+//! A handle is a word that is not zero, like the real handle. For a real thread the word is the
 //! pointer of the real handle, which is even. For a task the word is odd, and contains the number
 //! of the task.
 
@@ -28,7 +28,7 @@ enum Kind {
     Task(TaskId),
 }
 
-/// A copy of the real handle that a [`Thread`] owns. The copy is not dropped.
+/// A copy of the real handle of a [`Thread`]. It owns nothing, so it is not dropped.
 struct Lent(ManuallyDrop<std::thread::Thread>);
 
 // SAFETY: a handle owns at most a `std::thread::Thread`, which is `Send`.
@@ -137,7 +137,7 @@ impl Drop for Thread {
     #[inline]
     fn drop(&mut self) {
         if let Kind::Real(Lent(real)) = self.kind() {
-            // This is the drop of the handle that owns it.
+            // The dropped handle owns the real one.
             drop(ManuallyDrop::into_inner(real));
         }
     }

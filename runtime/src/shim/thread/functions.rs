@@ -50,7 +50,7 @@ pub fn sleep_ms(ms: u32) {
 }
 
 /// See [`std::thread::available_parallelism`]. Inside an execution it is 2, so that pools are
-/// small, and equal on every machine.
+/// small, and have the same size on every machine.
 pub fn available_parallelism() -> io::Result<NonZero<usize>> {
     const TWO: NonZero<usize> = NonZero::new(2).unwrap();
     if execution::active() {

@@ -18,12 +18,12 @@ use crate::base::sys::EAGAIN;
 use crate::execution::{self, How, Op, Site, TaskId};
 use crate::monitor::race;
 
-/// A handle of a thread. `R` is the real handle of a thread that is not a task. The size is that
-/// of the handle of std.
+/// A handle of a thread. `R` is the type of the real handle of a thread that is not a task. This
+/// type has the size of the handle of std.
 pub(super) struct Joining<R, T> {
     thread: Thread,
     shared: Owner<Shared<R, T>>,
-    /// The room for the pthread in the handle of std. It is unused: the engine knows the pthread
+    /// Unused room in the place of the pthread in the handle of std. The engine knows the pthread
     /// of a task.
     _pthread: MaybeUninit<usize>,
 }
@@ -35,8 +35,9 @@ enum Shared<R, T> {
     Real(R),
 }
 
-/// An owner of the data that a task and its handle share. Its drop announces the ordering of the
-/// drop of an `Arc`, which the race detector does not see, because the `Arc` is that of std.
+/// An owner of the data that a task and its handle share. The `Arc` inside is that of std, so the
+/// race detector does not see its drop. So the drop of this owner announces the memory ordering of
+/// the drop of an `Arc`.
 struct Owner<S>(Arc<S>);
 
 impl<S> Owner<S> {
@@ -184,7 +185,8 @@ unsafe fn run<F: FnOnce() -> T, R, T>(data: *mut ()) {
         unsafe { *packet.outcome.get() = Some(outcome) };
     }
     execution::finish();
-    // From here on a scope may end: nothing that it lent is used below.
+    // From here on the scope of the thread may end. Nothing that the closure borrowed is used
+    // below.
     drop(shared);
 }
 
@@ -251,7 +253,7 @@ impl<T> Drop for Packet<T> {
         if let Some(outcome) = self.outcome.get_mut().take() {
             panicked = outcome.as_ref().err().map(|panic| panic.task);
             if catch_unwind(AssertUnwindSafe(|| drop(outcome))).is_err() {
-                // As in std: no code is left to catch it.
+                // The process aborts, as in std, because no code is left to catch the panic.
                 eprintln!("fatal runtime error: thread result panicked on drop, aborting");
                 abort();
             }

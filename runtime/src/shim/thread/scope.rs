@@ -16,7 +16,8 @@ use crate::platform::observers::observes_finishes;
 
 /// See [`std::thread::Scope`].
 ///
-/// A pointer, as the real type. Its target outlives the scope's threads.
+/// The shim is a pointer, as the real type is. The target of the pointer outlives the scope's
+/// threads.
 pub struct Scope<'scope, 'env: 'scope> {
     kind: &'scope ScopeKind<'scope, 'env>,
     /// Invariant in both lifetimes, as the real one.
@@ -48,7 +49,8 @@ fn real_scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    // Both values are in this frame, because the threads use them until the real scope has ended.
+    // Both values must be in this frame, because the threads use them until the real scope has
+    // ended.
     let mut kind = MaybeUninit::<ScopeKind<'static, 'static>>::uninit();
     let mut scope = MaybeUninit::<Scope<'static, 'static>>::uninit();
     let (kind, scope) = (kind.as_mut_ptr(), scope.as_mut_ptr());
@@ -88,7 +90,8 @@ where
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(result) => {
-            // The panic below takes the place of theirs: the program receives it in this thread.
+            // The panics of the threads count as handled: the program gets the panic below in this
+            // thread instead.
             let panicked = std::mem::take(&mut *data.panicked());
             panicked.iter().copied().for_each(execution::panic_handled);
             assert!(panicked.is_empty(), "a scoped thread panicked");

@@ -11,7 +11,7 @@ use crate::monitor::race;
 pub(super) struct ScopeData {
     /// The number of tasks that still run the user's code.
     pub(super) running: AtomicUsize,
-    /// The tasks whose panic no `join` has taken.
+    /// The tasks that panicked and have ended, if no `join` has returned the panic.
     pub(super) panicked: Mutex<Vec<TaskId>>,
     pub(super) main: Thread,
 }
@@ -22,7 +22,7 @@ impl ScopeData {
     }
 
     /// Records that a task of the scope will not run more of the user's code. `panicked` is the
-    /// task if it panicked and no `join` has taken the panic.
+    /// task if it panicked and no `join` has returned the panic, otherwise `None`.
     pub(super) fn end_task(&self, panicked: Option<TaskId>) {
         if let Some(task) = panicked {
             self.panicked().push(task);

@@ -1,9 +1,10 @@
-//! The facades as built with the tests, and a compiler call that uses them instead of std.
+//! The libraries of the facades, which are built with the tests, and a call of the compiler that
+//! uses the facades instead of std.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The facades' libraries, built as this test was.
+/// The libraries of the facades, which were built with this test.
 pub(crate) struct Facades {
     /// The value `name=path` of `--extern` for each facade.
     externs: Vec<String>,

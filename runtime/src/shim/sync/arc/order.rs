@@ -1,10 +1,12 @@
-//! The ordering by the counters of an `Arc`: atomics that the real `Arc` hides.
+//! The memory ordering that the counters of an `Arc` establish. They are atomics that the real
+//! `Arc` hides.
 //!
 //! Each operation on a counter is announced to the race detector with the ordering of the real
 //! operation. Some operations synchronize by their own ordering: a drop of an owner releases, and
 //! an operation that finds a single owner acquires. An operation that only reads a counter, or
 //! that adds an owner, synchronizes only together with a fence, as any relaxed atomic operation.
-//! Tasks run one at a time, so that a count does not change until the next scheduling point.
+//! Tasks run one at a time, so a count that this module reads does not change until the next
+//! scheduling point.
 
 use std::mem::align_of_val_raw;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
@@ -35,7 +37,7 @@ impl Counters {
         }
     }
 
-    /// Announces the drop of a `Weak`; the last one frees the memory.
+    /// Announces the drop of a `Weak`. If `is_last`, the drop frees the memory.
     fn leave(&self, is_last: bool) {
         race::count(self.weak, (How::Exchange, Release), Op::WeakDrop);
         if is_last {
@@ -65,8 +67,8 @@ pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
     let data = reference.as_ptr();
     if race::is_watched() && has_counters(data) {
         let counters = Counters::of(data);
-        // Without owners, the real `Weak` does not return the number of `Weak`s.
-        // SAFETY: a `Weak` keeps the counters alive.
+        // If there are no owners, `weak_count` of the real `Weak` returns 0. So the counter itself
+        // is read. SAFETY: a `Weak` keeps the counters alive.
         let count = unsafe { (counters.weak as *const usize).read() };
         counters.leave(reference.strong_count() == 0 && count == 1);
     }
@@ -89,7 +91,7 @@ pub(super) fn is_asked_to_be_only<T: ?Sized>(arc: &Arc<T>) {
 }
 
 /// Announces `Arc::make_mut` by the only owner. If there are `Weak`s, they keep the memory, and
-/// the value moves out of it.
+/// `make_mut` moves the value to new memory.
 #[inline]
 pub(super) fn made_mut<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
@@ -103,7 +105,8 @@ pub(super) fn made_mut<T: ?Sized>(arc: &Arc<T>) {
     }
 }
 
-/// Announces any other operation on the number of owners of the value at `data`.
+/// Announces an operation on the number of owners of the value at `data`. For drops, `get_mut` and
+/// `make_mut`, call the functions above instead.
 #[inline]
 pub(super) fn owners<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     if race::is_watched() && has_counters(data) {
@@ -111,7 +114,7 @@ pub(super) fn owners<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     }
 }
 
-/// Announces any other operation on the number of `Weak`s.
+/// As [`owners`], for an operation on the number of `Weak`s.
 #[inline]
 pub(super) fn weaks<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     if race::is_watched() && has_counters(data) {
@@ -119,8 +122,8 @@ pub(super) fn weaks<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     }
 }
 
-/// Whether the pointer of an `Arc` or `Weak` has counters. The result of `Weak::new` has none, and
-/// its address is `usize::MAX`.
+/// Whether `data`, the pointer of an `Arc` or `Weak`, belongs to a value with counters. A result
+/// of `Weak::new` has no counters, and its address is `usize::MAX`.
 fn has_counters<T: ?Sized>(data: *const T) -> bool {
     data.addr() != usize::MAX
 }

@@ -215,8 +215,8 @@ impl<T: ?Sized> Arc<T> {
         std::sync::Arc::strong_count(&this.0) == 1
     }
 
-    /// Drops of owners commute with each other. The drop of the last owner does not: it runs the
-    /// value's destructor.
+    /// The effect of the drop of this owner. Drops of owners commute with each other, except for
+    /// the drop of the last owner, which runs the value's destructor.
     fn drop_effect(&self) -> Effect {
         if std::sync::Arc::strong_count(&self.0) == 1 {
             Effect::Write
@@ -225,7 +225,7 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
-    /// The real `Arc`. The shim is not dropped.
+    /// Turns the shim into the real `Arc`. This is no drop of an owner.
     #[inline]
     pub(super) fn into_real(self) -> std::sync::Arc<T> {
         let this = ManuallyDrop::new(self);
@@ -249,8 +249,8 @@ impl<T: ?Sized + CloneToUninit> Arc<T> {
             // As the real `make_mut`, but the shim drops the original, with a scheduling point.
             *this = Arc(std::sync::Arc::clone_from_ref(&**this));
         }
-        // The real `make_mut` may move the value. It is not watched, because its ordering was
-        // announced above.
+        // The real `make_mut` may move the value. The race detector does not watch this call,
+        // because the ordering of the call was announced above.
         race::unwatched(|| std::sync::Arc::make_mut(&mut this.0))
     }
 }

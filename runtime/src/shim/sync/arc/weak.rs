@@ -94,9 +94,9 @@ impl<T: ?Sized> Weak<T> {
         unsafe { &*(&raw const *real).cast() }
     }
 
-    /// The number of the engine for the counters. `None` if operations on counters are no events
-    /// ([`execution::counters_matter`]), and for the result of `Weak::new`, which has no counters
-    /// and the address `usize::MAX`.
+    /// The number by which the engine identifies the counters. `None` if operations on counters
+    /// are no events ([`execution::counters_matter`]), or if this is a result of `Weak::new`. Such
+    /// a `Weak` has no counters, and its address is `usize::MAX`.
     #[inline]
     fn seen(&self) -> Option<usize> {
         let data = self.0.as_ptr();

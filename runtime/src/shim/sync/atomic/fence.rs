@@ -18,8 +18,8 @@ pub fn fence(order: Ordering) {
     std::sync::atomic::fence(order);
 }
 
-/// See [`std::sync::atomic::compiler_fence`]. It orders a thread only with itself, so that it is no
-/// scheduling point.
+/// See [`std::sync::atomic::compiler_fence`]. It orders accesses only within one thread, so it is
+/// no scheduling point.
 #[inline]
 #[track_caller]
 pub fn compiler_fence(order: Ordering) {

@@ -1,7 +1,7 @@
 //! `std::sync::atomic`: each operation is one step at one scheduling point.
 //!
-//! The methods are not inlined, because the user's crate may be compiled without optimisation, and
-//! this crate is always optimised.
+//! The methods are not inlined: the user's crate may be compiled without optimisation, but this
+//! crate is always optimised.
 
 mod boolean;
 mod fence;

@@ -198,8 +198,8 @@ macro_rules! atomic {
                 (&raw const *self).addr()
             }
 
-            /// Reports the current value to the race detector. Must come before the report of an
-            /// operation that reads the value: opaque code may have stored it.
+            /// Reports the current value to the race detector, because opaque code may have stored
+            /// it. Must be called before the report of an operation that reads the value.
             #[inline]
             fn meets(&self) {
                 if race::has_unseen() {
@@ -207,7 +207,7 @@ macro_rules! atomic {
                 }
             }
 
-            /// Reports the value that an operation has left to the race detector.
+            /// Reports to the race detector the value after an operation.
             #[inline]
             fn leaves(&self) {
                 if race::has_unseen() {
@@ -215,7 +215,7 @@ macro_rules! atomic {
                 }
             }
 
-            /// Announces the access that follows.
+            /// Reports an access of the value to the race detector.
             #[inline]
             fn report(&self, op: Op, how: How, order: Ordering, site: Site) {
                 let access = race::Atomic {
@@ -227,7 +227,8 @@ macro_rules! atomic {
                 race::atomic(self.object(), size_of::<$value>(), access);
             }
 
-            /// As [`Self::report`], for an exchange, which may fail.
+            /// As [`Self::report`], for a compare-exchange with this `result`. A failed one is a
+            /// load with the ordering `failure`.
             fn report_exchange<R>(
                 &self,
                 op: Op,
@@ -274,7 +275,8 @@ macro_rules! atomic {
                 result
             }
 
-            /// An exchange under a weak memory model. It may fail spuriously if `may_fail`.
+            /// A compare-exchange under a weak memory model. If `may_fail`, the search may let it
+            /// fail spuriously.
             #[cold]
             fn exchange_weakly(
                 &self,
@@ -297,9 +299,9 @@ macro_rules! atomic {
                 })
             }
 
-            /// Performs an operation that either always or never writes, under a weak memory
-            /// model. `act` performs the operation, and returns its result and whether it has
-            /// written.
+            /// Performs an operation other than a compare-exchange under a weak memory model. Such
+            /// an operation either always or never writes. `act` performs the operation, and
+            /// returns its result and whether it has written.
             #[cold]
             fn weak<R>(
                 &self,
@@ -313,8 +315,9 @@ macro_rules! atomic {
             }
 
             /// Performs `act` on the value in memory, or on a copy of an older store that the
-            /// search chooses. `act` returns its result and whether it has written. Its flag is
-            /// `true` for calls that only find out whether it would write: these act on copies.
+            /// search chooses. `act` returns its result and whether it has written. The flag that
+            /// `act` gets is `true` for calls that only determine whether the operation would
+            /// write. These calls get a copy.
             fn under_model<R>(
                 &self,
                 op: Op,
@@ -371,8 +374,8 @@ macro_rules! atomic {
                 }
                 execution::before(op, self.object(), site);
                 self.meets();
-                // The strong exchange: only the search may choose a spurious failure, not the
-                // machine.
+                // This calls the strong exchange, because only the search may choose a spurious
+                // failure, not the machine.
                 let would_succeed = self.0.load(Ordering::Relaxed) == current;
                 let result = if would_succeed && execution::fails_spuriously() {
                     Err(current)
@@ -451,12 +454,14 @@ use crate::platform::observers::observes_pointers;
 
 /// The value of an atomic. The values of pointers need special treatment.
 pub(super) trait Value: Copy {
-    /// Records that the calling task has read this value, and may compare it with a later value.
+    /// Records that the calling task has read this value and may compare it with a later one. Only
+    /// pointers need this.
     #[inline]
     fn was_read(self) {}
 
-    /// Whether both values are certainly equal. Pointers to different allocations may have the
-    /// same address, because the allocator reuses memory.
+    /// Whether both values are certainly equal. Pointers are certainly equal only if both are
+    /// null: pointers to different allocations may have the same address, because the allocator
+    /// reuses memory.
     fn is(self, other: Self) -> bool;
 
     /// The value as a word.
@@ -465,8 +470,9 @@ pub(super) trait Value: Copy {
     /// The value whose word is `word`.
     fn of_word(word: Word) -> Self;
 
-    /// Records that the program compares this value with the value of an atomic. Must be inlined
-    /// into the caller's code: see [`observes_pointers`].
+    /// Marks that the program contains code that compares such a value with the value of an
+    /// atomic. Only pointers need this. Must be inlined into the caller's code: see
+    /// [`observes_pointers`].
     #[inline]
     fn is_compared(self) {}
 }
@@ -528,7 +534,7 @@ macro_rules! plain_values {
 
 plain_values!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
-/// The effect of an exchange that would replace `current` by `new`.
+/// The effect of a compare-exchange that had this `result`, and would replace `current` by `new`.
 pub(super) fn exchange_effect<T: Value>(
     result: Result<T, T>,
     current: T,
@@ -541,10 +547,10 @@ pub(super) fn exchange_effect<T: Value>(
     }
 }
 
-/// The effect of an operation that reads and writes a value. `is_kept` states that it leaves the
-/// value unchanged. Then its effect is only a read if its ordering does not release (`Relaxed`,
-/// `Acquire`) and the task has not executed a fence: no other task can synchronize through its
-/// store.
+/// The effect of an operation that reads and writes a value. `is_kept` states that the operation
+/// leaves the value unchanged. Then its effect is only a read, if its ordering does not release
+/// (`Relaxed`, `Acquire`) and the task has not executed a fence. In this case, no other task can
+/// synchronize through its store.
 #[inline]
 pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     match order {
@@ -554,7 +560,8 @@ pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     }
 }
 
-/// The values that an exchange with `new` read and wrote.
+/// The value that a compare-exchange read, and the value that it wrote; `None` if it failed. `new`
+/// is the value to write.
 pub(super) fn exchanged<T>(result: Result<T, T>, new: T) -> (Option<T>, Option<T>) {
     match result {
         Ok(previous) => (Some(previous), Some(new)),

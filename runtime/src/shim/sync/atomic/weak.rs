@@ -11,14 +11,14 @@ pub(super) struct Operation {
     op: Op,
     access: Access,
     site: Site,
-    /// The number of the store that the operation meets, among the offered stores; 0 for the
-    /// newest.
+    /// The number of the store that the operation meets, among the stores from which the search
+    /// may choose; 0 for the newest.
     choice: u32,
 }
 
 impl Operation {
-    /// Reaches a scheduling point before `op`, of this kind, on the value of `length` bytes at
-    /// `address`.
+    /// Reaches a scheduling point before the operation `op`, which is of the kind `kind`, on the
+    /// value of `length` bytes at `address`.
     pub(super) fn arrives(
         op: Op,
         kind: Kind,

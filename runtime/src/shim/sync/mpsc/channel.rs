@@ -34,7 +34,8 @@ pub(super) struct SendingEnd<T>(Arc<Channel<T>>);
 pub(super) struct ReceivingEnd<T>(Arc<Channel<T>>);
 
 impl<T> Channel<T> {
-    /// Both ends of a new channel. It holds at most `bound` messages; any number for `None`.
+    /// Both ends of a new channel. The channel holds at most `bound` messages, or any number if
+    /// `bound` is `None`.
     pub(super) fn open(bound: Option<usize>) -> (SendingEnd<T>, ReceivingEnd<T>) {
         let messages = match bound {
             Some(0) => Messages::Rendezvous(Rendezvous::new()),
@@ -56,13 +57,14 @@ impl<T> Channel<T> {
         (&raw const *self).addr()
     }
 
-    /// The objects of the race detector for the disconnection of the senders, and for the
+    /// The numbers by which the race detector identifies the disconnection of the senders, and the
     /// disconnection of the receiver.
     fn ends(&self) -> (usize, usize) {
         (self.object() + 1, self.object() + 2)
     }
 
-    /// In a rendezvous channel, both sides of a message synchronize with each other.
+    /// Lets the operation synchronize with the other side of the channel, if this is a rendezvous
+    /// channel. There, the sender and the receiver of a message synchronize with each other.
     fn meet(&self, op: Op, site: Site) {
         if self.is_rendezvous {
             race::acquire(self.object());
@@ -84,7 +86,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Records that an operation, which will now wait, has become visible to the other side.
+    /// Records that an operation has become visible to the other side of the channel, before the
+    /// operation waits.
     fn announced(&self, op: Op, site: Site) {
         execution::effect(op, self.object(), Effect::Write, site);
         self.meet(op, site);
@@ -241,7 +244,7 @@ impl<T> Drop for ReceivingEnd<T> {
             }
         };
         execution::wake_all(self.0.object());
-        // After the release of the lock, because the drop of a message may use the channel.
+        // This follows the release of the lock, because the drop of a message may use the channel.
         drop(unread);
     }
 }
@@ -255,7 +258,8 @@ enum Pending<T> {
 enum Progress<T> {
     Sent,
     Disconnected(T),
-    /// The sender must wait. `offered` states that the receiver may take the message from now on.
+    /// The sender must wait. `offered` states that the message has just become an offer, which the
+    /// receiver may take.
     Wait {
         pending: Pending<T>,
         offered: bool,
@@ -326,9 +330,9 @@ impl<T> State<T> {
         })
     }
 
-    /// As [`Self::receive`], for a receiver that waits if there is no message, unless it must
-    /// `give_up`. Also returns whether a sender may hand a message to the waiting receiver, which
-    /// is so in a rendezvous channel.
+    /// As [`Self::receive`], for a receiver that waits if there is no message, unless `give_up` is
+    /// set. Also returns whether the channel is a rendezvous channel and the receiver waits: then
+    /// a sender may now hand a message to it.
     fn receive_or_wait(&mut self, give_up: bool) -> (Result<T, TryRecvError>, bool) {
         let result = self.receive();
         let waits = !give_up && matches!(result, Err(TryRecvError::Empty));

@@ -1,8 +1,9 @@
 //! `std::sync::mpsc`.
 //!
-//! A channel that is created inside an execution has a queue of its own, in which each operation
-//! is one step. The real channel, with its blocks of slots, would need many steps. A channel that
-//! is created outside an execution is the real one, even if it is used inside.
+//! A channel that is created inside an execution has a queue of the runtime, and each of its
+//! operations is one step. The real channel, with its blocks of slots, would need many steps for
+//! an operation. A channel that is created outside an execution is the real one, even if it is
+//! used inside an execution.
 
 mod channel;
 mod iter;

@@ -9,7 +9,8 @@ pub(super) struct Queue<T> {
     /// Each message, with the clock of its sender.
     messages: VecDeque<(T, Message)>,
     bound: Option<usize>,
-    /// The number of slots of a bounded queue that have not been used yet.
+    /// The number of slots of a bounded queue that no message has used yet; 0 for an unbounded
+    /// queue.
     unused: usize,
     /// The clocks of the receiver at the operations that freed a slot, the oldest first.
     rooms: VecDeque<Message>,
@@ -25,7 +26,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Returns the value as an error if the queue is full.
+    /// Adds a message. Returns the value as an error if the queue is full.
     pub(super) fn push(&mut self, value: T, site: Site) -> Result<(), T> {
         if race::unwatched(|| self.is_full()) {
             return Err(value);

@@ -10,12 +10,12 @@ use crate::monitor::race;
 pub(super) struct Ticket(u64);
 
 pub(super) struct Rendezvous<T> {
-    /// The messages that waiting senders offer, the longest waiting sender first.
+    /// The messages that waiting senders offer, the oldest offer first.
     offers: VecDeque<(Ticket, T)>,
     issued: u64,
     /// Whether the receiver waits, and no sender has handed it a message yet.
     waiting: bool,
-    /// The message for the receiver that waited.
+    /// The message that a sender has handed to the waiting receiver, which has not taken it yet.
     handed: Option<T>,
 }
 
@@ -29,7 +29,7 @@ impl<T> Rendezvous<T> {
         }
     }
 
-    /// Passes the value to a waiting receiver; returns it as an error if none waits.
+    /// Passes the value to the receiver if it waits. Otherwise returns the value as an error.
     pub(super) fn hand_over(&mut self, value: T) -> Result<(), T> {
         if !self.waiting {
             return Err(value);
