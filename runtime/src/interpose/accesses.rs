@@ -3,9 +3,9 @@
 //! The tests' crates and their dependencies are compiled with LLVM's `ThreadSanitizer` pass
 //! (`cargo-chess/src/wrapper/instrument_accesses.rs`), which calls a hook before each load and store, and a
 //! function in place of `memcpy`, `memmove` and `memset`. The pass does not announce the reads of
-//! comparisons and searches, so that functions such as `memcmp` and `strlen` are defined here,
-//! too. The hook's return address identifies the access. If the access is in code of the standard
-//! library, the frame pointer leads to the callers of this code.
+//! comparisons and searches. So functions such as `memcmp` and `strlen` are defined here, too. The
+//! hook's return address identifies the access. If the access is in code of the standard library,
+//! the frame pointer leads to the callers of this code.
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
@@ -17,23 +17,24 @@ use crate::execution;
 use crate::monitor::race;
 use crate::platform::places;
 
-/// The call of a hook.
+/// The call of a hook or function of this file by instrumented code.
 #[derive(Clone, Copy)]
 struct Caller {
-    /// The address to which the hook returns.
+    /// The address to which the call returns. It identifies the access.
     address: usize,
     /// The caller's frame pointer.
     frame: usize,
 }
 
-/// Reports an access that the caller is about to make, and that the quick checks have not settled.
-/// `access` is the length of the access, times two, plus one if it writes. The other arguments are
-/// those of a hook, so that a hook can end with a jump to this function, and saves no registers.
+/// Reports an access that instrumented code is about to make. The quick checks have found that it
+/// may matter. `access` is twice the length of the access, plus one if it writes. The other
+/// arguments are those of a hook, in the same registers. So a hook can end with a jump to this
+/// function, and saves no registers.
 #[inline(never)]
 extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usize) {
     let (length, is_write) = (access >> 1, access & 1 == 1);
-    // Accesses to the engine's memory: the generics of the runtime use generics of std, and some
-    // of these are compiled with the user's crates.
+    // The runtime itself makes announced accesses to the engine's memory: it uses generics of std,
+    // and some of these are compiled with the user's crates.
     if !race::is_watched() || race::is_private(address, length) || memory::contains(address) {
         return;
     }
@@ -51,7 +52,8 @@ extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usiz
     }
 }
 
-/// Records that the program has made an access whose place is unknown.
+/// Records for the report that the program has made an access whose place in the source is
+/// unknown.
 #[cold]
 #[inline(never)]
 fn note_unknown() {
@@ -62,9 +64,9 @@ fn note_unknown() {
     });
 }
 
-/// The entry of a hook. It passes its return address and the frame pointer to `$inner`, in two
-/// more registers. The entry is a function of Rust: so rustc exports it if the runtime is in a
-/// dynamic library of the program.
+/// Defines the entry of a hook. It passes its return address and the caller's frame pointer to
+/// `$inner`, in the registers `$address` and `$frame`. The entry is a function of Rust, so that
+/// rustc exports it if the runtime is in a dynamic library of the program.
 macro_rules! entry {
     ($name:ident, $inner:ident, $address:literal, $frame:literal) => {
         #[unsafe(no_mangle)]
@@ -116,7 +118,7 @@ hooks! {
     __tsan_unaligned_write16, unaligned_write16, 16, true;
 }
 
-/// Defines functions with three arguments, which are called in place of functions of C.
+/// Defines functions with three arguments, which replace functions of C.
 macro_rules! functions {
     ($($name:ident, $inner:ident;)*) => {
         $(entry!($name, $inner, "rcx", "r8");)*
@@ -135,7 +137,7 @@ functions! {
 
 entry!(strlen, length_of_text, "rsi", "rdx");
 
-// Each instrumented object file calls this from a constructor.
+// A constructor of each instrumented object file calls this.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {}
 
@@ -182,7 +184,7 @@ unsafe extern "C" fn compare(
     unsafe { real::memcmp(left.cast(), right.cast(), size) }
 }
 
-/// `memchr` or `memrchr`.
+/// The type of `memchr` and `memrchr`.
 type Search = unsafe fn(*const c_void, c_int, usize) -> *mut c_void;
 
 unsafe extern "C" fn find_first(
@@ -209,8 +211,8 @@ unsafe extern "C" fn find_last(
     unsafe { search(real::memrchr, (bytes, byte, size), read, (address, frame)) }
 }
 
-/// Calls `function`. `read` returns the address and the number of the bytes that `function` reads
-/// if it finds the byte at the given index.
+/// Announces the bytes that `function` reads, and calls `function`. `read` returns the address and
+/// the number of these bytes, if `function` finds `byte` at the index that `read` gets.
 unsafe fn search(
     function: Search,
     (bytes, byte, size): (*const c_void, c_int, usize),
@@ -242,8 +244,9 @@ unsafe extern "C" fn length_of_text(text: *const c_char, address: usize, frame: 
 }
 
 /// Announces the bytes that a function is about to read. `bytes` returns their address and number,
-/// which depend on the contents of memory. An announcement may be a scheduling point, at which other
-/// tasks change the memory. Therefore the bytes are determined again after it.
+/// which depend on the contents of memory. An announcement may be a scheduling point, at which
+/// other tasks change the memory. So the bytes are determined again after it, and announced again
+/// if they differ.
 fn announce_read(caller: Caller, bytes: impl Fn() -> (usize, usize)) {
     let mut announced = None;
     loop {
@@ -256,8 +259,8 @@ fn announce_read(caller: Caller, bytes: impl Fn() -> (usize, usize)) {
     }
 }
 
-/// The call of a C function that reads memory, if the thread is watched and the caller is
-/// instrumented. Most calls come from other code.
+/// The call of a C function that reads memory. `None` if accesses are not watched, or if the
+/// caller is not instrumented, as for most calls.
 fn instrumented(address: usize, frame: usize) -> Option<Caller> {
     let is_seen = race::is_watched() && places::of_call(address).is_some();
     is_seen.then_some(Caller { address, frame })

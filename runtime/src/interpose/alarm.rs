@@ -1,12 +1,12 @@
-//! `alarm` and `setitimer`, on virtual time: a separate task sleeps until the alarm is
-//! due, and then handles the signal.
+//! `alarm` and `setitimer`, in virtual time: a separate task sleeps until the alarm is due, and
+//! then handles the signal.
 //!
-//! A separate task is similar to `cargo test`: there, the kernel delivers the signal to the first
-//! thread of the process, which belongs to the harness, while the threads of the test continue.
-//! The search chooses the moment at which a timer expires, as for any other sleep. The default
-//! action is an exception, because it ends the process: a test that sets an alarm as a safeguard
-//! against a hang must not fail. So without a handler the signal is sent only when no other task
-//! can continue, except by a timeout.
+//! This is similar to `cargo test`: there, the kernel delivers the signal to the first thread of
+//! the process, which belongs to the harness, and the threads of the test continue meanwhile. The
+//! search chooses the moment at which a timer expires, as for any other sleep. The search does not
+//! choose it if the signal has the default action, which ends the process: a test that sets an
+//! alarm as a safeguard against a hang must not fail. Without a handler, the signal is sent only
+//! when no other task can continue, except by a timeout.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -60,8 +60,8 @@ fn of_process() -> &'static mut Alarm {
     unsafe { &mut *PLACE.get() }
 }
 
-/// Sets the alarm, or cancels it if `first` is 0. Returns the remaining time and the
-/// interval of the former alarm.
+/// Sets the alarm to `first` nanoseconds from now, or cancels it if `first` is 0. Returns the
+/// remaining time and the interval of the former alarm.
 fn set(first: u64, interval: u64) -> (u64, u64) {
     execution::before_call(Op::AlarmSet, 0);
     let now = execution::now();
@@ -82,7 +82,7 @@ fn set(first: u64, interval: u64) -> (u64, u64) {
 
 /// The function of the task that waits for the alarm.
 unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
-    // A handler may have set another alarm, which belongs to another task.
+    // A handler may have set another alarm, for which another task waits.
     let is_own = || of_process().task == Some(execution::current());
     while let Some(due) = of_process().due.filter(|_| is_own()) {
         execution::sleep_until(due, None);
@@ -93,8 +93,7 @@ unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// Handles the expiry of the alarm that was `due`. Returns whether the alarm is set
-/// again.
+/// Handles the expiry of the alarm at the time `due`. Returns whether the alarm is set again.
 fn ring(due: u64) -> bool {
     let action = signals().disposition(SIGALRM).map(|action| action.handler);
     if action == Some(SIG_DFL) && !signals().is_blocked(SIGALRM) {
@@ -103,7 +102,7 @@ fn ring(due: u64) -> bool {
             return true;
         }
         if !wait_signal::is_awaited() {
-            // A deadlock: the report of the blocked tasks says more than the end of the
+            // This is a deadlock. The report of the blocked tasks says more than the end of the
             // process.
             of_process().due = None;
             return false;

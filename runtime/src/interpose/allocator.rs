@@ -65,7 +65,8 @@ unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     allocate_any(size)
 }
 
-/// Not inlined: the usual case of [`malloc`] needs no frame.
+/// `malloc` in all cases that the fast path does not cover. Not inlined, so that the fast path
+/// needs no frame.
 #[inline(never)]
 fn allocate_any(size: usize) -> *mut c_void {
     if !heap::serves() {
@@ -89,7 +90,8 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe { release_any(block) }
 }
 
-/// Not inlined: the usual case of [`free`] needs no frame.
+/// `free` in all cases that the fast path does not cover. Not inlined, so that the fast path needs
+/// no frame.
 #[inline(never)]
 unsafe fn release_any(block: *mut c_void) {
     if block.is_null() {
@@ -104,8 +106,8 @@ unsafe fn release_any(block: *mut c_void) {
         } else if active() {
             heap::refuse::<Known>(Free::Unknown(block as usize));
         }
-        // Otherwise it is memory that the dynamic linker allocated before any allocator existed; it
-        // cannot be freed.
+        // Otherwise the dynamic linker allocated the memory before any allocator existed. Such
+        // memory cannot be freed.
     }
 }
 
@@ -129,7 +131,7 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     if block.is_null() {
         set_no_memory();
     } else {
-        // Earlier executions may have left data there.
+        // Earlier executions may have left data in the block.
         // SAFETY: the block has at least that many bytes.
         unsafe { core::ptr::write_bytes(block.cast::<u8>(), 0, count * size) };
     }
@@ -205,7 +207,8 @@ unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     block
 }
 
-/// glibc's `malloc_usable_size`. The program may use all of these bytes afterwards.
+/// glibc's `malloc_usable_size`. The program may use all of the returned number of bytes
+/// afterwards.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     // SAFETY: the caller passes null or a live block.

@@ -1,8 +1,8 @@
 //! The threads, locks, condition variables and keys of C11's `<threads.h>`.
 //!
-//! In glibc these functions are the pthread functions under other names. But glibc's
-//! versions call glibc's own pthread functions, not the interposed ones. So each is
-//! defined here through the corresponding interposed function.
+//! In glibc these functions are the pthread functions under other names. But glibc's versions call
+//! glibc's own pthread functions, not the interposed ones. So each of them is defined here, and
+//! calls the corresponding interposed function.
 
 use core::ffi::{c_int, c_void};
 

@@ -17,20 +17,21 @@ pub(super) struct Call {
     pub(super) kind: Kind,
     /// The poll events that the call waits for.
     wanted: i16,
-    /// The object in the side table that stands for the open file of the descriptor.
+    /// The number by which the engine identifies the open file of the descriptor.
     object: usize,
-    /// Whether only something outside the process makes the descriptor ready.
+    /// Whether the descriptor becomes ready only by an action outside the process.
     outside: bool,
-    /// Whether the call may block, if that is already determined.
+    /// Whether the call may block; `None` if that is not determined yet.
     blocks: Option<bool>,
-    /// Whether the call has waited before, and the end of its wait if it has one.
+    /// Whether the call has waited before. If so, `deadline` is the time at which its wait ends;
+    /// `None` if the wait has no end.
     waited: bool,
     deadline: Option<u64>,
 }
 
 impl Call {
-    /// Reaches the scheduling point. A call whose descriptor only the outside makes ready has no
-    /// scheduling point: the number of such calls depends on the outside.
+    /// Reaches the scheduling point of the call. There is none if the descriptor becomes ready
+    /// only by an action outside the process: the number of such calls depends on the outside.
     pub(super) fn begin(op: Op, descriptor: c_int, identity: Identity, wanted: i16) -> Self {
         let call = Self {
             op,
@@ -49,8 +50,8 @@ impl Call {
         call
     }
 
-    /// Forbids the call to block if `unblocked` is set, whatever the descriptor's flags
-    /// are.
+    /// Forbids the call to block if `unblocked` is set, even if the flags of the descriptor permit
+    /// it.
     pub(super) fn unblocked(mut self, unblocked: bool) -> Self {
         if unblocked {
             self.blocks = Some(false);
@@ -58,7 +59,7 @@ impl Call {
         self
     }
 
-    /// Whether the call waits until it can be performed.
+    /// Whether the call may block, that is, must wait until it can be performed.
     pub(super) fn blocks(&mut self) -> bool {
         let descriptor = self.descriptor;
         *self
@@ -66,8 +67,9 @@ impl Call {
             .get_or_insert_with(|| !descriptor::is_nonblocking(descriptor))
     }
 
-    /// Calls `attempt`, which must not block, and waits, until the result is not `EAGAIN` or the
-    /// deadline has passed. Does not wait if the call must not block.
+    /// Calls `attempt`, which must not block. While the result is `EAGAIN`, waits until the
+    /// descriptor may be ready, and calls `attempt` again. Returns `EAGAIN` if the deadline has
+    /// passed, or the call must not block.
     pub(super) fn carry_out(&mut self, mut attempt: impl FnMut() -> isize) -> isize {
         let reads = self.wanted & descriptor::POLLOUT == 0;
         if self.outside && reads && self.blocks() {
@@ -87,8 +89,8 @@ impl Call {
         }
     }
 
-    /// Does the same as [`Self::carry_out`], for calls that block unless the descriptor
-    /// is ready.
+    /// Does the same as [`Self::carry_out`], for a `call` that would block in the kernel if the
+    /// descriptor is not ready.
     pub(super) fn carry_out_when_ready(&mut self, mut call: impl FnMut() -> isize) -> isize {
         let (descriptor, wanted) = (self.descriptor, self.wanted);
         let blocks = self.blocks;
@@ -120,7 +122,8 @@ impl Call {
         )
     }
 
-    /// Publishes the progress of the call, which can enable other tasks.
+    /// Must be called when a part of the call is done, before the call waits again. This can
+    /// enable other tasks.
     pub(super) fn progressed(&self) {
         if self.kind == Kind::Socket {
             loopback::deliver(self.descriptor);
@@ -128,7 +131,7 @@ impl Call {
         execution::descriptors_changed();
     }
 
-    /// Waits until the peer of a connection can see the effect of the call.
+    /// If the call was on a connection, waits until the peer can see the effect of the call.
     fn await_peer(&self, result: isize) {
         if result >= 0 && self.kind == Kind::Socket {
             if self.wanted & descriptor::POLLOUT != 0 {
@@ -178,7 +181,8 @@ pub(super) fn wait_for(
     deadline.is_some_and(|deadline| deadline <= execution::now())
 }
 
-/// Lets the kernel write to the program's memory.
+/// Lets the kernel write to the `length` bytes at `address`, which the image may have
+/// write-protected.
 pub(super) fn admit(address: usize, length: usize) {
     // SAFETY: the image changes only in its fault handler, by the writes that the handler
     // lets pass.

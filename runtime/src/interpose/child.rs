@@ -1,5 +1,4 @@
-//! Child processes: the runtime records their start, and waits for their end with the
-//! task parked.
+//! Child processes: the runtime records their start. A task that waits for their end is parked.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -17,7 +16,7 @@ const WNOWAIT: c_int = 0x0100_0000;
 const P_PID: c_int = 1;
 const P_PIDFD: c_int = 3;
 
-/// The children that a call waits for, in the two words of the kernel's `waitid`.
+/// The children that a call waits for, as the first two arguments of the system call `waitid`.
 #[derive(Clone, Copy)]
 struct Which {
     kind: c_int,
@@ -27,9 +26,9 @@ struct Which {
 /// The highest number of children that one call waits for.
 const MOST: usize = 64;
 
-/// Parks the task until `attempt`, which does not block, finds a child (a result other than 0).
-/// Returns the child or an error. With `WNOHANG` in `options`, calls `attempt` once, and does not
-/// wait.
+/// Parks the task until a call of `attempt`, which does not block, finds a child or fails, which
+/// is a result other than 0. Returns this result. If `options` has `WNOHANG`, calls `attempt`
+/// once, and does not wait.
 fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isize {
     execution::note_wait_for_child();
     if options & WNOHANG != 0 {
@@ -87,7 +86,8 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
     result
 }
 
-/// Forgets a child after a wait that consumed its exit status.
+/// Removes the child from the children of the engine if a wait with these `options` has consumed
+/// its exit status. Returns `child`, which may be an error.
 fn done(child: isize, options: c_int) -> isize {
     if child > 0 && options & WNOWAIT == 0 {
         execution::forget_child(child as c_int);
@@ -209,7 +209,7 @@ macro_rules! spawns {
                 arguments: *const *mut c_char,
                 environment: *const *mut c_char,
             ) -> c_int {
-                // The function returns an error number, and does not set `errno`.
+                // `posix_spawn` returns an error number, and does not set `errno`.
                 if active() && let Some(error) = failing::fails(Fault::Process) {
                     return -error as c_int;
                 }

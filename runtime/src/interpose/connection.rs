@@ -103,7 +103,7 @@ pub(super) unsafe extern "C" fn connect(
     call.end(result) as c_int
 }
 
-/// The result of a connection attempt: `EAGAIN` while it is in progress.
+/// The result of a connection attempt, which is `EAGAIN` while the attempt is in progress.
 fn outcome(descriptor: c_int) -> isize {
     if !loopback::is_made(descriptor) {
         return -(sys::EAGAIN as isize);

@@ -1,4 +1,4 @@
-//! `ioctl`: the number of bytes in a descriptor.
+//! `ioctl`: the number of bytes that wait in a descriptor.
 
 use core::ffi::{c_int, c_ulong};
 
@@ -12,8 +12,8 @@ const FIONREAD: c_ulong = 0x541b;
 /// The number of bytes that were written and not yet received.
 const TIOCOUTQ: c_ulong = 0x5411;
 
-/// libc's `ioctl`. Requests other than those above are passed to the kernel: they are no scheduling
-/// points.
+/// libc's `ioctl`. Only `FIONREAD` and `TIOCOUTQ` are scheduling points. All other requests are
+/// passed to the kernel.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn ioctl(
     descriptor: c_int,

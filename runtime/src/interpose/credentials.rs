@@ -1,11 +1,11 @@
 //! `setuid` and similar functions, by which a process drops privileges permanently.
 //!
-//! libc makes each of its threads perform the system call, through a signal. Donors
-//! block that signal, so libc would wait forever. And no later execution could regain a
-//! privilege that one execution has dropped. So a program that calls one of these
-//! functions is explored in separate processes, one for each execution. There the
-//! task's kernel thread performs the call; with the `threads` backend each other kernel
-//! thread performs it before it next runs a task.
+//! libc makes each of its threads perform the system call, through a signal. Donors block that
+//! signal, so libc would wait forever. Besides, a later execution could not regain a privilege
+//! that one execution has dropped. So a program that calls one of these functions is explored in
+//! separate processes, one for each execution. There the task's kernel thread performs the system
+//! call. With the `threads` backend, each other kernel thread performs it before it next runs a
+//! task.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_int};
@@ -15,7 +15,7 @@ use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active, files};
 
-/// The argument that leaves an id unchanged.
+/// The value of an argument that leaves an id unchanged.
 const SAME: usize = u32::MAX as usize;
 
 /// The place of this state in the engine's memory.
@@ -61,12 +61,12 @@ fn changes() -> &'static mut EngineVec<Change> {
     unsafe { &mut (*PLACE.get()).0 }
 }
 
-/// The number of changes that the kernel thread with this thread-local block has made.
+/// The number of elements of [`Credentials`] that this kernel thread has made.
 #[thread_local]
 static MADE: Cell<usize> = Cell::new(0);
 
-/// Makes the changes that other kernel threads have made since this one last ran a
-/// task. The calling task runs on a kernel thread of its own.
+/// Makes the changes on this kernel thread that others have made since it last ran a task. Called
+/// only if each task runs on a kernel thread of its own.
 pub(crate) fn follow() {
     for change in changes().iter().skip(MADE.get()) {
         change.make();
@@ -74,7 +74,8 @@ pub(crate) fn follow() {
     MADE.set(changes().len());
 }
 
-/// Changes the ids of the process for a task, by the function of this `name`.
+/// Makes a `change` of the ids or groups of the process for a task, which has called the function
+/// `name`.
 fn change(name: &'static str, change: Change) -> c_int {
     execution::needs_process(name);
     execution::before_call(Op::SetIds, 0);

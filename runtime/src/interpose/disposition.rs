@@ -1,5 +1,5 @@
-//! `sigaction` and signal masks. The changes by tasks are undone before the next
-//! execution, because the program's own record of them is restored too.
+//! `sigaction` and signal masks. The changes by tasks are undone before the next execution. The
+//! program's memory is restored then, too, so it has no record of the changes.
 
 use core::ffi::{c_int, c_void};
 
@@ -19,17 +19,19 @@ pub(super) const PLACE: Place<Signals> = Place::after(&timer::PLACE);
 
 /// The engine's state of the signals of the running execution.
 pub(crate) struct Signals {
-    /// The dispositions that tasks changed, with their former values.
+    /// The signals whose dispositions tasks changed, with their dispositions before the first
+    /// change.
     changed: EngineVec<(c_int, Disposition)>,
-    /// The program's own action for SIGSEGV. The kernel has the handler of the image for it.
+    /// The program's own action for SIGSEGV. In the kernel, the action for SIGSEGV is the handler
+    /// of page faults of the image.
     fault: Disposition,
     /// The signals that tasks have blocked. All tasks have one mask, because tasks that run on one
     /// kernel thread share the mask of this thread.
     pub(super) blocked: u64,
-    /// The exploring thread's mask before a task changed it.
+    /// The mask of the exploring thread before a task changed it; `None` if no task has.
     mask: Option<u64>,
-    /// The blocked signals that were sent and not received, if tasks have kernel threads of their
-    /// own. The kernel would keep each signal for one thread alone.
+    /// The blocked signals that were sent and not received. Used only if tasks have kernel threads
+    /// of their own: the kernel keeps each signal for one thread alone.
     pub(super) pending: EngineVec<(c_int, Info)>,
     /// The running handlers.
     pub(super) handling: EngineVec<Handling>,
@@ -40,7 +42,7 @@ pub(crate) struct Signals {
 pub(super) struct Handling {
     pub(super) task: TaskId,
     pub(super) signal: c_int,
-    /// Whether the signal was sent again during the handler.
+    /// Whether the signal was sent again while the handler runs.
     pub(super) again: bool,
 }
 
@@ -117,8 +119,8 @@ impl Signals {
         }
     }
 
-    /// Adds a blocked signal that was sent. A signal that is not a real-time signal is
-    /// pending only once.
+    /// Adds a blocked signal that was sent to the pending ones. Only a real-time signal can be
+    /// pending more than once.
     pub(super) fn pend(&mut self, signal: c_int, info: &Info) {
         const FIRST_REAL_TIME: c_int = 32;
         let is_pending = self.pending.iter().any(|(known, _)| *known == signal);
@@ -127,14 +129,14 @@ impl Signals {
         }
     }
 
-    /// Removes and returns a pending signal of the `set`.
+    /// Removes and returns the first pending signal that is in `set`.
     pub(super) fn take_pending(&mut self, set: u64) -> Option<(c_int, Info)> {
         let is_in_set = |&(signal, _): &(c_int, Info)| set & bit(signal) != 0;
         let at = self.pending.iter().position(is_in_set)?;
         Some(self.pending.remove(at))
     }
 
-    /// The set of the pending signals that the engine keeps.
+    /// The set of the signals in [`Self::pending`].
     pub(super) fn pending_set(&self) -> u64 {
         let bits = self.pending.iter().map(|&(signal, _)| bit(signal));
         bits.fold(0, |set, bit| set | bit)
@@ -149,8 +151,7 @@ impl Signals {
         }
     }
 
-    /// Sets the kernel's action for `signal` to the default, for the rest of the
-    /// execution.
+    /// Sets the program's action for `signal` to the default.
     pub(super) fn reset(&mut self, signal: c_int) {
         if signal == SIGSEGV {
             self.fault = Disposition::DEFAULT;
@@ -164,7 +165,7 @@ impl Signals {
         self.blocked & bit(signal) != 0
     }
 
-    /// Saves the action for `signal` before it is changed.
+    /// Saves the action for `signal` before its first change in the execution.
     fn remember(&mut self, signal: c_int) {
         let is_known = self.changed.iter().any(|(known, _)| *known == signal);
         if !is_known && let Some(before) = Disposition::of(signal) {
@@ -173,14 +174,15 @@ impl Signals {
     }
 }
 
-/// The signals of the process. One task runs at a time: the reference must not be held
-/// across a handler or another scheduling point.
+/// The state of the signals. The reference must not be held across a handler or another scheduling
+/// point, because other tasks run there.
 pub(super) fn signals() -> &'static mut Signals {
     // SAFETY: as above.
     unsafe { &mut *PLACE.get() }
 }
 
-/// The program's handler for a fault that the image does not handle, if there is one.
+/// The program's handler for SIGSEGV, which gets the faults that the image does not handle. `None`
+/// if the program has no handler, or the caller is not a task.
 pub(crate) fn fault_handler() -> Option<usize> {
     let handler = signals().fault.handler;
     (active() && handler > SIG_IGN).then_some(handler)

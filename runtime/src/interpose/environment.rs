@@ -1,10 +1,9 @@
 //! Environment variables: `getenv`, `setenv` and similar functions.
 //!
-//! std protects its use of the environment with a lock of its own, which is no concern
-//! of the scheduler. An operation of user code on `std::env` is recorded by
-//! [`crate::shim::env`], around the call of std; during that call this module records
-//! nothing. It records the operations of C code and of code that is not redirected. If
-//! std holds its lock in such code, it releases the lock within the same step.
+//! [`crate::shim::env`] records an operation of user code on `std::env`, around the call of std.
+//! During that call this module records nothing. It records the operations of C code, and of code
+//! that is not redirected to the shims. std protects its use of the environment with a lock of its
+//! own, which the scheduler does not see: std always releases it within the same step.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int};

@@ -1,5 +1,4 @@
-//! `epoll`: the kernel keeps the lists of events, and a task that must wait is parked in the
-//! engine.
+//! `epoll`: the kernel keeps the lists of events, and the engine parks a task that must wait.
 
 use core::ffi::{c_int, c_void};
 
@@ -12,8 +11,8 @@ use crate::platform::descriptor::{self, POLLIN, PollEntry};
 /// C's `struct epoll_event` is packed.
 const EVENT_SIZE: usize = 12;
 
-/// Waits for events as a task, for at most `time` of virtual time. Returns the number
-/// of events.
+/// Waits for events as a task, for at most `time` of virtual time (`None`: without limit). Returns
+/// the number of events.
 fn wait(epoll: c_int, events: *mut c_void, most: c_int, time: Option<u64>) -> isize {
     admit(
         events as usize,
@@ -29,8 +28,7 @@ fn wait(epoll: c_int, events: *mut c_void, most: c_int, time: Option<u64>) -> is
         let ready = unsafe { sys::syscall(number::EPOLL_WAIT, arguments) };
         let is_over = deadline.is_some_and(|deadline| deadline <= execution::now());
         if ready != 0 || is_over {
-            // Events that are reported only once (edge-triggered or one-shot) are
-            // consumed.
+            // The call consumes events that are reported only once (edge-triggered or one-shot).
             let effect = if ready > 0 {
                 Effect::Write
             } else {
@@ -116,7 +114,8 @@ pub(super) unsafe extern "C" fn epoll_pwait2(
     sys::libc_result(result) as c_int
 }
 
-/// libc's `epoll_ctl`. The change can make events available to a waiting task at once.
+/// libc's `epoll_ctl`. The call can make events available at once to a task that waits for
+/// `epoll`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_ctl(
     epoll: c_int,

@@ -19,11 +19,11 @@ const ECONNREFUSED: isize = 111;
 /// `shutdown` of both directions.
 const BOTH: c_int = 2;
 
-/// The number of standard streams, which have the lowest descriptors. No program expects an error
-/// there.
+/// The number of standard streams, which have the lowest descriptors. The search lets no call on
+/// them fail, because no program expects that.
 const STREAMS: c_int = 3;
 
-/// The error number of a fault, negative, as a system call returns it.
+/// The negative error number that a system call returns for `fault`.
 fn error(fault: Fault) -> isize {
     match fault {
         Fault::NoSpace => -ENOSPC,
@@ -39,13 +39,13 @@ fn error(fault: Fault) -> isize {
     }
 }
 
-/// The result of a call that fails by the search's choice, in the way `fault`; `None` if the call
-/// must do its work.
+/// If the search lets the call fail by `fault`, the result of the call. `None` if the call must do
+/// its work.
 pub(super) fn fails(fault: Fault) -> Option<isize> {
     fails_in(&[fault])
 }
 
-/// As [`fails`], in one of the ways `faults`.
+/// As [`fails`], for a call that may fail by any of `faults`.
 pub(super) fn fails_in(faults: &[Fault]) -> Option<isize> {
     fault_of(faults).map(error)
 }

@@ -27,8 +27,8 @@ const ANY: u32 = u32::MAX;
 /// Performs the futex system call of a task. Returns the kernel's result, or the
 /// positive error number on failure.
 ///
-/// Operations on priority-inheriting futexes fail with `ENOSYS`, as in kernels that are
-/// built without them: callers have a fallback.
+/// Operations on priority-inheriting futexes fail with `ENOSYS`, as in kernels that are built
+/// without these operations. Callers must have a fallback for such kernels.
 ///
 /// # Safety
 /// The requirements are those of the system call.
@@ -61,8 +61,8 @@ pub(super) unsafe fn call(
     }
 }
 
-/// Handles a futex system call of a thread that is not a task, if the call must not
-/// reach the kernel; `None` otherwise.
+/// Handles a futex system call of a thread that is not a task, if `word` belongs to the lock of a
+/// standard stream. Otherwise returns `None`, and the call must go to the kernel.
 pub(super) fn call_of_thread(word: usize, operation: usize) -> Option<usize> {
     let is_wait = matches!(operation & !(PRIVATE | CLOCK_REALTIME), WAIT | WAIT_BITSET);
     if is_wait {
@@ -87,8 +87,8 @@ fn is_stream(word: usize) -> bool {
     streams::kind_of(word).is_some()
 }
 
-/// Locks or unlocks a standard stream for a task. Returns 0 as the number of woken
-/// tasks.
+/// Locks a standard stream for a task if `operation` waits, otherwise unlocks the stream. Returns
+/// 0, the result of the system call.
 unsafe fn call_of_stream(word: usize, operation: usize) -> usize {
     // SAFETY: the caller passes the word of such a lock.
     unsafe {
@@ -100,15 +100,15 @@ unsafe fn call_of_stream(word: usize, operation: usize) -> usize {
     0
 }
 
-/// Returns the deadline of `FUTEX_WAIT`, which takes a duration.
+/// Returns the deadline of `FUTEX_WAIT`, whose argument `time` is a duration.
 unsafe fn relative(time: usize) -> Result<Option<u64>, c_int> {
     // SAFETY: the caller passes null or a readable time.
     let duration = unsafe { absolute(time)? };
     Ok(duration.map(|nanos| execution::now().saturating_add(nanos)))
 }
 
-/// Returns the deadline of the other operations, which take a point in time. The clock
-/// does not matter: all clocks of a task agree.
+/// Returns the deadline of the operations whose argument `time` is a point in time. The clock does
+/// not matter, because all clocks of a task show the same time.
 unsafe fn absolute(time: usize) -> Result<Option<u64>, c_int> {
     if time == 0 {
         return Ok(None);
@@ -117,7 +117,8 @@ unsafe fn absolute(time: usize) -> Result<Option<u64>, c_int> {
     unsafe { super::locks::moment(time as *const timespec) }
 }
 
-/// The number of waiters to wake: at least one for any value, as in the kernel.
+/// The number of waiters to wake, from the argument `value`. It is at least one, even for 0 or a
+/// negative value, as in the kernel.
 fn count_of(value: usize) -> usize {
     usize::try_from(value as c_int).unwrap_or(1).max(1)
 }
@@ -156,7 +157,8 @@ fn wake(word: usize, count: usize, bits: u32) -> usize {
     woken
 }
 
-/// Wakes up to `count` waiters, and moves up to `most` others to the queue of `other`.
+/// Wakes up to `count` waiters of `word`, and moves up to `most` of its other waiters to the queue
+/// of `other`. Fails if the value of `word` is not `expected`; `None` permits any value.
 unsafe fn requeue(
     word: usize,
     expected: Option<u32>,
@@ -179,7 +181,8 @@ unsafe fn requeue(
     Ok(woken + moved)
 }
 
-/// Changes the word at `other` as `how` specifies, and wakes waiters of both words.
+/// Changes the word at `other` as `how` specifies, and wakes waiters of `word`. Also wakes waiters
+/// of `other` if its former value passes the comparison in `how`.
 unsafe fn wake_op(
     word: usize,
     count: usize,
@@ -199,7 +202,8 @@ unsafe fn wake_op(
     Ok(woken)
 }
 
-/// Performs the operation and the comparison of `FUTEX_WAKE_OP`, which `how` encodes.
+/// Performs the operation of `FUTEX_WAKE_OP` on `word`. `how` encodes the operation and a
+/// comparison. Returns whether the former value passes the comparison.
 fn change(word: &AtomicU32, how: u32) -> Result<bool, c_int> {
     const SHIFT: u32 = 8;
     let signed = |bits: u32| (bits << 20).cast_signed() >> 20;
@@ -231,8 +235,8 @@ fn change(word: &AtomicU32, how: u32) -> Result<bool, c_int> {
     })
 }
 
-/// The id of the kernel thread that owns the stack and thread-locals of the running
-/// task.
+/// The id of the kernel thread of the donor, which lends its stack and thread-locals to the
+/// running task. 0 if the caller is not a task.
 pub(super) fn task_thread_id() -> c_int {
     let Some(execution) = execution::running() else {
         return 0;

@@ -1,11 +1,12 @@
-//! Thread-local destructors and pthread keys, kept apart from libc's.
+//! Destructors of thread-locals, and pthread keys. In an exploring process, this file keeps them
+//! instead of libc.
 //!
-//! libc keeps the number of a key in its own data, and the values of a task in the
-//! control block of the donor. Both would outlive an execution, but std's record of the
-//! key that it created is restored with the image. So one key would leak in every
-//! execution, and from the 33rd on libc would write to heap blocks that no longer
-//! exist. In an exploring process the table of keys therefore lies in the image, and
-//! the values belong to the task.
+//! libc keeps the table of keys in its own data, and the values of a task in the control block of
+//! the donor (the thread that lends its stack to the task). Both would outlive an execution, but
+//! std's record of the key that it created is restored with the image. So one key would leak in
+//! every execution. From the 33rd key on, libc would write to heap blocks that no longer exist. In
+//! an exploring process the table of keys therefore lies in the image, and the values belong to
+//! the task.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::{c_int, c_void};
@@ -18,7 +19,8 @@ use crate::platform::heap;
 
 /// POSIX's limit on Linux.
 const KEYS: usize = 1024;
-/// The number of rounds of destructors, as in glibc: a destructor may set values again.
+/// The highest number of rounds of destructors at the end of a task, as in glibc. A further round
+/// is needed if a destructor has set values again.
 const ROUNDS: usize = 4;
 
 #[derive(Clone, Copy)]
@@ -51,7 +53,7 @@ fn slot(key: pthread_key_t) -> Option<*mut Key> {
     (at < KEYS).then(|| unsafe { TABLE.0.get().cast::<Key>().add(at) })
 }
 
-/// Calls `act` with the running task's values. `None` if the caller is not a task.
+/// Calls `act` with the values of the running task's keys. `None` if the caller is not a task.
 fn with_task_values<R>(act: impl FnOnce(&mut EngineVec<*mut c_void>) -> R) -> Option<R> {
     execution::with(|it| act(&mut it.running().key_values))
 }
@@ -166,8 +168,8 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
     0
 }
 
-/// libc's function that registers the destructor of a thread-local. The list of destructors
-/// belongs to the task, and is dropped if the task is abandoned.
+/// libc's function that registers the destructor of a thread-local. The engine has a list of
+/// destructors for each task, and drops it without running them if the task is abandoned.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit_impl(
     destructor: Destructor,
@@ -185,8 +187,8 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
     0
 }
 
-/// Runs the destructors of the ending task on its own stack: they may reach scheduling
-/// points.
+/// Runs the destructors of the thread-locals and keys of the ending task. They run on the stack of
+/// the task, because they may reach scheduling points.
 pub(crate) fn run_thread_destructors() {
     let Some(execution) = execution::running() else {
         return;

@@ -1,12 +1,12 @@
 //! Calls that may load libraries: `dlopen` and `getaddrinfo`.
 //!
-//! The dynamic linker is no part of the image. Its statics would keep a library that an execution
-//! has loaded, though the memory that it allocated for the library is restored, and the linker would
-//! crash in the next execution. So a program that loads a library while it is explored gets a
-//! process for each execution.
+//! The dynamic linker is no part of the image. If an execution loads a library, the statics of the
+//! linker keep the library after the execution. But the memory that the linker allocated for it is
+//! restored, so the linker would crash in the next execution. So a program that loads a library
+//! while it is explored gets a process for each execution.
 //!
 //! Whether `getaddrinfo` loads a library depends on the name and on the machine (`nsswitch.conf`).
-//! A child process tries the call for each new name.
+//! So a child process tries each call with new arguments first.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::ControlFlow;
@@ -20,7 +20,7 @@ use crate::platform::image::image;
 /// The place of this state in the engine's memory.
 pub(super) const PLACE: Place<Libraries> = Place::after(&files::ELSEWHERE_PLACE);
 
-/// Hashes of the arguments that `getaddrinfo` was called with before.
+/// Hashes of the arguments of earlier calls of `getaddrinfo`.
 pub(crate) struct Libraries(EngineVec<u64>);
 
 impl Libraries {
@@ -50,7 +50,8 @@ unsafe extern "C-unwind" fn getaddrinfo(
     hints: *const c_void,
     result: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's arguments are those of `getaddrinfo`. The child's result is lost with it.
+    // SAFETY: the caller's arguments are those of `getaddrinfo`. The child's result is lost with
+    // it.
     unsafe {
         if resets()
             && !node.is_null()
@@ -63,7 +64,7 @@ unsafe extern "C-unwind" fn getaddrinfo(
     }
 }
 
-/// Whether the caller is a task whose memory is put back after the execution.
+/// Whether the caller is a task, and the memory of the program is restored after the execution.
 fn resets() -> bool {
     // SAFETY: no fault handler runs.
     active() && unsafe { (*image()).is_taken() }
@@ -89,7 +90,7 @@ unsafe fn hash(node: *const c_char, service: *const c_char, hints: *const Hints)
     }
 }
 
-/// Whether arguments with this hash were not tried before.
+/// Whether no arguments with this hash were tried before. Records the hash.
 fn is_new(hash: u64) -> bool {
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
     let known = unsafe { &mut (*PLACE.get()).0 };
@@ -100,7 +101,8 @@ fn is_new(hash: u64) -> bool {
     is_new
 }
 
-/// Whether `call` loads a library, according to a child process that makes the call.
+/// Makes `call` in a child process, and returns whether it loads a library there. Returns `false`
+/// if there is no child process.
 fn loads(call: impl FnOnce()) -> bool {
     let child = sys::fork_silently();
     if child == 0 {

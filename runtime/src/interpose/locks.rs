@@ -1,10 +1,11 @@
 //! Common parts of the locks of C code: a task tries the real lock, and waits in the engine while
 //! the lock is held.
 //!
-//! glibc's own functions block through system calls inside libc, which cannot be
-//! interposed. So the runtime only tries a lock. libc keeps the state of the lock, so that each
-//! kind of lock (recursive, checked, robust) has its semantics. The engine parks the waiting
-//! tasks. For libc, the kernel thread of a task is that of its donor.
+//! glibc's own functions block through system calls inside libc, which cannot be interposed. So
+//! the runtime calls only the functions that try a lock, and the engine parks the waiting tasks.
+//! libc keeps the state of the lock, so each kind of lock (recursive, checked, robust) has its own
+//! semantics. The owner that libc records is the kernel thread of the donor, which lends its stack
+//! to the task.
 
 use core::ffi::c_int;
 
@@ -16,13 +17,13 @@ use crate::execution::{self, Effect, Op, Wake, opaque};
 pub(super) struct Lock {
     /// The address of the lock.
     pub(super) object: usize,
-    /// Whether only one task at a time holds the lock: reports then name the holder.
+    /// Whether only one task at a time holds the lock. If so, reports name the holder.
     pub(super) exclusive: bool,
 }
 
 impl Lock {
-    /// Acquires the lock by `attempt`, which returns `EBUSY` while the lock is held.
-    /// `deadline` is called only if the task has to wait; its error is returned.
+    /// Acquires the lock by `attempt`, which returns `EBUSY` while the lock is held. `deadline` is
+    /// called only if the task has to wait. If it fails, returns its error.
     pub(super) fn take(
         self,
         op: Op,
@@ -69,8 +70,8 @@ impl Lock {
         opaque::record(op, self.object, effect);
     }
 
-    /// Releases the lock by `release`, which returns whether the lock is free then, and
-    /// wakes all waiting tasks.
+    /// Releases the lock by `release`, which returns whether the lock is free afterwards. If it
+    /// is, wakes all waiting tasks.
     pub(super) fn give_back(self, op: Op, release: impl FnOnce() -> Result<bool, c_int>) -> c_int {
         opaque::arrive(op, self.object);
         let result = release();
@@ -86,7 +87,8 @@ impl Lock {
         result.err().unwrap_or(0)
     }
 
-    /// Handles the release of the lock: the waiting tasks try again.
+    /// Must be called after the lock has become free. Wakes the waiting tasks, which try to
+    /// acquire the lock again.
     pub(super) fn released(self) {
         if self.exclusive {
             execution::disown(self.object);
@@ -95,10 +97,11 @@ impl Lock {
     }
 }
 
-/// No deadline.
+/// The result of a function that returns a deadline, if there is no deadline.
 pub(super) const FOR_EVER: Result<Option<u64>, c_int> = Ok(None);
 
-/// The point in time that `time` specifies. Every clock of a task shows the same time.
+/// The point in time that `time` specifies, in virtual nanoseconds. The clock does not matter:
+/// every clock of a task shows the same time.
 ///
 /// # Errors
 /// `EINVAL` if `time` is not valid.

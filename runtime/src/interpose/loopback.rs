@@ -1,9 +1,9 @@
 //! Deterministic TCP between two sockets of this process.
 //!
 //! Data that is sent over the loopback device arrives before the sender continues, except under
-//! load. Then a kernel thread delivers the data later, and whether the peer finds them would
-//! depend on the timing of that thread. So after each call with an effect on the peer, the runtime
-//! waits until nothing is in transit.
+//! load. Under load, a kernel thread delivers the data later, and it would depend on the timing of
+//! that thread whether the peer finds them. So after each call with an effect on the peer, the
+//! runtime waits until nothing is in transit.
 
 use core::ffi::c_int;
 
@@ -13,10 +13,10 @@ use crate::platform::descriptor::{self, Kind, POLLIN};
 use crate::platform::socket::{self, Progress, State};
 use crate::{execution, monitor};
 
-/// The number of checks of the peer before the runtime stops waiting.
+/// The highest number of checks in [`wait_until`].
 const LOOKS: u32 = 2_000;
-/// The highest number of naps, of one millisecond each, in a wait for data that is sent
-/// again.
+/// The highest number of naps of one millisecond each in which [`made_room`] waits until the
+/// kernel sends data again.
 const NAPS: u32 = 2_000;
 
 /// The place of this state in the engine's memory.
@@ -26,8 +26,8 @@ pub(super) const PLACE: Place<Links> = Place::after(&monitor::PLACE);
 pub(crate) struct Links {
     /// The pairs of connected sockets.
     pairs: EngineVec<Link>,
-    /// The ports of the sockets that connected, also of those that were closed before their peer was
-    /// accepted.
+    /// The ports of all sockets that connected. A socket may have been closed before its peer was
+    /// accepted; then it is in no pair.
     ports: EngineVec<u16>,
 }
 
@@ -74,7 +74,8 @@ pub(super) fn peer(socket: c_int) -> Peer {
             Some((peer, inode)) if descriptor::look(peer).inode == inode => {
                 return Peer(Some(peer));
             }
-            // The peer is closed, or only a duplicate of it remains: search again.
+            // The known descriptor of the peer is closed. A duplicate of it may be open, so search
+            // again.
             Some(_) => {
                 links.swap_remove(known);
             }
@@ -96,8 +97,8 @@ pub(super) fn peer(socket: c_int) -> Peer {
     Peer(found.map(|(peer, _)| peer))
 }
 
-/// Finds the peer of `socket` in this process: the socket with the same ports in
-/// exchanged roles.
+/// Finds the peer of `socket` in this process: the socket whose own port is the peer's port of
+/// `socket`, and vice versa.
 fn find_peer(socket: c_int) -> Option<(c_int, u64)> {
     let ends = (socket::own_port(socket)?, socket::peer_port(socket)?);
     let mut found = None;
@@ -115,8 +116,8 @@ fn find_peer(socket: c_int) -> Option<(c_int, u64)> {
     found
 }
 
-/// Returns the [`peer`] if `socket` is the last descriptor of its end of the
-/// connection.
+/// Returns the [`peer`] of `socket`. If another descriptor refers to the same end of the
+/// connection as `socket`, the result has no descriptor.
 pub(super) fn last_peer(socket: c_int) -> Peer {
     let peer = peer(socket);
     let Some(descriptor) = peer.0 else {
@@ -125,7 +126,8 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
     if !is_last(socket) {
         return Peer(None);
     }
-    // After this socket is closed, `free_port` of the peer must find out that it had a peer.
+    // The caller will close this socket. After that, `free_port` must still find that the other
+    // socket had a peer.
     let own = (socket, descriptor::look(socket).inode);
     let inode = descriptor::look(descriptor).inode;
     // SAFETY: see `peer`.
@@ -139,10 +141,11 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
     peer
 }
 
-/// Makes the coming close of a TCP socket free its port at once, if the peer was a socket of this
-/// process and is closed: no task can observe the reset that the kernel sends instead of an end.
-/// (A child process could, if it has a copy of the peer, so there must be none.) Otherwise the port
-/// would stay taken for a minute, and the ports would be used up after some ten thousand executions.
+/// Must be called before a TCP socket is closed. Makes the close free the port of the socket at
+/// once, by a reset of the connection instead of an orderly end. Otherwise the port would stay in
+/// use for a minute, and the ports would be used up after some ten thousand executions. Has no
+/// effect unless the peer was a socket of this process and is closed, and there are no child
+/// processes, which could have a copy of the peer: nothing can observe the reset.
 pub(super) fn free_port(socket: c_int) {
     let own = descriptor::look(socket);
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
@@ -170,7 +173,8 @@ fn is_last(socket: c_int) -> bool {
 }
 
 impl Peer {
-    /// Waits until the end of the data has arrived at the peer.
+    /// Waits until the end of the data has arrived at the peer, after the other end of the
+    /// connection was closed or shut down.
     pub(super) fn await_end(self) {
         if let Some(peer) = self.0 {
             wait_until(|| !Progress::of(peer).expects_more());
@@ -192,9 +196,9 @@ pub(super) fn deliver(socket: c_int) {
     }
 }
 
-/// Waits for the consequences of a read. Data that the peer could not send for lack of
-/// room arrives now. The peer also receives an acknowledgement of the new room, for
-/// which it may wait to send more.
+/// Waits for the consequences of a read from `socket`. Data that the peer could not send for lack
+/// of room arrives now. The peer also receives an acknowledgement of the new room, and may then
+/// send more.
 pub(super) fn made_room(socket: c_int) {
     if let Peer(Some(peer)) = peer(socket) {
         if Progress::of(peer).is_quiet() {
@@ -203,7 +207,8 @@ pub(super) fn made_room(socket: c_int) {
         wait_until(|| {
             socket::acknowledge(socket);
             let (own, other) = (Progress::of(socket), Progress::of(peer));
-            // Data that is still held back waits for more room, or for its timer.
+            // If the peer still holds data back, these wait for more room, or for a timer of the
+            // kernel.
             let has_more = other.is_held_back() && descriptor::is_ready(socket, POLLIN);
             other.has_arrived_at(own) && (other.is_quiet() || has_more)
         });
@@ -218,8 +223,8 @@ pub(super) fn made_room(socket: c_int) {
     }
 }
 
-/// Waits until the peer knows that its data was read to the end: a task that polls the
-/// peer can observe this.
+/// Waits until the peer has the acknowledgement that its data was read to the end. A task that
+/// polls the peer can observe this.
 pub(super) fn read_to_end(socket: c_int) {
     if let Peer(Some(peer)) = peer(socket) {
         socket::acknowledge(socket);
@@ -227,7 +232,8 @@ pub(super) fn read_to_end(socket: c_int) {
     }
 }
 
-/// Waits until a newly connected socket is visible at its listener.
+/// Waits until the listener of a newly connected socket has the connection in its queue, or a task
+/// has accepted it.
 pub(super) fn connected(socket: c_int) {
     if let Some(port) = socket::peer_port(socket).filter(|_| socket::is_tcp(socket)) {
         // SAFETY: see `peer`.
@@ -264,7 +270,7 @@ pub(super) fn is_made(socket: c_int) -> bool {
     Progress::of(socket).state != State::Connecting
 }
 
-/// Lets the kernel work until `done` returns true, for a limited number of checks.
+/// Yields to the kernel until `done` returns true, but stops after [`LOOKS`] checks.
 fn wait_until(done: impl Fn() -> bool) {
     for _ in 0..LOOKS {
         if done() {

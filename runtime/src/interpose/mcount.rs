@@ -1,18 +1,18 @@
 //! The hooks that announce calls of code that is compiled unchanged, and of C code.
 //!
-//! Packages that are compiled unchanged are compiled with rustc's `-Zinstrument-mcount`
-//! (`cc -pg` does the same for C code), so each of their functions first calls a hook,
-//! and a call into them can be a scheduling point. For the functions in C code that
-//! Rust code calls, the linker inserts the call of a hook (cargo-chess/src/linker). The calling
-//! convention is that of profilers: the registers that hold arguments must not change, either.
+//! Packages whose source is unchanged are compiled with rustc's `-Zinstrument-mcount` (`cc -pg`
+//! does the same for C code). So each of their functions first calls a hook, and a call into such
+//! a package can be a scheduling point. Where Rust code calls a function of C code, the linker
+//! inserts the call of a hook (cargo-chess/src/linker). The calling convention is that of
+//! profilers: a hook must not even change the registers that hold arguments.
 
 use core::arch::naked_asm;
 
 use crate::execution::opaque;
 
 /// Defines a hook that calls `$enter`. The hook saves and restores the registers that may hold
-/// arguments, and the other general registers that `$enter` may change. It aligns the stack,
-/// because not every caller has aligned it, and restores it from the frame pointer.
+/// arguments, and the other general registers that `$enter` may change. The hook aligns the stack,
+/// because not every caller has aligned it, and restores the stack pointer from the frame pointer.
 macro_rules! announcement {
     ($(#[$attribute:meta])* $name:ident, $enter:path) => {
         $(#[$attribute])*
@@ -79,8 +79,8 @@ announcement!(
     enter
 );
 announcement!(
-    /// The hook before each call from Rust code of a function that rustc did not
-    /// compile. The linker inserts it.
+    /// The hook before each call by which Rust code calls a function that rustc did not compile.
+    /// The linker inserts the call of the hook.
     __chess_foreign_call,
     enter_foreign
 );

@@ -1,5 +1,5 @@
-//! The system calls on descriptors, files, children, timers and signals that programs
-//! make by number, through libc's `syscall`.
+//! The system calls that programs make by number, through libc's `syscall`: those on descriptors,
+//! files, children, timers and signals.
 
 use core::ffi::{c_int, c_long};
 
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::base::sys::number;
 
-/// Performs a task's system call by the interposed function for it; `None` if there is
-/// none.
+/// Performs a task's system call by the interposed function of the same effect. `None` if there is
+/// no such function.
 ///
 /// # Safety
 /// The arguments are those of the system call.

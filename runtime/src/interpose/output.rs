@@ -1,7 +1,7 @@
 //! Output of tasks: captured for the report, and never written.
 //!
-//! An exploration runs a test thousands of times, and its output would drown all other
-//! output. The printing of `std` and of C code alike ends in these functions.
+//! An exploration runs a test thousands of times, and its output would drown all other output.
+//! Both `std` and C code print by calls of these functions.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,5 +1,5 @@
-//! The handler of faults: first writes to pages of the image, and accesses that the program may
-//! not make.
+//! The handler of page faults: these are first writes to pages of the image, or invalid accesses
+//! of the program.
 
 use core::ffi::{c_int, c_void};
 
@@ -8,7 +8,7 @@ use crate::base::{real, sys};
 use crate::execution;
 use crate::platform::image::image;
 
-/// Installs the handler of write faults.
+/// Installs the handler of SIGSEGV.
 pub(crate) fn install_fault_handler() {
     let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) = on_fault;
     let action = sys::sigaction_t {
@@ -34,11 +34,12 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context:
         if let Some(handler) = fault_handler() {
             let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) =
                 core::mem::transmute(handler);
-            // No scheduling point may come on the alternate stack.
+            // The handler runs on the alternate stack, where no scheduling point may be reached.
             execution::detached(|| handler(signal, info, context));
             return;
         }
-        // After the return, the access faults again, and ends the process as without this handler.
+        // After the return, the access faults again, and the default action of SIGSEGV ends the
+        // process.
         sys::reset_signal(signal);
     }
 }

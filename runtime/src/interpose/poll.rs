@@ -8,9 +8,9 @@ use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, POLLOUT, POLLPRI, PollEntry};
 
-/// Waits as a task, for at most `time` of virtual time, until one of `entries` is
-/// ready. Returns the number of ready entries. A time of 0 only checks them, and `None`
-/// waits forever.
+/// Waits as a task, for at most `time` of virtual time, until one of `entries` is ready. Returns
+/// the number of ready entries. If `time` is 0, only checks the entries. If `time` is `None`,
+/// waits without limit.
 fn wait(entries: &mut [PollEntry], time: Option<u64>) -> isize {
     let object = match entries {
         [only] => {
@@ -131,7 +131,8 @@ impl Set {
 /// Performs a task's `select` as a `poll` of all descriptors in the sets.
 unsafe fn select_as_task(limit: c_int, sets: [*mut Set; 3], time: Option<u64>) -> c_int {
     const WANTED: [i16; 3] = [POLLIN, POLLOUT, POLLPRI];
-    /// The poll events that put a descriptor into each set, errors and ends included.
+    /// For each set, the poll events that put a descriptor into the set. They include errors and
+    /// ends.
     const MEANS: [i16; 3] = [0x59, 0x10c, POLLPRI];
     const POLLNVAL: i16 = 0x20;
     let mut entries = [PollEntry::new(-1, 0); SET_SIZE];

@@ -33,9 +33,9 @@ pub(crate) struct Process {
     pub(super) files: Known,
     /// The changes by the running execution to the user and groups of the process.
     pub(super) credentials: Credentials,
-    /// The paths outside its own directory that the test writes.
+    /// The paths outside of its own directory that the test has used.
     pub(crate) elsewhere: Elsewhere,
-    /// The lookups that were tried before.
+    /// The calls of `getaddrinfo` that were tried before.
     pub(super) libraries: Libraries,
 }
 
@@ -68,8 +68,8 @@ impl Process {
         }
     }
 
-    /// Begins a new execution: discards the state of the former one's descriptors and
-    /// signals.
+    /// Begins a new execution: discards the state of the kernel objects of the former one, and
+    /// undoes its changes of signals.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();

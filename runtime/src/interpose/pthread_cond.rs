@@ -9,7 +9,7 @@ use crate::base::real;
 use crate::base::sys::{self, pthread_mutex_t, timespec};
 use crate::execution::{Op, Wake, active, opaque};
 
-/// Releases the mutex and waits, in one step; then acquires the mutex again.
+/// Releases the mutex and begins to wait, in one step. After the wait, acquires the mutex again.
 unsafe fn wait(
     op: Op,
     condition: *const c_void,

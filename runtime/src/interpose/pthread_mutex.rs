@@ -19,8 +19,9 @@ pub(super) fn lock_of(mutex: *const pthread_mutex_t) -> Lock {
     }
 }
 
-/// Tries to lock the real mutex for a call that waits if the mutex is held. If the caller holds an
-/// error-checking mutex itself, returns an error, because it would wait for itself.
+/// Tries to lock the real mutex, for a call that waits if the mutex is held. If the mutex is an
+/// error-checking one and the caller holds it, returns `EDEADLK`, because the caller would wait
+/// for itself.
 pub(super) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller gives a live mutex.
     unsafe {
@@ -32,7 +33,8 @@ pub(super) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     }
 }
 
-/// Unlocks the real mutex once. Returns whether it is free then.
+/// Unlocks the real mutex once. Returns whether the mutex is free afterwards: the caller may hold
+/// a recursive one several times.
 pub(super) unsafe fn unlock(mutex: *mut pthread_mutex_t) -> Result<bool, c_int> {
     // SAFETY: the caller gives a live mutex.
     unsafe {
@@ -121,8 +123,7 @@ fn spin_lock_of(lock: *const c_int) -> Lock {
     }
 }
 
-/// libc's `pthread_spin_lock`. A task that would spin blocks instead: only the release
-/// of the lock ends its wait.
+/// libc's `pthread_spin_lock`. A task that would spin is blocked until the lock is released.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_lock(lock: *mut c_int) -> c_int {
     // SAFETY: the caller's argument is that of the real function.

@@ -14,7 +14,7 @@ const DONE: c_int = 2;
 
 /// libc's `pthread_once`.
 ///
-/// A call whose routine was completed before the execution began is not recorded: the
+/// If the routine was completed before the execution began, the call is not recorded, because the
 /// unwinder makes such a call at every panic.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn pthread_once(

@@ -8,7 +8,7 @@ use crate::base::real;
 use crate::base::sys::{self, pthread_rwlock_t, timespec};
 use crate::execution::{Op, active, opaque};
 
-/// The kind of lock whose readers wait for queued writers.
+/// The value of the field `kind` of a lock whose readers wait for queued writers.
 const PREFERS_WRITERS: u32 = 2;
 
 fn reading(lock: *const pthread_rwlock_t) -> Lock {
@@ -31,8 +31,9 @@ unsafe fn writes(lock: *const pthread_rwlock_t) -> bool {
     unsafe { (*lock).writer == task_thread_id() }
 }
 
-/// Tries to acquire the real lock for a reader that waits if the lock is held. The real lock does
-/// not know the waiting writers, because they wait in the engine.
+/// Tries to acquire the real lock, for a reader that waits if the lock is held. Returns `EDEADLK`
+/// if the caller holds the lock for writing. The writers wait in the engine, so the real lock does
+/// not know them: the engine is asked whether a writer has precedence.
 unsafe fn attempt_read(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {
@@ -53,8 +54,8 @@ unsafe fn try_read(lock: *mut pthread_rwlock_t) -> c_int {
     }
 }
 
-/// Tries to acquire the real lock for a writer that waits if the lock is held. Then queues the
-/// writer.
+/// Tries to acquire the real lock, for a writer that waits if the lock is held. If the lock is
+/// held, queues the writer. Returns `EDEADLK` if the caller itself holds the lock for writing.
 unsafe fn attempt_write(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {
@@ -99,7 +100,7 @@ impl Deadline {
     }
 }
 
-/// Defines the three functions of libc that wait for a lock: without an end, until a time of the
+/// Defines the three functions of libc that wait for a lock: without limit, until a time of the
 /// default clock, and until a time of a given clock.
 macro_rules! waiting {
     ($wait:ident: $for_ever:ident, $timed:ident, $with_clock:ident) => {

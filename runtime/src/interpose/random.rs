@@ -1,5 +1,4 @@
-//! Random numbers: the same in every execution, so that the order of a `HashMap`
-//! repeats.
+//! Random numbers. They are the same in every execution, so that the order of a `HashMap` repeats.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -7,7 +6,8 @@ use crate::base::sys::{self, number};
 use crate::execution::{self, active};
 use crate::platform::descriptor::{Identity, Kind};
 
-/// Fills `length` bytes from the execution's generator.
+/// Fills the `length` bytes at `out` with random numbers of the execution's generator. Returns
+/// `length`.
 pub(super) unsafe fn fill(out: *mut u8, length: usize) -> usize {
     if let Some(execution) = execution::running() {
         for at in 0..length {

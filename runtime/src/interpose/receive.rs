@@ -12,8 +12,8 @@ use crate::platform::descriptor::{self, Kind, POLLIN};
 
 const MSG_WAITALL: c_int = 0x100;
 
-/// Reads by the system call `number` from a descriptor of any kind. The kernel must
-/// already be allowed to write to all memory that the arguments name.
+/// Performs a task's read from a descriptor of any kind, by the system call `number`. The caller
+/// must have let the kernel write to all memory to which the arguments point.
 unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6]) -> isize {
     let identity = descriptor::look(descriptor);
     if random::is_source(identity) {
@@ -21,7 +21,7 @@ unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6])
         return unsafe { fill_at_random(number, arguments) };
     }
     // The third argument is a number of bytes, or the number of buffers in a list. A short
-    // transfer may leave out buffers: the kernel is free to fill only some of them.
+    // transfer may leave out buffers, because the kernel may also fill only some of them.
     let length = arguments[2];
     match failing::transfer(descriptor, identity.kind, Direction::Read, length) {
         Ok(most) => arguments[2] = most,

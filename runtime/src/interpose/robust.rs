@@ -1,5 +1,4 @@
-//! Robust mutexes: those that a task holds when it ends are marked as having lost their
-//! owner.
+//! Robust mutexes: if a task ends while it holds some, they are marked as having lost their owner.
 //!
 //! glibc links the robust mutexes that a thread holds into a list, and the kernel walks
 //! the list when the thread dies. A donor does not die with its task, so this module
@@ -13,8 +12,8 @@ use super::locks::Lock;
 use crate::execution;
 use crate::platform::robust_list::RobustList;
 
-/// Marks the mutexes on the list of the ending task as having lost their owner, in
-/// their futex words as the kernel would, and wakes their waiters.
+/// Marks the robust mutexes that the ending task holds as having lost their owner, and wakes their
+/// waiters. The mark is in the futex words of the mutexes, as the kernel would set it.
 pub(crate) fn give_up() {
     /// The highest number of entries that the kernel visits.
     const MOST: usize = 2048;

@@ -14,7 +14,7 @@ fn lock_of(semaphore: *const c_void) -> Lock {
     }
 }
 
-/// Tries to acquire the real semaphore. The `EAGAIN` of `sem_trywait` becomes `EBUSY`.
+/// Tries to acquire the real semaphore. Returns an error number; `EBUSY` if the semaphore is 0.
 unsafe fn attempt(semaphore: *mut c_void) -> c_int {
     // SAFETY: the caller gives a live semaphore.
     unsafe {
@@ -28,8 +28,8 @@ unsafe fn attempt(semaphore: *mut c_void) -> c_int {
     }
 }
 
-/// Converts an error number to the form of these functions, which return errors through
-/// `errno`.
+/// Converts an error number to the result of the semaphore functions: for an error, they set
+/// `errno` and return -1.
 fn returned(error: c_int) -> c_int {
     if error == 0 {
         return 0;
@@ -100,7 +100,7 @@ unsafe extern "C" fn sem_clockwait(
     }
 }
 
-/// libc's `sem_post`. All waiting tasks try again, and one of them succeeds.
+/// libc's `sem_post`. Wakes all waiting tasks, which try again; one of them can succeed.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_post(semaphore: *mut c_void) -> c_int {
     // SAFETY: the caller's argument is that of the real function.

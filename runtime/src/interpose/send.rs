@@ -12,11 +12,12 @@ use crate::platform::descriptor::{self, Kind, POLLOUT};
 
 /// The number of bytes that can be written to a ready pipe without blocking.
 const PIPE_BUF: usize = 4096;
-/// The highest number of buffers that one call writes. Callers expect that a call may write only a
-/// part of a list, as the kernel does.
+/// The highest number of buffers that one call writes. Callers must expect that a call writes only
+/// a part of a list, because the kernel may do so, too.
 const MOST_BUFFERS: usize = 64;
 
-/// Writes `buffers` for a task, all of them if the call blocks.
+/// Writes `buffers` for a task: if the descriptor is a blocking one, all of the first
+/// [`MOST_BUFFERS`] buffers, otherwise as much as possible. Returns the number of written bytes.
 unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
     let mut left = [Buffer {
         start: core::ptr::null_mut(),
@@ -100,7 +101,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// The first buffer that is left, at most `most` bytes of it.
+    /// The address and the length of the first buffer that is left, but at most `most` bytes of
+    /// it.
     fn first(&self, most: usize) -> (*mut u8, usize) {
         let first = self.buffers.get(self.at);
         first.map_or((core::ptr::null_mut(), 0), |buffer| {
@@ -108,8 +110,8 @@ impl<'a> Remaining<'a> {
         })
     }
 
-    /// Records the bytes that a call wrote. Returns whether no further call is needed: the call
-    /// failed, or all bytes are written.
+    /// Records the bytes that a system call wrote. Returns whether no further call must follow,
+    /// because the call failed or all bytes are written.
     fn is_done_after(&mut self, result: isize) -> bool {
         let Ok(mut written) = usize::try_from(result) else {
             return true;
@@ -129,7 +131,8 @@ impl<'a> Remaining<'a> {
         self.done >= self.total
     }
 
-    /// The result of the whole call, if its last part returned `last`.
+    /// The result of the whole call, if its last system call returned `last`: the number of
+    /// written bytes, or `last` if none were written.
     fn result(&self, last: isize) -> isize {
         if self.done > 0 {
             self.done.cast_signed()
@@ -139,8 +142,8 @@ impl<'a> Remaining<'a> {
     }
 }
 
-/// Sends `message` for a task, all of it if the call blocks. A datagram is sent as a
-/// whole or not at all; for a stream, further calls send the rest.
+/// Sends `message` for a task: all of it if the call may block, otherwise as much as possible. A
+/// datagram is sent as a whole or not at all. For a stream, several system calls may be needed.
 unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> isize {
     let unblocked = flags & MSG_DONTWAIT != 0;
     let identity = descriptor::look(socket);
@@ -165,7 +168,7 @@ unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> is
         if left.is_done_after(result) || !call.blocks() {
             break left.result(result);
         }
-        // The control data of the message went with its first part.
+        // The first part of the message had the control data.
         message.control_length = 0;
         call.progressed();
     };

@@ -1,8 +1,8 @@
 //! `kill` and similar functions: a signal that a task sends to its own process is
 //! handled immediately, on that task.
 //!
-//! The kernel would choose a thread and a moment, which no schedule could repeat. The
-//! signal interrupts no wait, because no task waits in the kernel.
+//! The kernel would choose the thread and the moment of the handler, and no schedule could repeat
+//! that. The signal interrupts no wait in the kernel, because no task waits there.
 
 use core::ffi::{c_int, c_void};
 
@@ -25,7 +25,7 @@ const IGNORED: [c_int; 4] = [17, 18, 23, 28];
 /// C's `siginfo_t`: the signal, the code, the sender, and a value.
 pub(super) type Info = [u64; 16];
 
-/// C's `ucontext_t`, which stays empty.
+/// C's `ucontext_t`. Handlers get one that is all zero.
 type Context = [u64; 128];
 
 fn own_process() -> c_int {
@@ -40,8 +40,8 @@ fn has_own_threads() -> bool {
     unsafe { (*pool()).backend() == Backend::Threads }
 }
 
-/// Whether the caller is a task, and sends `signal` to its own process or one of the threads of
-/// it.
+/// Whether the caller is a task, `signal` is a valid number, and `process` is the process of the
+/// caller.
 fn is_own(process: c_int, signal: c_int) -> bool {
     active() && (1..=LAST).contains(&signal) && process == own_process()
 }
@@ -67,7 +67,8 @@ pub(super) fn send_alarm(signal: c_int) {
     send(signal, &info(signal, SI_KERNEL, 0));
 }
 
-/// Sends a signal from a task to its own process.
+/// Sends a signal from a task to its own process. If the signal has a handler and is not blocked,
+/// runs the handler on the calling task.
 fn send(signal: c_int, info: &Info) -> isize {
     let really = || {
         let (thread, at) = (sys::kernel_thread_id() as usize, info.as_ptr() as usize);
@@ -77,8 +78,7 @@ fn send(signal: c_int, info: &Info) -> isize {
     };
     execution::before_call(Op::Kill, 0);
     let result = if signals().is_blocked(signal) {
-        // A task that blocks the signal has another way to receive it: `signalfd` or
-        // `sigwait`.
+        // Tasks can receive a blocked signal by `signalfd` or `sigwait`.
         let result = really();
         if has_own_threads() {
             signals().pend(signal, info);
@@ -111,8 +111,9 @@ fn send(signal: c_int, info: &Info) -> isize {
     result
 }
 
-/// Runs the handler of `signal`, and again if the signal was sent again in the
-/// meantime: a handler is not interrupted by its own signal.
+/// Runs the handler of `signal` on the calling task. If the task is already in this handler, only
+/// records that the signal was sent again: the handler is not interrupted, but runs once more
+/// after its end. With the flag `SA_NODEFER`, the handler is interrupted by itself.
 pub(super) fn handle(signal: c_int, info: &Info) {
     let task = execution::current();
     let is_same = move |known: &Handling| known.task == task && known.signal == signal;

@@ -8,13 +8,14 @@ use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
 
-/// The number of bytes that can be written at once to a ready descriptor. Callers continue with
-/// the rest, because these calls may always move fewer bytes than requested.
+/// The highest number of bytes that one call moves. So many bytes can be written at once to any
+/// ready descriptor. Callers must continue with the rest, because these calls may always move
+/// fewer bytes than requested.
 const MOST: usize = 4096;
 const SPLICE_F_NONBLOCK: usize = 2;
 
-/// Moves bytes for a task from one descriptor to another by `step`, which does not
-/// block if both are ready.
+/// Moves bytes for a task from one descriptor to another by `step`, which does not block if both
+/// descriptors are ready.
 fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize {
     let (source, target) = (descriptor::look(from), descriptor::look(to));
     let mut step = || step_between(from, source, to, target, &mut step);
@@ -26,8 +27,8 @@ fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize 
     }
 }
 
-/// Performs `step` for [`move_bytes`] when both ends are ready. Returns a negative
-/// error number on failure.
+/// Waits until both descriptors are ready, and performs `step` for [`move_bytes`]. Returns the
+/// number of moved bytes, or a negative error number.
 fn step_between(
     from: c_int,
     source: Identity,
@@ -39,7 +40,7 @@ fn step_between(
         return step();
     }
     let object = execution::descriptor_object(from, source);
-    // The event is that of the end whose change other tasks can observe.
+    // The event is recorded for the descriptor whose change other tasks can observe.
     let call = if target.kind == Kind::File {
         Call::begin(Op::DescriptorRead, from, source, POLLIN)
     } else {

@@ -31,7 +31,7 @@ unsafe extern "C" fn syscall(
                     let result = futex::call([a, b, c, d, e, f]);
                     return returned(result.map(usize::cast_signed));
                 }
-                // The result of kernels before 5.16: callers have a fallback.
+                // Kernels before 5.16 return this error, so callers have a fallback.
                 number::FUTEX_WAITV => return returned(Err(sys::ENOSYS)),
                 number::GETRANDOM => return random::fill(a as *mut u8, b).cast_signed() as c_long,
                 number::SCHED_YIELD => {
@@ -41,7 +41,7 @@ unsafe extern "C" fn syscall(
                 number::MEMBARRIER if makes_fences(a) => {
                     let fence = || ((), Op::Fence.effect());
                     execution::access_with(Op::Fence, 0, None, fence);
-                    // It does not commute with the operations of other tasks.
+                    // This fence does not commute with the operations of other tasks.
                     execution::touch_unseen();
                     race::fence_all();
                 }
@@ -63,8 +63,8 @@ unsafe extern "C" fn syscall(
     sys::libc_result(unsafe { sys::syscall(number, [a, b, c, d, e, f]) }) as c_long
 }
 
-/// Whether this command of `membarrier` is a fence on every thread of the process. The other
-/// commands are queries and registrations.
+/// Whether the command of `membarrier` is a fence on every thread of the process, and not a query
+/// or a registration.
 fn makes_fences(command: usize) -> bool {
     const GLOBAL: usize = 1;
     const GLOBAL_EXPEDITED: usize = 2;
@@ -81,7 +81,8 @@ fn makes_fences(command: usize) -> bool {
     )
 }
 
-/// Converts a result of the kernel to the form of libc's functions.
+/// Converts a result with a positive error number to the form of libc's functions: sets `errno`,
+/// and returns -1.
 fn returned(result: Result<isize, c_int>) -> c_long {
     sys::libc_result(result.unwrap_or_else(|error| -(error as isize))) as c_long
 }

@@ -1,10 +1,10 @@
 //! `pthread_exit`: the end of a task before its functions have returned.
 //!
-//! glibc's own function would unwind to the frame in which the donor began, and end the
-//! donor's kernel thread. Here the same forced unwinding (it runs the clean-ups of C++
-//! and of C compiled with `-fexceptions`) stops at the task's first frame. Handlers
-//! that C code pushed with `pthread_cleanup_push`, compiled without that flag, are
-//! known to glibc alone and do not run.
+//! glibc's own function would unwind to the first frame of the donor (the thread that lends its
+//! stack to the task), and end the donor's kernel thread. Here the same forced unwinding stops at
+//! the task's first frame. It runs the clean-ups of C++, and of C that is compiled with
+//! `-fexceptions`. Handlers that C code without that flag pushed with `pthread_cleanup_push` do
+//! not run, because only glibc knows them.
 
 use core::ffi::{c_int, c_void};
 
@@ -12,7 +12,7 @@ use crate::base::memory::EngineMemory;
 use crate::base::real;
 use crate::execution::{self, active};
 
-/// The thrown exception, which begins with the unwinder's header.
+/// The exception with which the task unwinds. It begins with the header of the unwinder.
 #[repr(C, align(16))]
 struct Exception {
     class: u64,
@@ -43,7 +43,7 @@ pub(super) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
         // SAFETY: the caller's argument is that of the real function.
         unsafe { real::pthread_exit(result) };
     }
-    // The exception is not on the stack, which clean-ups will overwrite.
+    // The exception must not be on the stack, because clean-ups overwrite the stack.
     let exception = Box::new_in(
         Exception {
             class: 0,
@@ -62,7 +62,8 @@ pub(super) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
     }
 }
 
-/// The unwinder's callback at each frame: unwinding continues until no frame is left.
+/// The unwinder calls this at each frame. Unwinding continues until no frame of the task is left.
+/// Then the task ends.
 unsafe extern "C" fn stop(
     _version: c_int,
     actions: c_int,

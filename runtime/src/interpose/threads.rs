@@ -10,7 +10,8 @@ use crate::base::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, sta
 use crate::execution::{self, State, TaskId, Wake, active, opaque};
 use crate::platform::stack_pool::pool;
 
-/// Returns the task of a pthread handle that the program holds.
+/// Returns the task of the pthread handle `thread`. `None` if the handle belongs to no task, or
+/// was released by a join.
 fn task_of(thread: pthread_t) -> Option<TaskId> {
     execution::with(|it| {
         // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
@@ -53,7 +54,7 @@ pub(super) unsafe extern "C" fn pthread_create(
     0
 }
 
-/// Returns the task of `thread`. Returns an error number if the caller may not join it.
+/// Returns the task of `thread`. Returns an error number if the caller must not join this task.
 fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
     let task = task_of(thread).ok_or(sys::ESRCH)?;
     if task == execution::current() {
@@ -63,7 +64,8 @@ fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
     if detached { Err(sys::EINVAL) } else { Ok(task) }
 }
 
-/// Waits for the end of the task, at most until the deadline.
+/// Waits for the end of the task of `thread`, at most until `deadline`, and stores its result at
+/// `result`. Returns 0, or an error number.
 unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64>) -> c_int {
     let task = match joinable(thread) {
         Ok(task) => task,
@@ -77,7 +79,8 @@ unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64
     0
 }
 
-/// Stores the result of an ended task for the caller, and releases the task's handle.
+/// Stores the result of an ended task at `result` unless this is null, and releases the handle of
+/// the task.
 unsafe fn joined(task: TaskId, result: *mut *mut c_void) {
     let value = execution::with(|it| {
         let task = it.task_mut(task);
@@ -186,8 +189,8 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
     }
 }
 
-/// libc's `pthread_cancel`. It fails, because glibc would end a donor: the caller gets
-/// an error, and the report has a note for the user.
+/// libc's `pthread_cancel`. For a task it always fails, and the report has a note: glibc would end
+/// the donor (the thread that lends its stack to the task).
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
     if !active() {
@@ -237,8 +240,8 @@ unsafe extern "C" fn pthread_getattr_np(
     0
 }
 
-/// libc's `sigaltstack`. The alternate stack belongs to the kernel thread, which tasks
-/// share, so they may read it but not change it.
+/// libc's `sigaltstack`. Tasks share a kernel thread, and with it an alternate stack. So a task
+/// may read the alternate stack, but not change it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_int {
     // SAFETY: the caller's arguments are those of the system call.

@@ -1,8 +1,8 @@
-//! `timerfd`, on virtual time: an `eventfd` to which the engine writes when the virtual
-//! clock has passed the expiry of a timer.
+//! `timerfd`, in virtual time. The descriptor of a timer is an `eventfd`, to which the engine
+//! writes when the virtual clock has passed the expiry of the timer.
 //!
-//! For reads, polls and flags, an `eventfd` behaves as a timer descriptor. A task that waits for a
-//! descriptor while a timer is set can continue by the passage of time, as with a timeout.
+//! For reads, polls and flags, an `eventfd` behaves as a timer descriptor. If a timer is set while
+//! a task waits for a descriptor, the expiry of the timer can end the wait, as a timeout does.
 
 use core::ffi::c_int;
 
@@ -45,7 +45,7 @@ fn timers() -> &'static mut EngineVec<Timer> {
     unsafe { &mut (*PLACE.get()).0 }
 }
 
-/// The time at which the next timer expires.
+/// The time at which the next timer expires, in virtual nanoseconds; `None` if no timer is set.
 #[inline]
 pub(super) fn next_expiry() -> Option<u64> {
     timers().iter().filter_map(|timer| timer.expiry).min()
@@ -154,7 +154,7 @@ pub(super) unsafe extern "C" fn timerfd_settime(
             }
             drain(descriptor);
             execution::after_call(Op::TimerSet, object, Effect::Write);
-            // The tasks that wait for the timer have another deadline now.
+            // The setting has changed the deadline of the tasks that wait for the timer.
             execution::wake_all_awaiting();
             return 0;
         }
@@ -171,7 +171,7 @@ pub(super) unsafe extern "C" fn timerfd_settime(
     sys::libc_result(unsafe { sys::syscall(number::TIMERFD_SETTIME, arguments) }) as c_int
 }
 
-/// Discards the expiries that were not read.
+/// Discards the expiries of the timer `descriptor` that were not read.
 fn drain(descriptor: c_int) {
     let mut count = 0u64;
     let at = &raw mut count as usize;

@@ -1,4 +1,5 @@
-//! `pause`, `sigsuspend` and `sigwait`: waiting for a signal, with the task parked. `sigpending`.
+//! `pause`, `sigsuspend` and `sigwait`, which park the task until a signal comes, and
+//! `sigpending`.
 
 use core::ffi::{c_int, c_void};
 
@@ -8,10 +9,11 @@ use super::signal::{self, Info};
 use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, State, Wake, active, opaque};
 
-/// The address in the side table at which tasks wait until a handler has run. No object
-/// lies there.
+/// The address at which tasks wait until a handler of a signal has run. No object of the program
+/// lies at this address.
 const HANDLED: usize = 40;
-/// The address in the side table at which tasks wait for a pending signal.
+/// The address at which tasks wait for a pending signal. No object of the program lies at this
+/// address.
 const PENDING: usize = 48;
 
 /// Wakes one of the tasks that wait for a handler, after a handler has run.
@@ -79,7 +81,8 @@ pub(super) unsafe extern "C-unwind" fn sigsuspend(mask: *const u64) -> c_int {
     result
 }
 
-/// Removes and returns a pending signal of the `set`.
+/// Removes and returns a pending signal that is in `set`, first from the signals that the engine
+/// keeps, then from those of the kernel. Stores its `information` unless this is null.
 fn take(set: u64, information: *mut c_void) -> Option<c_int> {
     if let Some((signal, info)) = signals().take_pending(set) {
         if !information.is_null() {
@@ -96,8 +99,9 @@ fn take(set: u64, information: *mut c_void) -> Option<c_int> {
     (signal > 0).then_some(signal as c_int)
 }
 
-/// Waits until a signal of the `set` is pending, at most for `time` of virtual time. A time of 0 only
-/// looks for one, and `None` waits forever.
+/// Waits until a signal of `set` is pending, for at most `time` of virtual time, and removes this
+/// signal. Returns its number, or `EAGAIN` as a negative number. If `time` is 0, does not wait. If
+/// `time` is `None`, waits without limit.
 fn await_pending(set: u64, information: *mut c_void, time: Option<u64>) -> isize {
     let ends = time == Some(0);
     if ends {
@@ -153,7 +157,7 @@ unsafe extern "C-unwind" fn sigwaitinfo(set: *const u64, information: *mut c_voi
     unsafe { sigtimedwait(set, information, core::ptr::null()) }
 }
 
-/// libc's `sigwait`: returns the error.
+/// libc's `sigwait`, which returns an error number instead of setting `errno`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sigwait(set: *const u64, signal: *mut c_int) -> c_int {
     loop {
@@ -168,7 +172,7 @@ unsafe extern "C-unwind" fn sigwait(set: *const u64, signal: *mut c_int) -> c_in
     }
 }
 
-/// libc's `sigpending`. Its set also has the signals that the engine keeps.
+/// libc's `sigpending`. The set also has the pending signals that the engine keeps.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn sigpending(set: *mut u64) -> c_int {
     let is_task = active();

@@ -10,7 +10,7 @@ use crate::execution::{Effect, Op, active};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
-/// Performs a call `act` that changes the file to which a path leads.
+/// Performs a call `act` that changes the attributes of the file to which a path leads.
 unsafe fn change_at(
     directory: c_int,
     path: *const c_char,
@@ -36,7 +36,7 @@ unsafe fn change_at(
     call.end(result) as c_int
 }
 
-/// Performs a call `act` that changes the file that is open as `descriptor`.
+/// Performs a call `act` that changes the attributes of the file that is open as `descriptor`.
 fn change(descriptor: c_int, act: impl FnOnce() -> isize) -> c_int {
     if !active() {
         return sys::libc_result(act()) as c_int;

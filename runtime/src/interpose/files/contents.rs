@@ -47,12 +47,12 @@ fn writes(call: &mut Call, file: Inode) {
     call.writes(contents(file));
 }
 
-/// Performs a task's read `act` of a file, from its position on.
+/// Performs a task's read `act` of a file, from the position of the open file on.
 pub(in super::super) fn read(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
     call(Op::FileRead, descriptor, true, act)
 }
 
-/// Performs a task's write `act` to a file, from its position on.
+/// Performs a task's write `act` to a file, from the position of the open file on.
 pub(in super::super) fn write(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
     call(Op::FileWrite, descriptor, true, act)
 }
@@ -83,7 +83,7 @@ pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> i
     call.end(result)
 }
 
-/// libc's `pread64`. It never blocks, because it works only on files with positions.
+/// libc's `pread64`. The call never blocks, because it works only on files with positions.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn pread64(
     descriptor: c_int,
@@ -226,7 +226,7 @@ unsafe extern "C" fn pwritev(
     unsafe { pwritev64(descriptor, buffers, count, offset) }
 }
 
-/// libc's `fsync`. Only a crash shows its effect.
+/// libc's `fsync`. Only a crash of a component shows the effect of the call.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fsync(descriptor: c_int) -> c_int {
     sync(descriptor, number::FSYNC)

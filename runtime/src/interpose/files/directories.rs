@@ -32,7 +32,8 @@ unsafe extern "C" fn opendir(path: *const c_char) -> *mut c_void {
     directory
 }
 
-/// Finds the entries of the directory that is open as `descriptor`.
+/// Adds a read of the entries of the directory that is open as `descriptor` to `touches`. `None`
+/// if no call of a task could change the directory.
 fn entries_of(descriptor: c_int, touches: &mut Touches) -> Option<()> {
     // SAFETY: a path that ends in a zero.
     let place = unsafe { elsewhere::find(descriptor, c".".as_ptr(), true, Use::Lists, touches) }?;
@@ -40,9 +41,8 @@ fn entries_of(descriptor: c_int, touches: &mut Touches) -> Option<()> {
     Some(())
 }
 
-/// Reads an entry of an open directory. libc reads many entries from the kernel at
-/// once, at calls of its own choice. So each call is recorded as a read from the
-/// kernel.
+/// Reads an entry of an open directory. libc reads many entries from the kernel at once, in some
+/// of the calls only. So each call is recorded as a read from the kernel.
 unsafe fn next_entry(directory: *mut c_void, next: impl FnOnce() -> *mut c_void) -> *mut c_void {
     // SAFETY: the caller gives an open directory.
     let descriptor = unsafe { real::dirfd(directory) };
@@ -118,8 +118,8 @@ fn leave_home() {
     known.home = path;
 }
 
-/// Changes the current directory for a task by `act`. The new directory is the one that
-/// `find` finds.
+/// Changes the current directory for a task by `act`. `find` adds the objects that the call uses
+/// to find the new directory.
 fn move_to(find: impl FnMut(&mut Touches) -> Option<()>, act: impl FnOnce() -> isize) -> c_int {
     let mut find = find;
     let (mut call, _) = Call::begin(Op::DirectoryChange, |touches| {

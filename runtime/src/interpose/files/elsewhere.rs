@@ -1,8 +1,9 @@
-//! The paths that a test uses outside its own directory for temporary files.
+//! The paths that a test uses outside of its own directory. This directory is for its temporary
+//! files.
 //!
 //! Other test processes may use these paths. The supervisor does not run two tests at the same
-//! time if one writes a path that the other uses. Failed calls count too: the creation of a file
-//! may fail because another process has created it.
+//! time if one writes a path that the other uses. Failed calls count, too: for instance, the
+//! creation of a file may have failed because another process has created the file.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -13,7 +14,7 @@ use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::interpose::credentials;
 use crate::platform::descriptor::own_path;
 
-/// The highest number of paths of each kind that are recorded one by one.
+/// The highest number of written paths, and of read paths, that are recorded one by one.
 const MOST: usize = 256;
 
 /// Stands for all paths, if there are too many to record each of them.
@@ -43,7 +44,7 @@ pub(crate) struct Elsewhere {
     read: Paths,
 }
 
-/// Some paths, in order. A path that ends in `/` stands for all paths below it, too.
+/// A sorted list of paths. A path that ends in `/` stands for itself and all paths below it.
 struct Paths(EngineVec<EngineVec<u8>>);
 
 impl Paths {
@@ -51,7 +52,8 @@ impl Paths {
         Self(engine_vec())
     }
 
-    /// Adds a path; with `is_tree`, also all paths below it.
+    /// Adds a path, and also all paths below it if `is_tree` is set. If the list is full, adds all
+    /// paths.
     fn add(&mut self, path: &[u8], is_tree: bool) {
         let is_full = self.0.len() >= MOST;
         let (path, is_tree) = if is_full {
@@ -96,13 +98,14 @@ impl Elsewhere {
         self.own.extend_from_slice(path.as_bytes());
     }
 
-    /// The written paths, each once. A path that ends in `/` stands for all paths below it, too.
+    /// The paths that calls changed, each once. A path that ends in `/` stands for itself and all
+    /// paths below it.
     pub(crate) fn written(&self) -> impl Iterator<Item = &[u8]> {
         self.written.iter()
     }
 
-    /// The paths that were used without a change, each once. A path that ends in `/` stands for
-    /// all paths below it, too.
+    /// The paths that calls used without a change, each once. A path that ends in `/` stands for
+    /// itself and all paths below it.
     pub(crate) fn read(&self) -> impl Iterator<Item = &[u8]> {
         self.read.iter()
     }
@@ -131,7 +134,7 @@ fn elsewhere() -> &'static mut Elsewhere {
     unsafe { &mut *PLACE.get() }
 }
 
-/// Does the same as [`path::find`], and records how the call uses the path.
+/// Does the same as [`path::find`], and records that the call uses the found path as `used` says.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -148,7 +151,8 @@ pub(super) unsafe fn find(
     Some(place)
 }
 
-/// Records the path of the open file that a task locks or changes.
+/// Records a change of the path of the file that is open as `descriptor`. A task locks or changes
+/// this file.
 pub(super) fn note_open(descriptor: c_int) {
     let own = own_path(b"fd/", descriptor);
     let mut link = engine_vec();

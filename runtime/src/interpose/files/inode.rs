@@ -34,7 +34,7 @@ impl Inode {
         self.mode & Self::KIND == 0o100_000
     }
 
-    /// Whether it is a character device, such as a terminal or a source of zeros.
+    /// Whether the file is a character device, such as a terminal or `/dev/zero`.
     pub(super) fn is_device(self) -> bool {
         self.mode & Self::KIND == 0o020_000
     }

@@ -17,8 +17,8 @@ const AT_EMPTY_PATH: c_int = 0x1000;
 const STAT_SIZE: usize = 144;
 const STATX_SIZE: usize = 256;
 
-/// Inspects a file for a task, by `act`: the file to which the path leads, or the file that is
-/// open as `directory` if the path is empty and `flags` has `AT_EMPTY_PATH`.
+/// Performs a task's call `act` that inspects a file. This is the file to which the path leads. If
+/// the path is empty and `flags` has `AT_EMPTY_PATH`, it is the file that is open as `directory`.
 unsafe fn look(
     directory: c_int,
     path: *const c_char,
@@ -40,7 +40,8 @@ unsafe fn look(
     let (call, _) = Call::begin(Op::FileInspect, |touches| {
         // SAFETY: as above.
         let place = unsafe { elsewhere::find(directory, path, follows, Use::Reads, touches) }?;
-        // A directory has no contents object: only its entries are known to change.
+        // There is no object for the contents of a directory. Its entries have objects of their
+        // own.
         if let Some(inode) = place.inode.filter(|inode| !inode.is_directory()) {
             touches.add(contents(inode), Effect::Read);
         }

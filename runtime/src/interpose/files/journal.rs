@@ -1,11 +1,13 @@
 //! The writes of components to files since the files were synced: a crash may lose these writes.
 //!
-//! The journal has a copy of each file that a component has written, and the difference that each
-//! call made to the file. So all calls that change the bytes of a file are treated alike. A change
-//! that the runtime does not see, for instance through a memory map, is found when the next call
-//! begins. Such a change counts as synced, and so do all changes of the file before it.
+//! The journal has a copy of each file that a component has written, and the differences that its
+//! calls made to the file. A difference is found by a comparison of the bytes, so all calls that
+//! change the bytes of a file are treated alike. A change that the runtime does not see, for
+//! instance through a memory map, is found when the next call begins. Such a change counts as
+//! synced, and so do all changes of the file before it.
 //!
-//! Only bytes are lost. Entries of directories are safe: a file that was created stays, perhaps empty.
+//! Only bytes are lost. Entries of directories are safe: a file that was created stays, perhaps
+//! empty.
 
 use core::ffi::{CStr, c_int};
 
@@ -50,7 +52,8 @@ fn read(descriptor: c_int) -> EngineVec<u8> {
     }
 }
 
-/// Opens the file at `path`, from `directory` on, for the journal.
+/// Opens the file at `path`, from `directory` on, for the journal. Returns the descriptor;
+/// negative if the file cannot be opened.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -80,8 +83,8 @@ unsafe fn open(directory: c_int, path: *const u8) -> c_int {
 }
 
 /// Must be called before a task's call changes the bytes of the file `inode`. If a component makes
-/// the call, brings the journal's copy of the file up to date; opens a new file by `open`. Returns
-/// whether the journal follows the file.
+/// the call, brings the journal's copy of the file up to date. If the file is not in the journal
+/// yet, opens it by `open`. Returns whether a call of [`changed`] must follow.
 fn begin(inode: Inode, open: impl FnOnce() -> c_int) -> bool {
     if own_component().is_none() || !inode.is_file() {
         return false;
@@ -147,7 +150,8 @@ pub(super) fn follow_path(
     result
 }
 
-/// Records the difference that a call has made.
+/// Records the difference that a call of a component has made to the file `inode`. If `is_synced`,
+/// the call has also synced the file.
 fn changed(inode: Inode, is_synced: bool) {
     let (Some(component), Some(file)) = (own_component(), known().journal.find(inode)) else {
         return;
@@ -170,14 +174,14 @@ fn changed(inode: Inode, is_synced: bool) {
     }
 }
 
-/// Records that a file is synced.
+/// Records that a file is synced: a crash loses none of the changes so far.
 pub(super) fn synced(inode: Inode) {
     if let Some(file) = known().journal.find(inode) {
         file.changes.clear();
     }
 }
 
-/// The files of the running execution, for the engine's crashes of components.
+/// The files of the running execution, as the engine needs them to let a component crash.
 pub(crate) struct Files;
 
 impl Disk for Files {

@@ -25,9 +25,10 @@ pub(super) struct Opened {
     pub(super) name: u64,
     pub(super) inode: Inode,
     pub(super) lock: Option<Held>,
-    /// The task that opened it: its only user unless `is_shared` is set.
+    /// The task that opened the file. It is the only user of the open file unless `is_shared` is
+    /// set.
     user: TaskId,
-    /// Whether several tasks or descriptors use it.
+    /// Whether several tasks or descriptors have used the open file.
     pub(super) is_shared: bool,
 }
 
@@ -39,15 +40,14 @@ pub(crate) struct Known {
     /// The files that this execution has created, and their names.
     made: EngineVec<(Inode, u64)>,
     opened: EngineVec<Opened>,
-    /// Descriptors, with the indices of their open files.
+    /// The descriptors, with the indices of their open files in `opened`.
     descriptors: EngineVec<(c_int, usize)>,
     /// The number of names that each task has assigned to opened files.
     counts: EngineVec<u64>,
-    /// The part of a call's path that was resolved, and (in `rest`) the part that is
-    /// left.
+    /// While a path is resolved, the part that was resolved. `rest` is the part that is left.
     pub(super) at: EngineVec<u8>,
     pub(super) rest: EngineVec<u8>,
-    /// The directory in which all executions begin, once an execution has left it.
+    /// The path of the directory in which all executions begin; empty if no execution has left it.
     pub(super) home: EngineVec<u8>,
     pub(super) has_moved: bool,
     /// The devices of the pseudo file systems `/proc` and `/sys`.
@@ -87,20 +87,20 @@ impl Known {
         }
     }
 
-    /// Whether files are still open.
+    /// Whether the execution has left files open that it opened.
     pub(in super::super) fn leaves_open(&self) -> bool {
         !self.descriptors.is_empty() || self.journal.leaves_open()
     }
 
-    /// Returns the name of a file. If this execution has created the file, this is the name that
-    /// [`Self::made`] has recorded.
+    /// Returns the number that names a file. If this execution has created the file, this is the
+    /// name that [`Self::made`] has recorded. Otherwise it is computed from the inode.
     pub(super) fn name(&self, inode: Inode) -> u64 {
         let made = self.made.iter().rev().find(|(made, _)| made.is(inode));
         made.map_or_else(|| mix(inode.device, inode.number) << 4, |&(_, name)| name)
     }
 
-    /// Records a created file under `name`. A file that was removed before may have had the same
-    /// inode number.
+    /// Records a created file under `name`. Replaces the record of a removed file that had the
+    /// same inode number.
     pub(super) fn made(&mut self, inode: Inode, name: u64) {
         match self.made.iter_mut().find(|(made, _)| made.is(inode)) {
             Some(known) => *known = (inode, name),
@@ -153,14 +153,14 @@ impl Known {
             .map(|&(_, place)| place)
     }
 
-    /// Returns a descriptor that a task with `is_user` has opened.
+    /// Returns a descriptor of a file that was opened by a task for which `is_user` is true.
     pub(super) fn opened_by(&self, is_user: impl Fn(TaskId) -> bool) -> Option<c_int> {
         let mut known = self.descriptors.iter();
         let found = known.find(|&&(_, place)| is_user(self.opened[place].user));
         found.map(|&(descriptor, _)| descriptor)
     }
 
-    /// Returns the open file of `descriptor`, if it is known.
+    /// Returns the open file of `descriptor`; `None` if no recorded call has opened it.
     pub(super) fn opened(&mut self, descriptor: c_int) -> Option<&mut Opened> {
         let place = self.place(descriptor)?;
         Some(&mut self.opened[place])
@@ -173,7 +173,7 @@ impl Known {
         same.count() <= 1
     }
 
-    /// Returns the lock on the file, if an open file holds it.
+    /// Returns the lock on the file if some open file of this process holds it.
     pub(super) fn holder(&self, inode: Inode) -> Option<Held> {
         let mut same = self.opened.iter().filter(|opened| opened.inode.is(inode));
         same.find_map(|opened| opened.lock)
@@ -204,7 +204,7 @@ pub(super) fn file_of(descriptor: c_int, touches: &mut Touches) -> Option<Inode>
         return None;
     }
     let Some(inode) = Inode::of(descriptor) else {
-        // The descriptor is closed, perhaps because another task was faster.
+        // The descriptor is closed. Another task may have closed it.
         touches.use_everything();
         return Some(Inode::NONE);
     };
@@ -223,13 +223,14 @@ fn use_opened(descriptor: c_int, touches: &mut Touches) {
             let position = named(Named::Opened, opened.name);
             touches.is_about(position, Effect::Read);
         }
-        // A call that the runtime does not see has opened the file. So its name would differ from
-        // one execution to the next.
+        // A call that the runtime does not see has opened the file, so the file has no name that
+        // is the same in all executions.
         None => touches.use_everything(),
     }
 }
 
-/// Returns the object that stands for the position in the open file of `descriptor`.
+/// Returns the object that stands for the position in the open file of `descriptor`; `None` if the
+/// open file is not known.
 pub(super) fn position(descriptor: c_int) -> Option<usize> {
     let opened = known().opened(descriptor)?;
     Some(named(Named::Opened, opened.name))

@@ -1,11 +1,11 @@
 //! File locks: `flock`, which `File::lock` and similar functions call, and the open
 //! file description locks of `fcntl`.
 //!
-//! The kernel keeps the locks, but no call of a task waits in the kernel, except for a
-//! file whose uses are not recorded. A task that cannot acquire a lock waits in the engine
-//! until another task releases a lock of the file: by an unlock, by the close of the last
-//! descriptor, or by a request for the lock in another mode. If no task holds a lock, then
-//! another process holds it, and the wait takes real time.
+//! The kernel keeps the locks. But a call of a task waits in the kernel only for a file whose uses
+//! are not recorded ([`file_of`]). A task that cannot acquire a lock waits in the engine until
+//! another task releases a lock of the file: by an unlock, by the close of the last descriptor, or
+//! by a request for the lock in another mode. If no task holds a lock, then another process holds
+//! it, and the wait takes real time.
 
 use core::ffi::{c_int, c_short};
 
@@ -27,7 +27,8 @@ fn lock_of(inode: Inode) -> usize {
     named(Named::FileLock, known().name(inode))
 }
 
-/// Finds the file whose lock a call on `descriptor` acquires or releases.
+/// Finds the file whose lock a call on `descriptor` acquires or releases. `None` if uses of the
+/// file are not recorded.
 fn find(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
     let inode = file_of(descriptor, touches)?;
     if known().opened(descriptor).is_none() && inode != Inode::NONE {
@@ -51,8 +52,9 @@ fn hold(descriptor: c_int, inode: Inode, holds: bool) -> bool {
     before.is_some()
 }
 
-/// Acquires a file's lock for a task by `attempt`, which does not wait. If `waits` is
-/// set, the task waits for other processes by `wait`.
+/// Acquires a file's lock for a task by `attempt`, which does not wait. If `waits` is set, waits
+/// while the lock is held: in the engine if this process holds it, otherwise until a child process
+/// has acquired it by `wait`.
 fn take(
     descriptor: c_int,
     waits: bool,
@@ -70,7 +72,8 @@ fn take(
     let result = loop {
         let result = attempt();
         if result == taken && hold(descriptor, inode, false) {
-            // The kernel has released the held lock before it requested the lock in another mode.
+            // The open file held the lock in another mode. The kernel has released it before it
+            // requested the new mode.
             call.writes(lock);
             files::wake_for_lock(lock);
         }
@@ -86,23 +89,23 @@ fn take(
     if result >= 0 {
         call.writes(lock);
         if hold(descriptor, inode, true) {
-            // The lock may be held in a weaker mode now.
+            // The open file may hold the lock in a weaker mode now.
             files::wake_for_lock(lock);
         }
     }
     call.end(result)
 }
 
-/// Waits until another process releases a lock. A child process requests the lock by
-/// `wait`. The child shares only the open file of `descriptor`, so this process holds
-/// the lock after that.
+/// Waits until another process releases a lock. A child process requests the lock by `wait`. The
+/// lock belongs to the open file of `descriptor`, which the child shares. So this process holds
+/// the lock when the child has ended.
 fn wait_for_process(op: Op, descriptor: c_int, lock: usize, wait: impl Fn() -> isize) {
     execution::note_outside(OutsideEffect::FileLock);
     let child = sys::fork_silently();
     if child == 0 {
         let own = descriptor.unsigned_abs() as usize;
-        // Otherwise the child would keep files open that this process closes in the
-        // meantime.
+        // The child closes all other descriptors. Otherwise it would keep files open that this
+        // process closes in the meantime.
         for (first, last) in [(0, own - 1), (own + 1, u32::MAX as usize)] {
             // SAFETY: these are copies of the parent's descriptors.
             unsafe { sys::syscall(number::CLOSE_RANGE, [first, last, 0, 0, 0, 0]) };
@@ -122,7 +125,8 @@ fn wait_for_process(op: Op, descriptor: c_int, lock: usize, wait: impl Fn() -> i
     sys::reap_silent(child);
 }
 
-/// Releases a file's lock for a task by `act`, as a whole or in part.
+/// Releases a file's lock for a task by `act`: the whole lock if `is_whole`, otherwise a part of
+/// it.
 fn give_back(descriptor: c_int, is_whole: bool, act: impl FnOnce() -> isize) -> isize {
     let (mut call, file) = Call::begin(Op::FileUnlock, |touches| find(descriptor, touches));
     let result = act();
@@ -177,9 +181,8 @@ pub(super) struct RangeLock {
     length: i64,
 }
 
-/// Acquires or releases the lock of a range of a file for a task. An open file that has
-/// released a part still counts as the holder of the lock, but the waiting tasks try
-/// again.
+/// Acquires or releases the lock of a range of a file for a task. If an open file releases only a
+/// part of the file, it still counts as the holder of the lock, but the waiting tasks try again.
 pub(super) unsafe fn of_range(
     descriptor: c_int,
     lock: *const RangeLock,
@@ -207,8 +210,8 @@ pub(super) unsafe fn of_range(
     result as c_int
 }
 
-/// Closes a descriptor of a task by `act`. The call is recorded if `identity` is a file
-/// and the open file is known.
+/// Closes a `descriptor` for a task by `act`. The call is recorded only if `identity` is that of a
+/// file, and the open file is known.
 pub(in super::super) fn close(
     descriptor: c_int,
     identity: Identity,
@@ -244,7 +247,8 @@ pub(in super::super) fn close(
     call.end(result)
 }
 
-/// Closes a known descriptor of a component that has crashed. This is a part of the crash.
+/// Closes a known descriptor of a component that has crashed. This is a part of the crash, and has
+/// no scheduling point.
 pub(super) fn abandon(descriptor: c_int) {
     let Some(opened) = known().opened(descriptor).map(|opened| *opened) else {
         return;
@@ -260,7 +264,8 @@ pub(super) fn abandon(descriptor: c_int) {
     known().forget(descriptor);
 }
 
-/// Replaces a task's `descriptor` by `act`, which closes its former file.
+/// Performs a task's call `act` that replaces the file of `descriptor`. The call is recorded as a
+/// close of the former file if that is known.
 pub(super) fn replace(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
     if known().opened(descriptor).is_none() {
         return act();

@@ -1,9 +1,9 @@
 //! Files and directories: the objects that each call uses, and its effects on them.
 //!
 //! A call by a path uses an entry of a directory, and reads each entry on the way there
-//! ([`path`]). A file is identified by its number on its device ([`known`]), so links
-//! and duplicates make no difference. A call whose objects cannot be determined counts
-//! as a use of everything.
+//! ([`path`]). A file is identified by its inode ([`known`]). So a file is one object, even if
+//! several links or descriptors lead to it. If the objects of a call cannot be determined, the
+//! call conflicts with all other calls on files.
 
 mod attributes;
 mod contents;
@@ -51,13 +51,14 @@ const AT_FDCWD: c_int = -100;
 struct Call {
     op: Op,
     touches: Touches,
-    /// Whether the call uses no recorded object, and so has no event: see [`known::file_of`].
+    /// Whether the call uses no recorded object. Such a call has no event: see [`known::file_of`].
     is_free: bool,
 }
 
 impl Call {
-    /// Reaches the scheduling point of a call that uses the objects that `find` finds. Returns the
-    /// call, and the last result of `find`: `None` if the call uses no recorded object.
+    /// Reaches the scheduling point of a call, and then finds the objects that the call uses by
+    /// `find`. Returns the call, and the last result of `find`. If this is `None`, the call uses
+    /// no recorded object, and has no scheduling point.
     fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         let mut touches = Touches::new();
         if !files::are_points() {
@@ -69,7 +70,8 @@ impl Call {
         }
         if find(&mut touches).is_some() {
             files::arrive(op, touches.main());
-            // Other tasks may have changed the objects in the meantime.
+            // Other tasks may have run at the scheduling point, and changed the objects that the
+            // call uses.
             touches = Touches::new();
         }
         Self::of(op, touches, find)
@@ -96,7 +98,8 @@ impl Call {
         (call, found)
     }
 
-    /// Records that the call has written `object`. This is known only from the result of the call.
+    /// Records that the call has written `object`. Callers know this only from the result of the
+    /// call.
     fn writes(&mut self, object: usize) {
         self.touches.add(object, Effect::Write);
     }

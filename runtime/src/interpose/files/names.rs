@@ -18,7 +18,7 @@ const AT_SYMLINK_FOLLOW: c_int = 0x400;
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
 impl Call {
-    /// Records that an entry of a directory was created or removed.
+    /// Records that the call has created or removed the directory entry `place`.
     fn changes(&mut self, place: Place) {
         self.writes(place.entry());
         self.touches.add(place.directory(), Effect::Update);
@@ -28,8 +28,8 @@ impl Call {
     }
 }
 
-/// Performs a call `act` that changes the entry to which a path leads. A file that is
-/// created there is named after the path.
+/// Performs a call `act` that creates or removes the directory entry to which a path leads. A
+/// created file gets the name of the entry ([`known`]), which is the same in all executions.
 unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -> isize) -> c_int {
     if !active() {
         return sys::libc_result(act()) as c_int;
@@ -39,7 +39,7 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
         // SAFETY: the caller's path ends in a zero.
         let place = unsafe {
             if op == Op::DirectoryMake && Inode::at(directory, path.cast(), 0).is_ok() {
-                // The call only observes that the directory exists.
+                // The directory exists. The call fails, and only observes this.
                 elsewhere::find(directory, path, false, Use::Reads, touches)
             } else {
                 let used = if op == Op::DirectoryRemove {
@@ -51,7 +51,7 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
             }
         }?;
         if op == Op::DirectoryRemove {
-            // Only an empty directory is removed.
+            // The call reads the entries, because it fails if the directory is not empty.
             touches.add(place.entries(), Effect::Read);
         }
         Some(place)
@@ -128,7 +128,7 @@ pub(in super::super) unsafe extern "C" fn mkdirat(
     mode: c_uint,
 ) -> c_int {
     let arguments = [directory as usize, path as usize, mode as usize, 0, 0, 0];
-    // Also if the directory exists: see `openat64`.
+    // The call may also fail if the directory exists: see `openat64`.
     if active()
         && let Some(error) = failing::fails(Fault::NoSpace)
     {
@@ -260,7 +260,7 @@ pub(in super::super) unsafe extern "C" fn renameat2(
     let (mut call, places) = Call::begin(Op::FileRename, |touches| {
         // SAFETY: the caller's paths end in zeros.
         unsafe {
-            // The entries of a directory are renamed with it.
+            // The entry may be a directory. Then the paths of the entries below it change as well.
             let old = elsewhere::find(from, old, false, Use::WritesBelow, touches)?;
             Some((
                 old,

@@ -37,8 +37,8 @@ pub(in super::super) unsafe extern "C" fn openat64(
         return sys::libc_result(open()) as c_int;
     }
     let makes = flags & O_CREAT != 0;
-    // Also if the file exists: an earlier execution may have left it, and all executions of one
-    // schedule must have the same choices.
+    // The call may also fail if the file exists. An earlier execution may have left the file, and
+    // all executions of one schedule must have the same choices.
     if makes && let Some(error) = failing::fails(Fault::NoSpace) {
         return sys::libc_result(error) as c_int;
     }
@@ -127,7 +127,8 @@ unsafe extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
     unsafe { creat(path, mode) }
 }
 
-/// Records the duplicate of a descriptor, unless the call failed.
+/// Records that `result` is a duplicate of `descriptor`, unless it is an error. Returns it in the
+/// form of libc's functions.
 fn duplicated(descriptor: c_int, result: isize) -> c_int {
     if result >= 0 && active() {
         known().duplicate(descriptor, result as c_int);
@@ -171,7 +172,8 @@ pub(in super::super) unsafe extern "C" fn dup3(
     duplicated(descriptor, lock::replace(copy, duplicate))
 }
 
-/// libc's `fcntl`. Its third argument is a number, an address, or missing.
+/// libc's `fcntl`. It depends on `command` whether the third argument is a number, an address, or
+/// missing.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn fcntl(
     descriptor: c_int,
@@ -216,8 +218,8 @@ pub(in super::super) unsafe extern "C" fn fcntl(
             ) {
                 admit(argument, LARGEST);
             }
-            // Record locks belong to the process: its threads never wait for each
-            // other's locks.
+            // Record locks belong to the process, so its threads never wait for each other's
+            // locks.
             sys::libc_result(call(command)) as c_int
         }
     }

@@ -1,7 +1,8 @@
 //! Path resolution: the directory entries that a call by a path reads on its way.
 //!
-//! An entry is named by its path without links, which is the same in all executions. The rename of
-//! a directory counts as a change of everything.
+//! The name of an entry is its path without links, which is the same in all executions. The rename
+//! of a directory conflicts with all other calls on files, because it changes the names of all
+//! entries below the directory.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -24,11 +25,11 @@ const PATH_MAX: usize = 4096;
 /// The entry to which a path leads.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The hash of its path.
+    /// The hash of the path of the entry.
     name: u64,
-    /// The hash of its directory's path.
+    /// The hash of the path of the directory that has the entry.
     directory: u64,
-    /// The file at the entry.
+    /// The file at the entry; `None` if there is none, or if it cannot be inspected.
     pub(super) inode: Option<Inode>,
 }
 
@@ -38,12 +39,13 @@ impl Place {
         named(Named::Entry, self.name)
     }
 
-    /// Returns the object that stands for all entries of its directory.
+    /// Returns the object that stands for all entries of the directory that has this entry.
     pub(super) fn directory(self) -> usize {
         named(Named::Directory, self.directory)
     }
 
-    /// Returns the object that stands for all entries of the directory at this entry.
+    /// For an entry that is a directory: returns the object that stands for all entries in this
+    /// directory.
     pub(super) fn entries(self) -> usize {
         named(Named::Directory, self.name)
     }
@@ -54,7 +56,8 @@ impl Place {
     }
 }
 
-/// Whether a path lies in a pseudo file system, whose files no task's call changes.
+/// Whether a path lies in a pseudo file system (`/proc` or `/sys`). No call of a task changes the
+/// files there.
 fn is_made_up(path: &[u8]) -> bool {
     let is_below = |root: &[u8]| {
         let rest = path.strip_prefix(root);
@@ -75,7 +78,7 @@ fn hash(path: &[u8]) -> u64 {
     })
 }
 
-/// Returns the file at the path that `at` holds, without following a link.
+/// Returns the file at the path `at`; if this is a link, the link itself.
 fn look(at: &mut EngineVec<u8>) -> Result<Inode, isize> {
     let is_root = at.is_empty();
     if is_root {
@@ -105,8 +108,8 @@ pub(super) fn read_link(at: &mut EngineVec<u8>, into: &mut EngineVec<u8>) -> boo
     length > 0 && length.cast_unsigned() < PATH_MAX
 }
 
-/// Stores in `at` the path of the directory from which a relative path starts. Returns whether
-/// this directory is known.
+/// Stores in `at` the path of `directory`, from which a relative path starts. Returns whether this
+/// path is known.
 fn begin(directory: c_int, at: &mut EngineVec<u8>, touches: &mut Touches) -> bool {
     at.clear();
     let is_found = if directory == AT_FDCWD {
@@ -134,9 +137,10 @@ fn begin(directory: c_int, at: &mut EngineVec<u8>, touches: &mut Touches) -> boo
 /// The name of the object that stands for the current directory.
 pub(super) const CURRENT_DIRECTORY: u64 = 16;
 
-/// Finds the entry to which `path` leads from `directory` on; if `follows` is set, the
-/// entry to which a link there leads. Returns `None` if no call of a task could change
-/// the file there.
+/// Finds the entry to which `path` leads from `directory` on, and adds the objects on the way to
+/// `touches`. If the entry is a link and `follows` is set, finds the entry to which the link
+/// leads. Returns `None` if the file there is a device or in a pseudo file system: no call of a
+/// task could change it.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -183,7 +187,7 @@ pub(super) unsafe fn find(
     }
 }
 
-/// Does the same as [`find`], with the path in `rest`.
+/// Finds the entry for [`find`]. The path is in `rest`. Stores the path of the entry in `at`.
 fn follow(
     directory: c_int,
     at: &mut EngineVec<u8>,

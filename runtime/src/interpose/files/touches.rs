@@ -5,10 +5,12 @@ use crate::execution::{Effect, Named, named};
 /// The highest number of objects that are recorded for one call.
 const MOST: usize = 64;
 
-/// The name of the object that stands for everything: each call reads it.
+/// The name of the object that stands for everything. Each call on files reads this object, and a
+/// call that writes it conflicts with all others.
 const EVERYTHING: u64 = 0;
 
-/// The objects that a call uses. The call is about one of them: the object of its event.
+/// The objects that a call uses. One of them is the object of the call's event: the call is about
+/// this object.
 pub(super) struct Touches {
     all: [(usize, Effect); MOST],
     count: usize,
@@ -41,7 +43,7 @@ impl Touches {
         }
     }
 
-    /// Adds a use of `object`, which the call is about.
+    /// Adds a use of `object`, and makes it the object of the call's event.
     pub(super) fn is_about(&mut self, object: usize, effect: Effect) {
         self.add(object, effect);
         let place = self.all[..self.count].iter().position(|it| it.0 == object);
@@ -52,18 +54,18 @@ impl Touches {
         self.add(named(kind, name), Effect::Read);
     }
 
-    /// Records that the objects of the call cannot be determined: the call conflicts with all
-    /// other calls.
+    /// Records that the objects of the call cannot be determined. So the call conflicts with all
+    /// other calls on files.
     pub(super) fn use_everything(&mut self) {
         self.all[0].1 = Effect::Write;
     }
 
-    /// Returns the object that the call is about.
+    /// Returns the object of the call's event.
     pub(super) fn main(&self) -> usize {
         self.all[self.main].0
     }
 
-    /// Returns all objects, with the one that the call is about first.
+    /// Returns all objects. The first one is the object of the call's event.
     pub(super) fn all(&mut self) -> &[(usize, Effect)] {
         self.all.swap(0, self.main);
         self.main = 0;

@@ -14,7 +14,7 @@ pub(super) struct Change {
     pub(super) site: Option<Site>,
     /// The place of the first byte that the call changed.
     pub(super) at: usize,
-    /// The bytes that the call replaced, and the number of bytes that replaced them.
+    /// The bytes that the call replaced. `new` is the number of bytes that replaced them.
     pub(super) old: EngineVec<u8>,
     pub(super) new: usize,
 }
@@ -31,15 +31,14 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// The number of changes at the end of the list that `component` has made. A crash of
-    /// `component` cannot lose earlier changes, because a change of another component comes after
-    /// them.
+    /// The number of changes that a crash of `component` may lose: those at the end of the list
+    /// that `component` has made, without a change of another component between or after them.
     pub(super) fn unsynced(&self, component: ComponentId) -> usize {
         let last = self.changes.iter().rev();
         last.take_while(|it| it.component == component).count()
     }
 
-    /// Undoes the last change in the copy.
+    /// Undoes the last change in the copy, but not in the file.
     pub(super) fn undo(&mut self) {
         if let Some(Change { at, old, new, .. }) = self.changes.pop() {
             replace(&mut self.bytes, at, new, &old);
@@ -93,7 +92,7 @@ impl Journal {
     }
 }
 
-/// Replaces `count` bytes at the place `at` of a copy by `others`.
+/// Replaces the `count` bytes at the index `at` of `bytes` by `others`.
 fn replace(bytes: &mut EngineVec<u8>, at: usize, count: usize, others: &[u8]) {
     let mut rest = engine_vec();
     rest.extend_from_slice(&bytes[at + count..]);
@@ -102,8 +101,9 @@ fn replace(bytes: &mut EngineVec<u8>, at: usize, count: usize, others: &[u8]) {
     bytes.extend_from_slice(&rest);
 }
 
-/// The difference between two states of a file: the place of the first differing byte, and the
-/// number of differing bytes there in `old` and in `new`. `None` if the states are equal.
+/// The difference between two states of a file. The first number is the index of the first
+/// differing byte. The others are the numbers of bytes from there on, in `old` and in `new`,
+/// without the common end of both states. `None` if the states are equal.
 pub(super) fn difference(old: &[u8], new: &[u8]) -> Option<(usize, usize, usize)> {
     let same = |(one, other): &(&u8, &u8)| one == other;
     let before = old.iter().zip(new).take_while(same).count();

@@ -67,8 +67,9 @@ pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
     let data = reference.as_ptr();
     if race::is_watched() && has_counters(data) {
         let counters = Counters::of(data);
-        // If there are no owners, `weak_count` of the real `Weak` returns 0. So the counter itself
-        // is read. SAFETY: a `Weak` keeps the counters alive.
+        // If there are no owners, `weak_count` of the real `Weak` returns 0. So the counter is
+        // read itself.
+        // SAFETY: a `Weak` keeps the counters alive.
         let count = unsafe { (counters.weak as *const usize).read() };
         counters.leave(reference.strong_count() == 0 && count == 1);
     }
