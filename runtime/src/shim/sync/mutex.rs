@@ -27,8 +27,7 @@ const HEADER: usize = lock::header!(Mutex);
 
 lock::lock!(Mutex);
 
-// These methods are not in the macro, because the compiler's messages about wrong arguments would
-// name the macro.
+// Not in the macro, because messages of the compiler about wrong arguments would name the macro.
 impl<T> Mutex<T> {
     #[inline]
     pub const fn new(t: T) -> Mutex<T> {

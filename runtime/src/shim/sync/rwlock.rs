@@ -34,8 +34,7 @@ const HEADER: usize = lock::header!(RwLock);
 
 lock::lock!(RwLock);
 
-// These methods are not in the macro, because the compiler's messages about wrong arguments would
-// name the macro.
+// Not in the macro, because messages of the compiler about wrong arguments would name the macro.
 impl<T> RwLock<T> {
     #[inline]
     pub const fn new(t: T) -> RwLock<T> {
