@@ -80,8 +80,9 @@ pub(crate) fn until_crash(body: impl FnOnce() + Send, site: &'static Location<'s
     body();
 }
 
-/// Changes `data`, which the threads of a check share. The search does not see this access,
-/// because it is no operation of the test. So `change` must not allocate or release memory.
+/// Changes `data`, which the threads of a check share. The search does not see the operations in
+/// `change`, because they are not operations of the test. So `change` must not allocate or release
+/// memory, which the search must see.
 pub(crate) fn unseen<D, R>(data: &Mutex<D>, change: impl FnOnce(&mut D) -> R) -> R {
     let mut data = data.lock().unwrap_or_else(PoisonError::into_inner);
     let result = change(&mut data);

@@ -3,10 +3,10 @@
 //!
 //! This is similar to `cargo test`: there, the kernel delivers the signal to the first thread of
 //! the process, which belongs to the harness, and the threads of the test continue meanwhile. The
-//! search chooses the moment at which a timer expires, as for any other sleep. The search does not
-//! choose it if the signal has the default action, which ends the process: a test that sets an
-//! alarm as a safeguard against a hang must not fail. Without a handler, the signal is sent only
-//! when no other task can continue, except by a timeout.
+//! search chooses the moment at which a timer expires, as for any other sleep. This does not hold
+//! if the signal has the default action, which ends the process: a test that sets an alarm as a
+//! safeguard against a hang must not fail. So such a signal is sent only when no other task can
+//! continue, except by a timeout.
 
 use core::ffi::{c_int, c_uint, c_void};
 

@@ -146,7 +146,8 @@ impl Call {
         }
     }
 
-    /// Records the call's event. Returns the result in the form of libc's functions.
+    /// Records the event of the call. Returns `result`; if it is an error, sets `errno` and
+    /// returns -1.
     pub(super) fn end(self, result: isize) -> isize {
         if self.outside {
             if result == -(sys::EAGAIN as isize) {

@@ -144,8 +144,9 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
 /// Must be called before a TCP socket is closed. Makes the close free the port of the socket at
 /// once, by a reset of the connection instead of an orderly end. Otherwise the port would stay in
 /// use for a minute, and the ports would be used up after some ten thousand executions. Has no
-/// effect unless the peer was a socket of this process and is closed, and there are no child
-/// processes, which could have a copy of the peer: nothing can observe the reset.
+/// effect if a task or a child process could observe the reset. So the peer must have been a
+/// socket of this process and be closed, and there must be no child processes, which could have a
+/// copy of the peer.
 pub(super) fn free_port(socket: c_int) {
     let own = descriptor::look(socket);
     // SAFETY: one task runs at a time, and the reference ends before it may switch.

@@ -70,7 +70,7 @@ pub(super) unsafe extern "C" fn poll(
     }
 }
 
-/// libc's `ppoll`. The signal mask of a task's call is ignored.
+/// libc's `ppoll`. If a task makes the call, its signal mask is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn ppoll(
     entries: *mut PollEntry,
@@ -204,7 +204,7 @@ pub(super) unsafe extern "C" fn select(
     }
 }
 
-/// libc's `pselect`. The signal mask of a task's call is ignored.
+/// libc's `pselect`. If a task makes the call, its signal mask is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pselect(
     limit: c_int,

@@ -174,7 +174,8 @@ pub(super) extern "C-unwind" fn kill(process: c_int, signal: c_int) -> c_int {
     sys::libc_result(result) as c_int
 }
 
-/// libc's `tgkill`. The calling task handles the signal, whichever thread it addresses.
+/// libc's `tgkill`. A signal to the own process is handled by the calling task, even if `thread`
+/// is another thread.
 #[unsafe(no_mangle)]
 pub(super) extern "C-unwind" fn tgkill(process: c_int, thread: c_int, signal: c_int) -> c_int {
     let result = if is_own(process, signal) {
@@ -198,8 +199,7 @@ extern "C-unwind" fn raise(signal: c_int) -> c_int {
     }
 }
 
-/// libc's `pthread_kill`. The calling task handles the signal, whichever thread it
-/// addresses.
+/// libc's `pthread_kill`. The calling task handles the signal, even if `thread` is another thread.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
     if is_own(own_process(), signal) {

@@ -18,8 +18,8 @@ const SELDOM: u64 = 64;
 /// The number from which on descriptors belong to executions, and the state of the checks for
 /// descriptors that executions leave open.
 pub(crate) struct Leftovers {
-    /// The lowest descriptor that an execution may open. Executions may not leave it or higher
-    /// descriptors open.
+    /// The lowest descriptor that an execution may open. An execution must not leave this or a
+    /// higher descriptor open.
     first_free: usize,
     executions: u64,
     /// Whether some execution left a descriptor open.

@@ -83,7 +83,8 @@ impl Place {
         self.entry.is_of_library()
     }
 
-    /// Whether the accesses that the call announces are not accesses of the program.
+    /// Whether the runtime must ignore the accesses that the call announces, because they are not
+    /// accesses of the program.
     #[inline]
     pub(crate) fn is_ignored(self) -> bool {
         self.entry.is_ignored()

@@ -46,7 +46,8 @@ pub(crate) struct Donor {
     backend: Backend,
     /// `threads` backend: the donor's loop, suspended while its task runs.
     pub(super) base: Context,
-    /// `threads` backend: the baton that gets control when this donor is back in its loop.
+    /// `threads` backend: the baton (futex word) of the flow that gets control when this donor is
+    /// back in its loop; null for none.
     pub(super) successor: *const Baton,
     /// `threads` backend: whether the donor is in its loop.
     idle: AtomicU32,
@@ -56,7 +57,7 @@ pub(crate) struct Donor {
 pub(crate) struct Pool {
     donors: EngineVec<Box<Donor, EngineMemory>>,
     free: EngineVec<usize>,
-    /// The bounds of an area that contains all stacks, and other memory.
+    /// The bounds of an area that contains all stacks of donors, but also other memory.
     stacks: Range<usize>,
     tls: ThreadLocalBlock,
     backend: Backend,
@@ -70,7 +71,7 @@ pub(crate) struct Pool {
 pub(crate) const PLACE: Place<Pool> = Place::after(&handover::PLACE);
 
 /// The pool of stacks. The pointer may be used as a unique reference between two transfers of
-/// control: one thread at a time runs code of the engine.
+/// control, because only one thread at a time runs code of the engine.
 #[inline]
 pub(crate) fn pool() -> *mut Pool {
     PLACE.get()
@@ -105,7 +106,8 @@ impl Pool {
         }
     }
 
-    /// Whether states are hashed: then memory is cleared before a new task uses it.
+    /// Whether a part of each stack is cleared before a new task runs there, because states are
+    /// hashed.
     #[inline]
     pub(crate) fn cleans(&self) -> bool {
         self.clean != 0
@@ -130,7 +132,7 @@ impl Pool {
         &self.donors[index]
     }
 
-    /// The bounds of an area that contains all stacks, and other memory.
+    /// The bounds of an area that contains all stacks of donors, but also other memory.
     #[inline]
     pub(crate) fn stacks(&self) -> Range<usize> {
         self.stacks.clone()
@@ -189,10 +191,10 @@ impl Pool {
         }
     }
 
-    /// Hashes the stack of a donor's task from `stack_pointer` on, and its thread-locals. The
-    /// result is `None` if that part of the stack is too large, or if the task runs on another
-    /// stack. If that part was not cleared before the task began, the result is an error. Then it
-    /// is cleared before each later task begins.
+    /// Hashes the stack of a donor's task from `stack_pointer` to the high end, and its
+    /// thread-locals. The result is `None` if that part of the stack is too large, or if the task
+    /// runs on another stack. If that part was not cleared before the task began, the result is an
+    /// error. Then it is cleared before each later task begins.
     pub(crate) fn fingerprint(
         &mut self,
         index: usize,
@@ -218,7 +220,8 @@ impl Pool {
         Ok(Some(fingerprint::of(fingerprint::of(0, stack), locals)))
     }
 
-    /// The live memory of a donor's task: its stack, and its thread-locals.
+    /// The bounds of the live memory of a donor's task: of the used part of its stack, and of its
+    /// thread-locals. With the `threads` backend, the whole stack counts as used.
     pub(crate) fn memory_of(&self, index: usize) -> [(usize, usize); 2] {
         let donor = &self.donors[index];
         let low = match donor.backend {
@@ -231,7 +234,8 @@ impl Pool {
         [(low, donor.stack_top), locals]
     }
 
-    /// Removes every donor: their threads do not exist in this process.
+    /// Removes every donor. Must be called in the child of a fork, in which the threads of the
+    /// donors do not exist.
     pub(crate) fn forget(&mut self) {
         self.free.clear();
         self.donors.clear();

@@ -33,7 +33,8 @@ const KINDS: [ObjectKind; 3] = [ObjectKind::Stdout, ObjectKind::Stderr, ObjectKi
 #[thread_local]
 static FOUND: Cell<*const AtomicUsize> = Cell::new(ptr::null());
 
-/// The addresses of the futex words of the three locks, once these are under control.
+/// The addresses of the futex words of the three locks. Each is [`NOWHERE`] until the lock is
+/// under control.
 static WORDS: [AtomicUsize; 3] = [const { AtomicUsize::new(NOWHERE) }; 3];
 
 /// Brings the locks under control. Call it while no task runs and the calling thread holds none of

@@ -1,4 +1,4 @@
-//! The body of a component that may crash: a task of its own.
+//! The body of a component (tasks that crash together). The body is a task of its own.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

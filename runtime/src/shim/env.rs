@@ -11,7 +11,7 @@ use crate::interpose::{EnvironmentUse as Use, announced_environment as announced
 /// See [`std::env::var`].
 ///
 /// # Errors
-/// As there.
+/// Those of the real function.
 pub fn var<K: AsRef<OsStr>>(key: K) -> Result<String, VarError> {
     let key = key.as_ref();
     announced(Use::Read(key.as_encoded_bytes()), || std::env::var(key))
@@ -39,7 +39,7 @@ pub fn vars_os() -> VarsOs {
 /// See [`std::env::set_var`].
 ///
 /// # Safety
-/// As there.
+/// The requirements are those of the real function.
 #[rustc_deprecated_safe_2024(
     audit_that = "the environment access only happens in single-threaded code"
 )]
@@ -53,7 +53,7 @@ pub unsafe fn set_var<K: AsRef<OsStr>, V: AsRef<OsStr>>(key: K, value: V) {
 /// See [`std::env::remove_var`].
 ///
 /// # Safety
-/// As there.
+/// The requirements are those of the real function.
 #[rustc_deprecated_safe_2024(
     audit_that = "the environment access only happens in single-threaded code"
 )]

@@ -43,7 +43,8 @@ pub fn exclusive<T: ?Sized>(
     begin(object, entry, Mode::Exclusive, names, Location::caller())
 }
 
-/// As [`exclusive`], for a method that excludes only calls of exclusive methods.
+/// As [`exclusive`], for a method whose calls exclude only calls of exclusive methods by other
+/// tasks.
 #[inline]
 #[track_caller]
 #[must_use]

@@ -13,8 +13,8 @@ pub use super::exclusive::{ObjectCall, exclusive, shared};
 pub use super::parking;
 
 /// The search makes the draws (random choices of an executor) that have at most this number of
-/// outcomes. The executor makes the others itself. The search would try each outcome of each draw,
-/// and a draw with many outcomes mostly selects something that does not matter, such as a shard.
+/// outcomes. The executor makes draws with more outcomes itself: the search would try each of the
+/// outcomes, and such a draw mostly selects something that does not matter, for instance a shard.
 const MOST: u32 = 7;
 
 /// Whether the caller is a task of an execution.

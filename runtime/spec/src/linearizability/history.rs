@@ -248,8 +248,8 @@ impl History {
         })
     }
 
-    /// The history as a table with a column for each thread: a row for each start and end, in
-    /// order.
+    /// The history as a table. It has a column for each thread. It has a row for each start and
+    /// each end of a call, in the order of time; a call that no other call overlaps has one row.
     pub(super) fn table<T>(&self, calls: &[Call<T>]) -> String {
         let threads = self.0.iter().filter_map(|made| made.thread).max();
         let columns = 1 + threads.map_or(0, |last| last + 1);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::plain;
 
 /// In a plain run, the time without progress after which a call counts as one that does not
-/// return. The first time is that of the first attempt. The second is that of the attempt after
-/// it, which is made before a failure is reported.
+/// return. The first time is for the first check of a history. The second is for the repeated
+/// check before a failure is reported.
 pub(super) const PATIENCE: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(2)];
 
 /// The time between two calls of `progress`.

@@ -104,7 +104,8 @@ impl Call {
         self.touches.add(object, Effect::Write);
     }
 
-    /// Records the call's event. Returns the result in the form of libc's functions.
+    /// Records the event of the call. Returns `result`; if it is an error, sets `errno` and
+    /// returns -1.
     fn end(mut self, result: isize) -> isize {
         if !self.is_free {
             files::used(self.op, self.touches.all());

@@ -127,8 +127,8 @@ unsafe extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
     unsafe { creat(path, mode) }
 }
 
-/// Records that `result` is a duplicate of `descriptor`, unless it is an error. Returns it in the
-/// form of libc's functions.
+/// Records that `result` is a duplicate of `descriptor`, and returns it. If `result` is an error,
+/// sets `errno` and returns -1.
 fn duplicated(descriptor: c_int, result: isize) -> c_int {
     if result >= 0 && active() {
         known().duplicate(descriptor, result as c_int);

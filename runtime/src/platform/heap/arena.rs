@@ -73,8 +73,8 @@ pub(super) fn map() -> bool {
     true
 }
 
-/// Sets the baseline of the heap. Returns the bytes that belong to the image. Later allocations are
-/// after them, on fresh pages.
+/// Sets the baseline of the heap: later allocations come after it, on fresh pages. Returns the
+/// bounds of the memory before the baseline, which belongs to the image.
 pub(crate) fn freeze() -> (usize, usize) {
     // SAFETY: called outside executions, on the only running thread.
     unsafe {
@@ -301,7 +301,8 @@ fn allocate_in<T: Tasks>(room: usize, align: usize, size: usize) -> *mut c_void 
     }
 }
 
-/// Refuses an invalid free: ends the execution, or the process if no task runs.
+/// Announces an invalid free, which ends the execution if a task makes it. Otherwise ends the
+/// process.
 #[cold]
 pub(crate) fn refuse<T: Tasks>(free: Free) -> ! {
     T::frees(free, false, 0);

@@ -40,7 +40,7 @@ pub(crate) fn fault_of(address: usize, size: usize) -> Option<Fault> {
 }
 
 /// The fault of an access whose first byte is in no block. The byte may be in a header, or
-/// directly after the newest block. `None` if no block is next to it.
+/// directly after the newest block. `None` if no block is next to the byte.
 #[cold]
 fn beside(address: usize) -> Option<Fault> {
     let header = address - address % HEADER;

@@ -46,7 +46,7 @@ fn note_chunks(first: usize, last: usize, block: u32) {
     unsafe { core::slice::from_raw_parts_mut(word(first), last - first).fill(block) };
 }
 
-/// The header of the block in which the chunk of `address` begins.
+/// The address of the header of the block that contains the first byte of the chunk of `address`.
 #[inline]
 pub(super) fn start_of(address: usize) -> usize {
     // SAFETY: as above.

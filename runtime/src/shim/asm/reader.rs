@@ -30,7 +30,8 @@ pub(super) struct Reader<'a> {
     last: u8,
 }
 
-/// The length of a word; longer words have no meaning here.
+/// The number of bytes that are kept of a word. All words that the parser knows are shorter than
+/// this.
 const WORD: usize = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -274,7 +275,8 @@ const fn is_sized(word: &[u8; WORD], text: &[u8]) -> bool {
     is(&plain, text)
 }
 
-/// Whether `word` is a prefix of instructions that does not change the effects of an instruction.
+/// Whether `word` is a prefix of instructions, such as `rep`, that changes no effect of an
+/// instruction.
 const fn is_prefix(word: &[u8; WORD]) -> bool {
     is(word, b"rep")
         || is(word, b"repe")

@@ -6,13 +6,14 @@ use crate::execution::{Op, Site};
 use crate::monitor::race::{self, Message};
 
 pub(super) struct Queue<T> {
-    /// Each message, with the clock of its sender.
+    /// Each message, with the vector clock of its sender at the operation that sent the message.
     messages: VecDeque<(T, Message)>,
     bound: Option<usize>,
     /// The number of slots of a bounded queue that no message has used yet; 0 for an unbounded
     /// queue.
     unused: usize,
-    /// The clocks of the receiver at the operations that freed a slot, the oldest first.
+    /// The vector clocks of the receiver at its operations that freed a slot, the oldest first. A
+    /// sender that uses such a slot synchronizes with this operation.
     rooms: VecDeque<Message>,
 }
 

@@ -1,5 +1,5 @@
-//! The messages of a channel without a buffer: each passes from a sender to a receiver while one of
-//! them waits for the other.
+//! The messages of a channel without a buffer. Each message passes from a sender to the receiver
+//! while one of the two waits for the other.
 
 use std::collections::VecDeque;
 
