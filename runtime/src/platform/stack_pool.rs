@@ -234,8 +234,8 @@ impl Pool {
         [(low, donor.stack_top), locals]
     }
 
-    /// Removes every donor. Must be called in the child of a fork, in which the threads of the
-    /// donors do not exist.
+    /// Removes every donor. Needed if each execution creates its donors in a process of its own:
+    /// their threads exist only in that process.
     pub(crate) fn forget(&mut self) {
         self.free.clear();
         self.donors.clear();
