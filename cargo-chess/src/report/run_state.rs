@@ -33,8 +33,8 @@ pub(crate) struct Running {
     pub schedules: u64,
     /// The preemption bound being explored.
     pub bound: Option<u32>,
-    /// The explored share in millionths, by the last estimate. It is the share of the current
-    /// bound if there is one, and of all schedules otherwise.
+    /// The explored share in millionths, at the last milestone. It is the share of the bound at
+    /// that milestone if there was one, and of all schedules otherwise.
     pub explored: Option<u64>,
     /// The start of the test's turn.
     since: Instant,

@@ -25,8 +25,8 @@ pub(crate) fn source_path(path: &str) -> String {
     portable
 }
 
-/// `text`, in which each path of a source file of a dependency or of the standard library is
-/// replaced by its [`source_path`].
+/// `text`, in which each path of a source file of the standard library, or of a dependency from a
+/// registry or a git repository, is replaced by its [`source_path`].
 pub(crate) fn with_source_paths(text: &str) -> String {
     const MARKS: [&str; 4] = [
         "/registry/src/",

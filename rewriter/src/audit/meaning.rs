@@ -273,8 +273,9 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// Returns the meaning of a path, without its first segment `std`, `core` or `alloc`. A module has
-/// the meaning of its contents. Returns `None` if the item is not controlled.
+/// Returns the meaning of the item at `path`, which lacks its first segment `std`, `core` or `alloc`.
+/// A module itself has a meaning only if a rule lists `self` or covers all names in the module.
+/// Returns `None` if no rule gives the item a meaning.
 pub(super) fn of(path: &[&str]) -> Option<Meaning> {
     let (_, _, meaning) = RULES
         .iter()

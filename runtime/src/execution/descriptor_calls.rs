@@ -145,9 +145,9 @@ pub(crate) fn wake_all_awaiting() {
     });
 }
 
-/// Blocks the calling task until one of `entries` may be ready, or time passes `deadline`, or time
-/// passes `alarm`, at which a timer descriptor becomes ready. `outside` states whether only
-/// something outside the process makes the entries ready.
+/// Blocks the calling task until one of `entries` may be ready, or until the time `deadline` or
+/// `alarm`. At `alarm`, a timer descriptor becomes ready. `outside` states whether only something
+/// outside the process makes the entries ready.
 pub(crate) fn await_descriptors(
     op: Op,
     object: usize,

@@ -141,8 +141,8 @@ impl Execution {
         self.descriptors.grace = (self.descriptors.grace / 2).max(LEAST_GRACE);
     }
 
-    /// The time until the earliest deadline, in virtual nanoseconds. The real wait lasts at most
-    /// for this time. `None` if there is no deadline.
+    /// The time until the earliest deadline, in virtual nanoseconds. `None` if there is no
+    /// deadline. The wait in the kernel takes at most as many real nanoseconds.
     fn until_deadline(&self) -> Option<u64> {
         let deadlines = self
             .schedule

@@ -2,7 +2,7 @@
 //! files.
 //!
 //! Other test processes may use these paths. The supervisor does not run two tests at the same
-//! time if one writes a path that the other uses. Failed calls count, too: for instance, the
+//! time if it knows that one writes a path that the other uses. Failed calls count, too: for instance, the
 //! creation of a file may have failed because another process has created the file.
 
 use core::ffi::{CStr, c_char, c_int};

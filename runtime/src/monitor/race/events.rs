@@ -1,5 +1,6 @@
-//! The monitor's hooks. They derive the order of tasks from the events of an execution, unless
-//! shims and locks report this order more exactly.
+//! The monitor's hooks. They pass on the accesses, allocations and frees of tasks. They also derive the
+//! order of tasks from the events of an execution, unless another part of the runtime reports this
+//! order more exactly, for instance a shim.
 
 use core::ops::ControlFlow;
 

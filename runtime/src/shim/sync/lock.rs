@@ -100,7 +100,7 @@ pub(super) unsafe fn give_back<G>(op: Op, object: usize, mode: Mode, guard: &mut
     }
 }
 
-/// The number of bytes of a lock of `std` before its value, if that has the alignment 1.
+/// The number of bytes before the value in a lock of `std`, for a value with the alignment 1.
 macro_rules! header {
     ($Lock:ident) => {{
         let lock = std::sync::$Lock::new(0_u8);
