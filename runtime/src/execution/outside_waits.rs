@@ -194,16 +194,16 @@ impl Execution {
     /// whether a descriptor is ready.
     fn wait_in_kernel(&mut self, limit: Option<u64>) -> bool {
         let gathered = &mut self.descriptors.gathered;
-        let time = limit.map(timespec::from_nanos);
+        let mut time = limit.map(timespec::from_nanos);
         let time = time
-            .as_ref()
-            .map_or(0, |time| core::ptr::from_ref(time).addr());
+            .as_mut()
+            .map_or(0, |time| core::ptr::from_mut(time).addr());
         let (at, count) = (gathered.as_mut_ptr() as usize, gathered.len());
         let interrupted = -(sys::EINTR as isize);
         self.descriptors.in_kernel.store(true, Ordering::Relaxed);
         let ready = loop {
             // SAFETY: `at` points to `count` writable entries, and `time` is null or points to a
-            // time.
+            // time that the kernel may write to.
             let ready = unsafe { sys::syscall(number::PPOLL, [at, count, time, 0, 8, 0]) };
             if ready != interrupted {
                 break ready;
