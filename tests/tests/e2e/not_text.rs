@@ -41,7 +41,7 @@ fn a_variable_that_is_not_text_is_named() {
         1,
         &[
             "the directory for temporary files",
-            "name a directory in UTF-8 for the demos with CHESS_CACHE_DIR",
+            "set CHESS_CACHE_DIR to a directory with a UTF-8 path",
         ],
     );
 }

@@ -70,7 +70,7 @@ fn one_package_or_file_can_be_shown() {
     assert!(all.stdout.contains(&package.stdout));
     let none = workspace.chess(&["rewrite", "--show", "serv"]).run();
     none.assert_code(1);
-    assert!(none.stderr.contains("nothing of `serv`"), "{}", none.stderr);
+    assert!(none.stderr.contains("no code of `serv`"), "{}", none.stderr);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_workspace_without_snapshots_differs_and_a_file_that_is_no_rust_is_named() {
         check.stdout
     );
     assert!(
-        check.stderr.contains("src/broken.rs cannot be read"),
+        check.stderr.contains("src/broken.rs cannot be parsed"),
         "{}",
         check.stderr
     );
