@@ -221,7 +221,7 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
     0
 }
 
-/// libc's `pthread_getattr_np`.
+/// libc's `pthread_getattr_np`. A thread that is no task has the attributes of the calling task.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_getattr_np(
     thread: pthread_t,
@@ -232,7 +232,12 @@ unsafe extern "C" fn pthread_getattr_np(
         let Some(execution) = execution::running() else {
             return real::pthread_getattr_np(thread, attributes);
         };
-        let donor = (*pool()).get(execution.with(|it| it.running().donor));
+        let task = task_of(thread);
+        let donor = execution.with(|it| match task {
+            Some(task) => it.task(task).donor,
+            None => it.running().donor,
+        });
+        let donor = (*pool()).get(donor);
         sys::pthread_attr_init(attributes);
         sys::pthread_attr_setstack(attributes, donor.stack_low as *mut c_void, donor.stack_size);
         sys::pthread_attr_setguardsize(attributes, donor.guard_size);
