@@ -121,9 +121,9 @@ impl Ranks {
     /// priority, it would spin for ever. Usually also lowers the priority of a task that begins a
     /// timed wait.
     #[inline]
-    fn heed_yield(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {
-        let goes_on = point.options.first() == self.last.as_ref();
-        if goes_on {
+    fn lower_yielding_task(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {
+        let continues = point.options.first() == self.last.as_ref();
+        if continues {
             return;
         }
         // The engine lists the yielding task as the last of the free options.
@@ -186,7 +186,7 @@ impl Rule for Ranks {
 
     #[inline]
     fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize {
-        self.heed_yield(rng, point);
+        self.lower_yielding_task(rng, point);
         for level in 0..self.changes.len() {
             if self.changes[level] == self.points {
                 let first = self.first(rng, point.options);

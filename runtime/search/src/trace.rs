@@ -34,7 +34,7 @@ pub struct TraceStep {
     /// to this object show its whole dependence on the step that woke the task.
     pub retries: bool,
     /// The step has more than one operation. The later ones may depend on the result of the first.
-    pub goes_on: bool,
+    pub has_several_operations: bool,
     /// The task yielded at the end of the step, so that a switch to another task was free there.
     pub yields: bool,
     /// The task waited for the end of tasks.
@@ -167,7 +167,7 @@ impl Trace {
                 accesses: self.touches.len() as u32,
                 waker,
                 retries,
-                goes_on: false,
+                has_several_operations: false,
                 yields: false,
                 joins: false,
                 awaits: false,
@@ -189,9 +189,9 @@ impl Trace {
 
     /// Records that the running step continues with one more operation.
     #[inline]
-    pub fn go_on(&mut self) {
+    pub fn continue_step(&mut self) {
         if let Some(step) = self.steps.last_mut() {
-            step.goes_on = true;
+            step.has_several_operations = true;
         }
     }
 

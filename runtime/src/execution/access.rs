@@ -147,7 +147,7 @@ pub fn disown(object: usize) {
 /// Virtual time, in nanoseconds since 1970.
 pub fn now() -> u64 {
     with(|execution| {
-        execution.running().spin.sees_more();
+        execution.running().spin.read_unversioned();
         execution.touch_clock(Effect::Read);
         execution.clock
     })

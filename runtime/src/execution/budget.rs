@@ -19,7 +19,7 @@ pub(crate) struct Budget {
     pub(super) slice_end: u64,
     /// If the tasks repeated a cycle of events past the limit: the value of `last_switch` when
     /// this was found.
-    pub(crate) circle: Option<u64>,
+    pub(crate) cycle: Option<u64>,
     /// The number of steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
     /// The schedule of the execution, or the schedule that is being minimised, is known not to
@@ -38,7 +38,7 @@ impl Budget {
             last_wait: 0,
             last_spawn: 0,
             slice_end: 0,
-            circle: None,
+            cycle: None,
             longest: 0,
             is_supposed_endless: false,
         }

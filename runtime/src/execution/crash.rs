@@ -83,7 +83,7 @@ impl Execution {
                 trace.access(object, effect, effect);
             }
             // Its other accesses are not known.
-            trace.go_on();
+            trace.continue_step();
         }
     }
 

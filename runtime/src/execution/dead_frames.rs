@@ -52,6 +52,6 @@ impl Execution {
         // SAFETY: as in `dead_frame_at`.
         let donor = unsafe { (*pool()).get(donor) };
         let (low, top) = (donor.stack_low, donor.stack_top);
-        self.objects.doubt(low, top - low);
+        self.objects.mark_maybe_freed(low, top - low);
     }
 }

@@ -164,7 +164,7 @@ pub(crate) fn await_descriptors(
         let object = it.object(object);
         if it.descriptors.others_took(it.schedule.current, op, object) {
             let kernel = it.object(KERNEL);
-            it.comes_in_vain(kernel);
+            it.record_failed_attempt(kernel);
         }
         let task = it.running();
         task.op = op;

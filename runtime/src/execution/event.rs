@@ -16,7 +16,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::{ObjectId, Trace};
 
 /// The length of the longest cycle of events that is recognised.
-const LONGEST_CIRCLE: usize = 64;
+const LONGEST_CYCLE: usize = 64;
 
 /// One operation of one task.
 #[derive(Clone, Copy)]
@@ -223,7 +223,7 @@ impl EventLog {
 
     /// Whether the last `length` events repeat a short sequence. Loops that send or wake do not
     /// count: messages accumulate, and a woken task has work.
-    pub(crate) fn ends_in_a_circle(&self, length: usize) -> bool {
+    pub(crate) fn ends_in_a_cycle(&self, length: usize) -> bool {
         let Some(start) = self.events.len().checked_sub(length) else {
             return false;
         };
@@ -242,7 +242,7 @@ impl EventLog {
         if self.events.len() == self.most || tail.iter().any(moves_on) {
             return false;
         }
-        let longest = LONGEST_CIRCLE.min(length / 2);
+        let longest = LONGEST_CYCLE.min(length / 2);
         (1..=longest).any(|period| {
             let earlier = tail[..length - period].iter();
             earlier.zip(&tail[period..]).all(|(a, b)| a.repeats(b))

@@ -89,7 +89,7 @@ impl Execution {
     /// of the call.
     fn use_files(&mut self, op: Op, touches: &[(usize, Effect)]) -> Step {
         // The engine does not see the changes of files by other processes.
-        self.running().spin.sees_more();
+        self.running().spin.read_unversioned();
         let Some((&(main, effect), others)) = touches.split_first() else {
             return Step::Continue;
         };
@@ -118,9 +118,9 @@ impl Execution {
         } else {
             self.running().spin.progress();
         }
-        self.running().spin.sees_more();
+        self.running().spin.read_unversioned();
         // With another outcome, the call may touch more objects.
-        self.log.trace.go_on();
+        self.log.trace.continue_step();
         self.log_event(op, main, effect, site);
         let mut step = Step::Continue;
         for &(address, effect) in others {
@@ -209,8 +209,8 @@ pub(crate) fn wait_for_lock(op: Op, object: usize) {
             // If a task waits, the order matters.
             it.files.conflicts.found = true;
         }
-        it.comes_in_vain(object);
-        it.log.trace.go_on();
+        it.record_failed_attempt(object);
+        it.log.trace.continue_step();
         let task = it.running();
         (task.op, task.object, task.retries) = (op, object, true);
         if site.is_some() {

@@ -84,7 +84,7 @@ impl Execution {
         let is_among = |read: &Read, all: &[Read]| all.iter().any(|it| it.object == read.object);
         let is_same = before.len() == now.len() && now.iter().all(|read| is_among(read, &before));
         if !is_same {
-            self.log.trace.go_on();
+            self.log.trace.continue_step();
         }
         let mut touched = engine_vec();
         touched.extend_from_slice(&self.invariants.changed);

@@ -59,7 +59,7 @@ impl Execution {
         }
         task.watches = false;
         task.retries = false;
-        task.spin.goes_on();
+        task.spin.progress_after_wait();
     }
 
     /// Begins the next iteration of the current task, which yielded.

@@ -62,7 +62,7 @@ pub(crate) fn reallocated(old: Block, new: Block) {
 /// frees the block.
 #[cold]
 pub(crate) fn frees_objects(start: usize, size: usize) {
-    with(|execution| execution.objects.doubt(start, size));
+    with(|execution| execution.objects.mark_maybe_freed(start, size));
 }
 
 /// Reports that the task is about to free memory. Does not return if that is an error.
@@ -79,7 +79,7 @@ pub(crate) fn frees(free: Free, has_objects: bool, class: usize) -> bool {
     };
     execution.with(|it| {
         if has_objects {
-            it.objects.doubt(block.start, block.size);
+            it.objects.mark_maybe_freed(block.start, block.size);
         }
         it.observers.of_pointers && it.keeps(block, class)
     })

@@ -136,14 +136,15 @@ pub(crate) use task::{Entry, State, Task, Wait, called, task_of_object, token_ob
 pub(crate) use terms::Step;
 pub use terms::{Mode, Site, Wake};
 pub(crate) use thread::{
-    end_task, leave_alone, needs_process, others_can_go_on, spawn_pthread, strand, task_main,
+    detach_and_name, end_task, needs_process, others_can_run, spawn_pthread, stop_forever,
+    task_main,
 };
 pub use thread::{finish, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use values::Value;
 pub(crate) use waiting::sleep_until;
 pub use waiting::{
-    condvar_wait, notify, park, sleep, unpark, wait, wait_in_vain, wait_quietly, wake_all,
-    yield_now,
+    condvar_wait, notify, park, sleep, unpark, wait, wait_after_failed_attempt, wait_quietly,
+    wake_all, yield_now,
 };
 
 pub(crate) use crate::search::ObjectId;

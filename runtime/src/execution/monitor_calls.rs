@@ -32,7 +32,7 @@ impl Execution {
         effect: Effect,
         site: Option<Site>,
     ) -> Step {
-        let may_be_free = object != ObjectId::NONE && self.objects.take_doubt(object);
+        let may_be_free = object != ObjectId::NONE && self.objects.take_maybe_freed(object);
         // SAFETY: as in `report_point`.
         if !may_be_free && !unsafe { (*monitors()).wants_accesses() } {
             return Step::Continue;

@@ -46,7 +46,7 @@ pub(crate) struct Object {
     pub(crate) watchers: u32,
     /// It lies on the heap or on a stack, and its memory may have been freed since its last access
     /// (if there was one).
-    is_doubtful: bool,
+    is_maybe_freed: bool,
 }
 
 /// The objects of one execution.
@@ -110,34 +110,34 @@ impl ObjectTable {
             queued_writers: 0,
             waiters: 0,
             watchers: 0,
-            is_doubtful: is_on_heap || is_on_stack,
+            is_maybe_freed: is_on_heap || is_on_stack,
         });
     }
 
     /// Records that the memory of the objects in this range may be free. The range is a block that
     /// is freed, or the stack of a task that has ended.
     #[cold]
-    pub(super) fn doubt(&mut self, start: usize, size: usize) {
+    pub(super) fn mark_maybe_freed(&mut self, start: usize, size: usize) {
         // The smaller number is searched: the objects, or the addresses of the range.
         if size > self.objects.len() {
             let there = start..start + size;
             let inside = |object: &&mut Object| there.contains(&object.address);
             let objects = self.objects.iter_mut().filter(inside);
-            objects.for_each(|object| object.is_doubtful = true);
+            objects.for_each(|object| object.is_maybe_freed = true);
             return;
         }
         for address in start..start + size {
             if let Some(object) = self.find(address) {
-                self.get_mut(object).is_doubtful = true;
+                self.get_mut(object).is_maybe_freed = true;
             }
         }
     }
 
     /// Whether the object's memory may have been freed since the last call of this method.
     #[inline]
-    pub(super) fn take_doubt(&mut self, object: ObjectId) -> bool {
+    pub(super) fn take_maybe_freed(&mut self, object: ObjectId) -> bool {
         let object = self.get_mut(object);
-        object.is_doubtful && core::mem::take(&mut object.is_doubtful)
+        object.is_maybe_freed && core::mem::take(&mut object.is_maybe_freed)
     }
 
     #[inline]

@@ -163,7 +163,7 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
         let object = it.object(object);
         // A lock does not need this: its releases do not hide the races of its acquisitions.
         if !matches!(op.effect(), Effect::Acquire | Effect::Enter) {
-            it.comes_in_vain(object);
+            it.record_failed_attempt(object);
         }
         let task = it.running();
         task.op = op;
@@ -183,7 +183,12 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
 /// Waits at `object` as [`sleep`] does, or wakes spuriously. This is a choice of the search that
 /// costs as much as a preemption. It exists only if the wait is `outermost`, which means not within
 /// a call that is one step.
-pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outermost: bool) -> Wake {
+pub(crate) fn sleep_or_wake_spuriously(
+    op: Op,
+    object: usize,
+    deadline: Option<u64>,
+    outermost: bool,
+) -> Wake {
     let Some(execution) = running() else {
         return Wake::Spurious;
     };

@@ -81,7 +81,7 @@ impl Execution {
         if self.schedule.enabled.is_empty() {
             let is_over = self.body_done || self.unmet_assumption.is_some();
             ends_idle_wait = !is_over && self.ends_idle_wait();
-            if is_over || !ends_idle_wait && !self.stops_awaiting() && !self.lets_compute() {
+            if is_over || !ends_idle_wait && !self.stops_awaiting() && !self.enable_set_aside() {
                 let ending = if self.body_done {
                     Ending::Finished
                 } else {
@@ -311,7 +311,7 @@ impl Execution {
     /// Chooses an outcome of the current task's operation, of `outcomes` possible ones.
     pub(crate) fn choose_outcome(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
         if outcomes >= 2 && !self.budget.past_limit {
-            self.running().spin.sees_more();
+            self.running().spin.read_unversioned();
         }
         self.choose_unseen(outcomes, kind)
     }

@@ -111,7 +111,7 @@ impl Execution {
     /// A step inside a call into `atomic` code: no scheduling point.
     #[inline]
     pub(crate) fn inside_step(&mut self) -> Step {
-        self.log.trace.go_on();
+        self.log.trace.continue_step();
         self.count_step()
     }
 
@@ -147,7 +147,7 @@ impl Execution {
         if self.schedule.enabled.is_only(self.schedule.current) {
             self.budget.last_wait = self.budget.steps;
         }
-        self.go_round()
+        self.yield_to_others()
     }
 
     /// Yields for the current task, which spins in this `state`. The yield counts as a wait if the
@@ -174,11 +174,11 @@ impl Execution {
             }
             return self.await_change();
         }
-        self.go_round()
+        self.yield_to_others()
     }
 
     /// The current task yields, and is not known to repeat itself.
-    fn go_round(&mut self) -> Step {
+    fn yield_to_others(&mut self) -> Step {
         if self.body_done {
             self.running().idle_yields += 1;
         }

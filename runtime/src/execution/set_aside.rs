@@ -55,7 +55,7 @@ impl Execution {
     /// Enables the tasks that were set aside, so that they compute. Called only if no task is
     /// enabled. Returns whether a task was set aside.
     #[cold]
-    pub(super) fn lets_compute(&mut self) -> bool {
+    pub(super) fn enable_set_aside(&mut self) -> bool {
         let mut found = false;
         for id in (0..self.schedule.live as u32).map(TaskId) {
             if self.task(id).state == State::Blocked(Wait::Computation) {

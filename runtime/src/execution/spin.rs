@@ -74,7 +74,7 @@ pub(crate) struct SpinDetector {
     seen: [Seen; REMEMBERED],
     count: u8,
     /// It read more objects than are remembered, or state that has no version.
-    saw_more: bool,
+    saw_unversioned: bool,
     /// The task's state at its last yield; 0 if it is not known.
     last_iteration: u64,
     /// The number of iterations with nothing but reads.
@@ -96,7 +96,7 @@ impl SpinDetector {
         Self {
             seen: [NOTHING; REMEMBERED],
             count: 0,
-            saw_more: false,
+            saw_unversioned: false,
             last_iteration: 0,
             iterations: 0,
             end: None,
@@ -110,7 +110,7 @@ impl SpinDetector {
     #[inline]
     pub(crate) fn progress(&mut self) {
         self.count = 0;
-        self.saw_more = false;
+        self.saw_unversioned = false;
         self.last_iteration = 0;
         self.iterations = 0;
         self.end = None;
@@ -120,7 +120,7 @@ impl SpinDetector {
 
     /// As [`Self::progress`], if the change was awaited: the reads before it are still known to
     /// [`Self::version_at`].
-    pub(crate) fn goes_on(&mut self) {
+    pub(crate) fn progress_after_wait(&mut self) {
         let (seen, count) = (self.seen, self.count);
         self.progress();
         self.awaited = seen;
@@ -134,8 +134,8 @@ impl SpinDetector {
 
     /// Records that the task read state that has no version: the time, or the state of opaque code.
     #[inline]
-    pub(crate) fn sees_more(&mut self) {
-        self.saw_more = true;
+    pub(crate) fn read_unversioned(&mut self) {
+        self.saw_unversioned = true;
     }
 
     /// Whether a read is remembered.
@@ -189,14 +189,14 @@ impl SpinDetector {
             };
             self.count += 1;
         } else {
-            self.saw_more = true;
+            self.saw_unversioned = true;
         }
     }
 
     /// Whether an iteration that ends here consists only of reads that are remembered.
     #[inline]
     fn only_read(&self) -> bool {
-        !self.saw_more && self.in_iteration().next().is_some()
+        !self.saw_unversioned && self.in_iteration().next().is_some()
     }
 
     /// Whether an iteration that ends here should be compared with the one before or after it. A
@@ -241,7 +241,7 @@ impl SpinDetector {
         for seen in &mut self.seen[..self.count as usize] {
             seen.repeats = 0;
         }
-        self.saw_more = false;
+        self.saw_unversioned = false;
         self.end = None;
     }
 }

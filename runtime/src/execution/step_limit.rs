@@ -19,9 +19,9 @@ const FIRST_PATIENCE: u64 = 10_000;
 /// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million. This
 /// value is multiplied by the number of tasks, because each of the others may have had such a
 /// loop.
-const CIRCLE_PATIENCE: u64 = 1_000;
+const CYCLE_PATIENCE: u64 = 1_000;
 
-/// As [`CIRCLE_PATIENCE`], if several tasks repeat the same steps: hardly any loop counts in this
+/// As [`CYCLE_PATIENCE`], if several tasks repeat the same steps: hardly any loop counts in this
 /// way.
 const ROUND_PATIENCE: u64 = 250;
 
@@ -83,24 +83,23 @@ impl Execution {
             return true;
         }
         if !is_first && self.budget.steps == self.options.max_steps + self.options.max_steps / 2 {
-            let circles = self
+            let repeats = self
                 .log
-                .ends_in_a_circle(self.options.max_steps as usize / 2);
+                .ends_in_a_cycle(self.options.max_steps as usize / 2);
             // Tasks that only read and do not wait are computing, independently of each other.
             let is_alone = self.budget.last_switch < self.options.max_steps;
             let waits = self.budget.last_wait >= self.options.max_steps;
-            self.budget.circle =
-                (circles && (is_alone || waits)).then_some(self.budget.last_switch);
+            self.budget.cycle = (repeats && (is_alone || waits)).then_some(self.budget.last_switch);
         }
         if self.options.only_runs == Some(Limit::Time) {
             return false;
         }
-        let patience = match (self.budget.longest, self.budget.circle) {
+        let patience = match (self.budget.longest, self.budget.cycle) {
             _ if self.budget.is_supposed_endless => REPEATED_PATIENCE,
             _ if self.options.only_runs.is_some() => FIRST_PATIENCE,
             (0, None) => FIRST_PATIENCE,
             (0, Some(switch)) if switch < self.options.max_steps => {
-                FIRST_PATIENCE.min(CIRCLE_PATIENCE * self.schedule.live as u64)
+                FIRST_PATIENCE.min(CYCLE_PATIENCE * self.schedule.live as u64)
             }
             (0, Some(_)) => ROUND_PATIENCE,
             _ => PATIENCE,
@@ -164,7 +163,7 @@ impl Execution {
     pub(super) fn slice_is_over(&mut self) -> bool {
         let is_strict = self.options.only_runs.is_none() && self.denies_spins();
         let slice = self.options.max_steps / if is_strict { 1 } else { SLICES };
-        let spins = is_strict && self.budget.circle == Some(self.budget.last_switch);
+        let spins = is_strict && self.budget.cycle == Some(self.budget.last_switch);
         let end = self.budget.slice_end.max(self.budget.last_switch + slice);
         if spins || self.budget.steps < end || self.schedule.enabled.is_only(self.schedule.current)
         {

@@ -12,7 +12,7 @@ use super::state::{Ending, Execution, execution};
 use super::task::{Entry, State, Task, Wait, finish_object, thread_object};
 use super::tasks::search_on;
 use super::terms::{Site, Step, Wake};
-use super::transfer::follow;
+use super::transfer::do_thread_work;
 use super::{Op, TaskId, mark, opaque, set_aside};
 use crate::base::fingerprint::mix;
 use crate::base::sys::{self, ThreadStart};
@@ -21,7 +21,7 @@ use crate::platform::stack_pool::{DEFAULT_STACK, Pool, pool};
 use crate::search::{ObjectId, TraceStep};
 
 /// Detaches `task`, which no task will join, and names it `name`.
-pub(crate) fn leave_alone(task: TaskId, name: &str) {
+pub(crate) fn detach_and_name(task: TaskId, name: &str) {
     with(|execution| {
         let task = execution.task_mut(task);
         task.detached = true;
@@ -31,7 +31,7 @@ pub(crate) fn leave_alone(task: TaskId, name: &str) {
 
 /// Ensures that `task`, which sleeps or has not begun, never continues. No effect if it is the
 /// calling task or has ended.
-pub(crate) fn strand(task: TaskId) {
+pub(crate) fn stop_forever(task: TaskId) {
     with(|execution| {
         if task != current() && execution.task(task).state != State::Finished {
             execution.stop_task(task);
@@ -40,7 +40,7 @@ pub(crate) fn strand(task: TaskId) {
 }
 
 /// Whether a task other than the calling one can continue, and not only by a timeout.
-pub(crate) fn others_can_go_on() -> bool {
+pub(crate) fn others_can_run() -> bool {
     with(|execution| {
         let runs = |task| task != current() && !execution.schedule.late.contains(task);
         execution.schedule.enabled.iter().any(runs)
@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
     Hooks::task_begins();
     // SAFETY: the field does not change.
     if unsafe { (*pool()).backend() } == Backend::Threads {
-        follow();
+        do_thread_work();
     }
     let execution = running().expect("the thread has just become a task");
     execution.with(|it| {

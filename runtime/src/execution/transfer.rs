@@ -67,7 +67,7 @@ unsafe fn switch_to(next: TaskId) {
         execution.run(next);
         handover::transfer(backend, from, to);
         if backend == Backend::Threads {
-            follow();
+            do_thread_work();
         }
     }
     if mark::is_inside() {
@@ -77,7 +77,7 @@ unsafe fn switch_to(next: TaskId) {
 
 /// Does the work of libc for the current task, which continues on a kernel thread of its own.
 #[cold]
-pub(super) fn follow() {
+pub(super) fn do_thread_work() {
     if let Some(work) = with(|execution| execution.thread_work) {
         work.continues();
     }

@@ -18,7 +18,7 @@ impl Execution {
     /// `object`, from which tasks take things (a channel, for example). Without this, the step
     /// that ends the wait would hide a race: that of the current task's operation with the
     /// operation of the task that took the last thing.
-    pub(super) fn comes_in_vain(&mut self, object: ObjectId) {
+    pub(super) fn record_failed_attempt(&mut self, object: ObjectId) {
         self.log.trace.access(object, Effect::Read, Effect::Write);
     }
 
@@ -169,10 +169,10 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
 
 /// As [`wait_quietly`], for an object from which tasks take things, such as a channel: the task
 /// has found nothing left.
-pub fn wait_in_vain(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
+pub fn wait_after_failed_attempt(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     with(|execution| {
         let object = execution.object(object);
-        execution.comes_in_vain(object);
+        execution.record_failed_attempt(object);
     });
     wait_quietly(op, object, deadline, site)
 }

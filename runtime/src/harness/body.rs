@@ -42,7 +42,7 @@ pub(super) unsafe fn run(data: *mut ()) {
         // flush must not order anything.
         let paused = race::pause();
         let _ = std::io::stdout().flush();
-        race::go_on(&paused);
+        race::resume(&paused);
     }
     // SAFETY: one task runs at a time, and the exploring thread waits for it.
     unsafe { (*exploration()).body = outcome };

@@ -138,12 +138,12 @@ fn end_of(execution: &Execution) -> u64 {
 /// these are all waits except those for the end of another task. If all waits are for the end of
 /// another task, these are all waits.
 fn essential(blocked: &[Blocked]) -> impl Iterator<Item = &Blocked> {
-    let circle = monitor::cycle(blocked);
+    let cycle = monitor::cycle(blocked);
     let waits_for_task = |b: &Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);
     let only_joins = blocked.iter().all(waits_for_task);
-    blocked.iter().filter(move |b| match circle.len() {
+    blocked.iter().filter(move |b| match cycle.len() {
         0 => only_joins || !waits_for_task(b),
-        _ => circle.contains(&b.task),
+        _ => cycle.contains(&b.task),
     })
 }
 

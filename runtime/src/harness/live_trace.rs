@@ -65,7 +65,7 @@ impl Trace {
     }
 
     /// Sends a line, unless an earlier attempt of the execution has sent it.
-    fn tell(&mut self) {
+    fn send_line(&mut self) {
         self.lines += 1;
         if self.lines > self.passed {
             self.passed = self.lines;
@@ -175,7 +175,7 @@ impl Listener for LiveTrace {
             line.raw(format_args!(",\"note\":"));
             wire::write_note(&mut line, event.note);
         }
-        trace.tell();
+        trace.send_line();
     }
 
     #[cold]
@@ -185,7 +185,7 @@ impl Listener for LiveTrace {
         let object = trace.name(task.object);
         let mut line = trace.begin("preemption", execution, execution.schedule.current);
         line.operation(task.op, object, task.site.filter(|_| !task.op.is_opaque()));
-        trace.tell();
+        trace.send_line();
     }
 
     #[cold]
@@ -197,6 +197,6 @@ impl Listener for LiveTrace {
         let mut line = trace.begin("panicked", execution, panic.task);
         let file = str::from_utf8(&panic.place.file).unwrap_or_default();
         line.place(file, panic.place.line, panic.place.column);
-        trace.tell();
+        trace.send_line();
     }
 }

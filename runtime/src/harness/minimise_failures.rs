@@ -305,7 +305,7 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Edits an execution, until the total number of executions is `most`.
     fn edit(&mut self, first: Failing, most: u64) {
         minimise(first, &mut |plan| {
-            if !self.goes_on(most) {
+            if !self.may_continue(most) {
                 return Answer::Stop;
             }
             match self.follow(Source::Plan(plan.clone())) {
@@ -341,7 +341,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let engine = self.engine;
         set_strategy(engine, search);
         let mut is_whole = !engine.exploration.unstable;
-        while self.goes_on(self.most) {
+        while self.may_continue(self.most) {
             if !strategy(engine).begin() {
                 let progress = strategy(engine).progress();
                 is_whole &= progress.complete || progress.bound_completed == Some(bound);
@@ -375,7 +375,7 @@ impl<'a, 'b> Work<'a, 'b> {
 
     /// Whether fewer than `most` executions have run, and few enough steps. A few executions are
     /// always allowed: those that do not fail are often far shorter.
-    fn goes_on(&self, most: u64) -> bool {
+    fn may_continue(&self, most: u64) -> bool {
         let exploration = &self.engine.exploration;
         let executions = exploration.executions - self.start.0;
         let steps = exploration.steps - self.start.1;

@@ -268,8 +268,8 @@ mod tests {
 
     /// Whether a child continues after the end of its parent. It should end if `next` has not
     /// adopted it.
-    fn goes_on(next: u32) -> bool {
-        let (mut heard, printed) = std::io::pipe().expect("a pipe");
+    fn survives_parent(next: u32) -> bool {
+        let (mut reader, printed) = std::io::pipe().expect("a pipe");
         let middle = sys::fork_bare();
         if middle == 0 {
             let middle = std::process::id();
@@ -282,15 +282,15 @@ mod tests {
         drop(printed);
         reap(middle as i32);
         let mut said = Vec::new();
-        heard.read_to_end(&mut said).expect("a pipe that ends");
+        reader.read_to_end(&mut said).expect("a pipe that ends");
         !said.is_empty()
     }
 
     #[test]
     fn who_is_adopted_by_another_than_was_to_be_ends() {
         adopt_orphans();
-        assert!(goes_on(std::process::id()));
-        assert!(!goes_on(1));
+        assert!(survives_parent(std::process::id()));
+        assert!(!survives_parent(1));
     }
 
     #[test]

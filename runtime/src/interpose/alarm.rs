@@ -67,14 +67,14 @@ fn set(first: u64, interval: u64) -> (u64, u64) {
     let now = execution::now();
     let left = of_process().left(now);
     if let Some(task) = of_process().task.take() {
-        execution::strand(task);
+        execution::stop_forever(task);
     }
     of_process().due = (first > 0).then(|| now.saturating_add(first));
     of_process().interval = interval;
     execution::after_call(Op::AlarmSet, 0, Effect::Write);
     if first > 0 {
         let task = execution::spawn_pthread(wait_for_alarm, core::ptr::null_mut(), 0);
-        execution::leave_alone(task, "alarm");
+        execution::detach_and_name(task, "alarm");
         of_process().task = Some(task);
     }
     left
@@ -97,7 +97,7 @@ unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
 fn ring(due: u64) -> bool {
     let action = signals().disposition(SIGALRM).map(|action| action.handler);
     if action == Some(SIG_DFL) && !signals().is_blocked(SIGALRM) {
-        if execution::others_can_go_on() {
+        if execution::others_can_run() {
             of_process().due = Some(execution::now() + SECOND);
             return true;
         }

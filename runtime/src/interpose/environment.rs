@@ -14,7 +14,7 @@ use crate::execution::{Effect, Named, Op, active, files, named};
 
 /// Whether the calling thread is in a call that is recorded as one operation.
 #[thread_local]
-static IS_TOLD: Cell<bool> = Cell::new(false);
+static IS_RECORDED: Cell<bool> = Cell::new(false);
 
 /// The variables that std reads for its own purposes.
 const OF_STD: [&[u8]; 3] = [b"RUST_BACKTRACE", b"RUST_LIB_BACKTRACE", b"RUST_MIN_STACK"];
@@ -67,7 +67,7 @@ fn everything() -> usize {
 
 /// Performs a task's use of the environment by `act`, and records it as one operation.
 pub(crate) fn announced<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
-    if IS_TOLD.get() || !active() {
+    if IS_RECORDED.get() || !active() {
         return act();
     }
     let touches = how.touches();
@@ -85,14 +85,14 @@ struct Announced;
 
 impl Announced {
     fn begin() -> Self {
-        IS_TOLD.set(true);
+        IS_RECORDED.set(true);
         Self
     }
 }
 
 impl Drop for Announced {
     fn drop(&mut self) {
-        IS_TOLD.set(false);
+        IS_RECORDED.set(false);
     }
 }
 

@@ -26,7 +26,7 @@ unsafe fn wait(
         Err(error) => return error,
     }
     opaque::record(op, object, op.effect());
-    let wake = opaque::sleep_lightly(op, object, deadline, outermost);
+    let wake = opaque::sleep_or_wake_spuriously(op, object, deadline, outermost);
     // SAFETY: as before.
     let attempt = || unsafe { pthread_mutex::attempt(mutex) };
     match lock.take(Op::PthreadMutexRelock, attempt, || FOR_EVER) {

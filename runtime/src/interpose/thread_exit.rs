@@ -72,13 +72,13 @@ unsafe extern "C" fn stop(
     _context: *mut c_void,
     _parameter: *mut c_void,
 ) -> c_int {
-    const GO_ON: c_int = 0;
+    const CONTINUE: c_int = 0;
     const END_OF_STACK: c_int = 16;
     if actions & END_OF_STACK != 0 {
         // SAFETY: no frame of the program is left.
         unsafe { end(exception) };
     }
-    GO_ON
+    CONTINUE
 }
 
 unsafe fn end(exception: *mut Exception) -> ! {

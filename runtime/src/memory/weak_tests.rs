@@ -245,7 +245,7 @@ fn a_lock_is_a_part_of_the_order_in_which_events_reach_memory() {
 
 #[test]
 fn the_monitor_speaks_of_programs_with_weak_executions_and_of_no_other() {
-    let (mut silent, mut spoken, mut unclear) = (0, 0, 0);
+    let (mut without_effects, mut found_effects, mut unclear) = (0, 0, 0);
     for seed in seeds() {
         let program = random_program(seed);
         let all = [Model::Sc, Model::C11].map(|model| allowed(&program, model, MOST));
@@ -257,17 +257,20 @@ fn the_monitor_speaks_of_programs_with_weak_executions_and_of_no_other() {
         let found = found.expect("there is no limit");
         assert_eq!(found.graphs, sc.graphs, "{seed}: {program:?}");
         let is_weak = sc.graphs != c11.graphs;
-        if stores.has_spoken || !stores.is_unclear {
-            assert_eq!(stores.has_spoken, is_weak, "{seed}: {program:?}");
+        if stores.found_late_effect || !stores.is_unclear {
+            assert_eq!(stores.found_late_effect, is_weak, "{seed}: {program:?}");
         }
-        silent += usize::from(!is_weak);
-        spoken += usize::from(stores.has_spoken);
-        unclear += usize::from(!stores.has_spoken && stores.is_unclear);
+        without_effects += usize::from(!is_weak);
+        found_effects += usize::from(stores.found_late_effect);
+        unclear += usize::from(!stores.found_late_effect && stores.is_unclear);
     }
     // There are enough programs with and without late effects, and few that the monitor cannot
     // judge.
-    let counts = (silent, spoken, unclear);
-    assert!(spoken > unclear && silent > spoken, "{counts:?}");
+    let counts = (without_effects, found_effects, unclear);
+    assert!(
+        found_effects > unclear && without_effects > found_effects,
+        "{counts:?}"
+    );
 }
 
 /// The ends of the schedules with at most `bound` preemptions and late effects together.

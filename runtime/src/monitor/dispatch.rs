@@ -92,7 +92,7 @@ impl MonitorHooks for Monitors {
 
     #[inline]
     fn resume(paused: &Paused) {
-        race::go_on(paused);
+        race::resume(paused);
     }
 
     fn time_passes() {

@@ -33,7 +33,7 @@ impl Monitor for Livelock {
             .enabled
             .iter()
             .any(|task| task != current);
-        let is_known = budget.longest > 0 || budget.circle.is_some() || budget.is_supposed_endless;
+        let is_known = budget.longest > 0 || budget.cycle.is_some() || budget.is_supposed_endless;
         if lately(budget.last_wait) {
             (is_known && !execution.may_be_long()).then_some(Ending::Livelock)
         } else if others && !lately(budget.last_switch) {

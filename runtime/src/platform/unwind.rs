@@ -12,7 +12,7 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut Context) -> usize;
 }
 
-const GO_ON: c_int = 0;
+const CONTINUE: c_int = 0;
 const STOP: c_int = 5;
 
 /// The found return addresses, and their number.
@@ -44,7 +44,7 @@ unsafe extern "C" fn visit(context: *mut Context, argument: *mut c_void) -> c_in
     // SAFETY: the unwinder's own context.
     *slot = unsafe { _Unwind_GetIP(context) };
     found.count += 1;
-    GO_ON
+    CONTINUE
 }
 
 #[cfg(test)]

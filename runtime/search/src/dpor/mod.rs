@@ -40,7 +40,7 @@ struct Outcome {
 }
 
 /// The branches after a step, if it had these outcomes.
-struct Way {
+struct Continuation {
     outcomes: Outcomes,
     then: EngineVec<Branch>,
 }
@@ -58,7 +58,7 @@ struct Node {
     /// The number of tasks that were tried here before.
     tried: u32,
     /// The wakeup sequences after the step, for each list of outcomes of its operations.
-    ways: EngineVec<Way>,
+    continuations: EngineVec<Continuation>,
     /// The label of the step, with its touches in all executions that took it; unknown if there was
     /// no choice.
     label: Option<Label>,
@@ -70,7 +70,7 @@ codec!(Outcome {
     count,
     is_spurious,
 });
-codec!(Way { outcomes, then });
+codec!(Continuation { outcomes, then });
 codec!(Node {
     task,
     options,
@@ -78,7 +78,7 @@ codec!(Node {
     asleep,
     branches,
     tried,
-    ways,
+    continuations,
     label,
 });
 
@@ -94,7 +94,7 @@ impl Node {
     fn run(&mut self, task: TaskId, labels: &Labels) -> usize {
         let planned = size(&self.branches) + self.planned_after();
         self.task = task;
-        self.ways.clear();
+        self.continuations.clear();
         let mut at = 0;
         while at < self.branches.len() {
             let next = self.branches[at].next();
@@ -104,9 +104,13 @@ impl Node {
             }
             let then = self.branches.remove(at).after_next();
             let outcomes = labels.outcomes(next);
-            match self.ways.iter_mut().find(|way| way.outcomes == outcomes) {
-                Some(way) => way.then.extend(then),
-                None => self.ways.push(Way { outcomes, then }),
+            match self
+                .continuations
+                .iter_mut()
+                .find(|it| it.outcomes == outcomes)
+            {
+                Some(it) => it.then.extend(then),
+                None => self.continuations.push(Continuation { outcomes, then }),
             }
         }
         planned - size(&self.branches) - self.planned_after()
@@ -114,7 +118,10 @@ impl Node {
 
     /// The number of steps that are planned after the step of this node.
     fn planned_after(&self) -> usize {
-        self.ways.iter().map(|way| size(&way.then)).sum()
+        self.continuations
+            .iter()
+            .map(|continuation| size(&continuation.then))
+            .sum()
     }
 }
 
@@ -222,7 +229,7 @@ impl Dpor {
             asleep,
             branches: engine_vec(),
             tried: 0,
-            ways: engine_vec(),
+            continuations: engine_vec(),
             label: None,
         };
         if let Some(plan) = self.plan() {
@@ -236,8 +243,11 @@ impl Dpor {
     fn plan(&mut self) -> Option<&mut EngineVec<Branch>> {
         let node = self.nodes.last_mut()?;
         let outcomes = node.outcomes();
-        let way = node.ways.iter_mut().find(|way| way.outcomes == outcomes)?;
-        Some(&mut way.then)
+        let continuation = node
+            .continuations
+            .iter_mut()
+            .find(|it| it.outcomes == outcomes)?;
+        Some(&mut continuation.then)
     }
 
     /// Removes nodes from the end until the last node has another choice to try, and makes this

@@ -160,9 +160,11 @@ impl Dpor {
         // and commutes with the second step. If it came between the two, no execution would show
         // the conflict. So the first step follows the second one immediately.
         let TraceStep {
-            awaits, goes_on, ..
+            awaits,
+            has_several_operations,
+            ..
         } = past.trace.steps[first as usize];
-        if awaits || goes_on {
+        if awaits || has_several_operations {
             let label = self.label(past, first as usize);
             self.sequence.push_turned(label, first);
         }
@@ -174,7 +176,7 @@ fn possible_touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)
     let mut touches = engine_vec();
     let named = past.trace.touches_of(step).iter();
     touches.extend(named.map(|touch| ((past.name)(touch.object), touch.could)));
-    if past.trace.steps[step].goes_on {
+    if past.trace.steps[step].has_several_operations {
         touches.push((ANYTHING, Effect::Write));
     }
     touches

@@ -68,7 +68,7 @@ impl Icb {
             || (self.may_backtrack_before(trace, first) || self.may_backtrack_before(trace, turn))
                 && self.happens_before.matters(trace, race);
         if matters {
-            if !self.begins_in_silence(trace, turn, first) {
+            if !self.begins_without_accesses(trace, turn, first) {
                 self.open_before(trace, first, race.second);
             }
             if turn != first {
@@ -91,15 +91,15 @@ impl Icb {
     /// Whether the steps of a turn before the step `first` touch nothing, and equally many tasks
     /// could run at the start of the turn and before `first`. Then a switch at the start of the
     /// turn has the same results as a switch before `first`, and costs no more.
-    fn begins_in_silence(&self, trace: &Trace, turn: u32, first: u32) -> bool {
-        let is_silent = |step: u32| trace.touches_of(step as usize).is_empty();
+    fn begins_without_accesses(&self, trace: &Trace, turn: u32, first: u32) -> bool {
+        let touches_nothing = |step: u32| trace.touches_of(step as usize).is_empty();
         let options = |step: u32| {
             let decision = trace.steps[step as usize].decision;
             self.points.get(decision as usize).map(|point| point.count)
         };
         turn != first
             && !trace.has_timers
-            && (turn..first).all(is_silent)
+            && (turn..first).all(touches_nothing)
             && options(turn) == options(first)
     }
 

@@ -261,7 +261,7 @@ impl Icb {
         }
         let mut recent = [0; 256];
         let reported = &self.reported;
-        let unheard = [self.serves, next(self.serves)];
+        let pending_rounds = [self.serves, next(self.serves)];
         self.findings.backtrack_points.retain(|point| {
             let name = point.deviation.name();
             let slot = &mut recent[name as usize % 256];
@@ -269,7 +269,7 @@ impl Icb {
             !is_reported
                 && reported
                     .round_of(name)
-                    .is_none_or(|of| unheard.contains(&of))
+                    .is_none_or(|of| pending_rounds.contains(&of))
         });
     }
 

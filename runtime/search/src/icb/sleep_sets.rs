@@ -68,7 +68,10 @@ impl Icb {
         // changes these results hides the races of the turn. Such races are found only in the
         // executions to which the repeated schedule leads.
         let steps = &trace.steps[turn.start as usize..turn.end as usize];
-        if steps.iter().any(|step| step.awaits || step.goes_on) {
+        if steps
+            .iter()
+            .any(|step| step.awaits || step.has_several_operations)
+        {
             return None;
         }
         let task = trace.steps[turn.start as usize].task;

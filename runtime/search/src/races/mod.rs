@@ -160,9 +160,9 @@ impl HappensBefore {
         let read = self.places.len();
         self.places.reserve(trace.steps.len() - read);
         let last = read.checked_sub(1).map(|last| trace.steps[last]);
-        let mut goes_on = last.is_some_and(|last| !last.yields);
+        let mut continues = last.is_some_and(|last| !last.yields);
         for (step, at) in trace.steps[read..].iter().zip(read as u32..) {
-            goes_on = self.read_step(trace, step, at, goes_on);
+            continues = self.read_step(trace, step, at, continues);
         }
     }
 
@@ -201,10 +201,10 @@ impl HappensBefore {
         self.accesses.take_back(shared as u32);
     }
 
-    /// Reads a step. Returns whether the turn of the step may continue after this step. `goes_on`
+    /// Reads a step. Returns whether the turn of the step may continue after this step. `continues`
     /// is the result for the previous step of the trace.
     #[inline]
-    fn read_step(&mut self, trace: &Trace, step: &TraceStep, at: u32, goes_on: bool) -> bool {
+    fn read_step(&mut self, trace: &Trace, step: &TraceStep, at: u32, continues: bool) -> bool {
         let task = step.task.0;
         let previous = match self.newest.get_mut(task as usize) {
             Some(newest) => core::mem::replace(newest, at),
@@ -213,7 +213,7 @@ impl HappensBefore {
         let mut turn = at;
         let mut before = if let Some(place) = self.places.get(previous as usize) {
             // A task whose wait timed out was not enabled before the timeout.
-            if previous + 1 == at && goes_on && !step.timed {
+            if previous + 1 == at && continues && !step.timed {
                 turn = place.turn;
             }
             place.clock

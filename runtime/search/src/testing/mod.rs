@@ -245,8 +245,8 @@ fn graph(happens_before: &mut HappensBefore, machine: &Machine<'_>) -> Graph {
     }
     let trace = &trace;
     happens_before.read(trace);
-    let speaks = |at: &usize| !trace.touches_of(*at).is_empty();
-    let visible: Vec<usize> = (0..trace.steps.len()).filter(speaks).collect();
+    let is_visible = |at: &usize| !trace.touches_of(*at).is_empty();
+    let visible: Vec<usize> = (0..trace.steps.len()).filter(is_visible).collect();
     let task = |at: usize| trace.steps[at].task.0;
     let mut graph = Graph::with_capacity(visible.len());
     for (place, &later) in visible.iter().enumerate() {

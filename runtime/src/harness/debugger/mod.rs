@@ -139,10 +139,10 @@ impl Debugger {
         let uncounted = why == StopCause::Fault && above > 0 && !frames.iter().any(is_return);
         let above = above + usize::from(uncounted);
         self.board.frame.store(above as u32, Ordering::Relaxed);
-        self.tell(text, tasks);
+        self.publish(text, tasks);
     }
 
-    fn tell(&mut self, text: &str, tasks: &str) {
+    fn publish(&mut self, text: &str, tasks: &str) {
         let Self { board, .. } = self;
         let write = |bytes: &mut EngineVec<u8>, text: &str, at: &AtomicPtr<c_char>| {
             bytes.clear();
@@ -191,7 +191,7 @@ pub(super) fn await_one() {
     let debugger = debugger();
     debugger.places = 0;
     debugger.preemptions = 0;
-    debugger.tell("", "");
+    debugger.publish("", "");
     if debugger.board.stops.load(Ordering::Acquire) != NOWHERE {
         return;
     }

@@ -45,11 +45,11 @@ impl Explorer<'_> {
     pub(super) fn begin_early(&mut self, mut engine: Root) -> bool {
         let exploration = &engine.exploration;
         let kept = exploration.phases.kept.unwrap_or(0);
-        let goes_on = exploration.phases.phase == Phase::Last
+        let early_follows = exploration.phases.phase == Phase::Last
             && (exploration.failure.is_none() || self.keep_going)
             && exploration.paused.is_none()
             && !engine.execution.is_out_of_time();
-        if !goes_on || kept == 0 {
+        if !early_follows || kept == 0 {
             return false;
         }
         let last = Reach::of(exploration);
@@ -78,8 +78,12 @@ impl Explorer<'_> {
 /// Sets the first phase of the search that `request` asks for.
 pub(super) fn begin(mut engine: Root, request: &Request) {
     engine.execution.options.timers = request.timers;
-    let goes_on = request.early_after && request.replay.is_none();
+    let early_follows = request.early_after && request.replay.is_none();
     let phases = &mut engine.exploration.phases;
-    phases.phase = if goes_on { Phase::Last } else { Phase::Only };
+    phases.phase = if early_follows {
+        Phase::Last
+    } else {
+        Phase::Only
+    };
     phases.work_limit = (request.work > 0).then_some(request.work);
 }

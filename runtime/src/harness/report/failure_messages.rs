@@ -115,13 +115,13 @@ fn describe_deadlock(execution: &Execution) -> String {
 pub(super) fn blocked_site(
     kind: Option<Kind>,
     blocked: &[Blocked],
-    circle: &[TaskId],
+    cycle: &[TaskId],
 ) -> Option<Site> {
     if kind != Some(Kind::Deadlock) {
         return None;
     }
     let waits_for_task = |b: &&Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);
-    let wait = match circle.first() {
+    let wait = match cycle.first() {
         Some(&first) => blocked.iter().find(|b| b.task == first),
         None => blocked
             .iter()

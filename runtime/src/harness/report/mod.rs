@@ -78,7 +78,7 @@ pub(super) fn finished(
     } else {
         Vec::new()
     };
-    let circle = monitor::cycle(&blocked);
+    let cycle = monitor::cycle(&blocked);
     let exploration = &engine.exploration;
     // Any schedule shows that an assumption does not hold.
     let is_vacuous = verdict.kind == Some(Kind::Assumption);
@@ -87,7 +87,7 @@ pub(super) fn finished(
     let place_of_failure = verdict.failure.and_then(|f| f.place.as_ref());
     let unmet = counters.first_unmet.as_ref().filter(|_| is_vacuous);
     let location = place_of_failure.or(unmet).map(location);
-    let waits = || blocked_site(verdict.kind, &blocked, &circle).map(place);
+    let waits = || blocked_site(verdict.kind, &blocked, &cycle).map(place);
     let location = location.or_else(waits);
     let signal = u64::try_from(exploration.signal).ok();
     let is_crash = verdict.kind == Some(Kind::Crash);
@@ -143,7 +143,7 @@ pub(super) fn finished(
                 .iter()
                 .map(|b| blocked_task(b, &engine.execution, &names)),
         )
-        .array("cycle", circle.iter().map(|t| t.0.to_string()))
+        .array("cycle", cycle.iter().map(|t| t.0.to_string()))
         .array("hot", hot(&engine.execution).filter(|_| shown))
         .array("panics", panics_of(engine).filter(|_| shown))
         .string(

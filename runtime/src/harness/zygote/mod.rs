@@ -27,7 +27,7 @@ use crate::search::parse_schedule;
 /// The interval at which the explorer is checked.
 const LOOK: Duration = Duration::from_millis(100);
 /// The interval of progress lines to the supervisor.
-const TELL: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Serves the supervisor's request and ends the process.
 pub fn serve(tests: &[Test], request: Result<Request, String>) -> ! {
@@ -170,7 +170,7 @@ fn watch_explorer(
     }
     let handle = process::open_process(child);
     process::adopt_orphans();
-    let mut last_told = Instant::now();
+    let mut last_progress = Instant::now();
     let mut passing = Passing::new(request);
     let mut watchdog = Watchdog::new(request);
     let end = || {
@@ -218,8 +218,8 @@ fn watch_explorer(
         // SAFETY: the explorer does not change the non-atomic parts of it while they are read. If
         // the supervisor has ended, it needs no state.
         let _ = passing.look(unsafe { &(*exploration()).checkpoints }, shared_file, out);
-        if last_told.elapsed() > TELL {
-            last_told = Instant::now();
+        if last_progress.elapsed() > PROGRESS_INTERVAL {
+            last_progress = Instant::now();
             // SAFETY: plain counters; a torn value would only be shown once.
             answer(out, &report::progress(unsafe { &*exploration() }));
         }

@@ -35,7 +35,7 @@ pub(super) struct Stores {
     pub(super) reads_kept: bool,
     /// The results of the stale-load monitor: whether an access could have had a late effect, and
     /// whether the monitor could not decide that.
-    pub(super) has_spoken: bool,
+    pub(super) found_late_effect: bool,
     pub(super) is_unclear: bool,
     /// For each task, whether it has performed a fence.
     fenced: Vec<bool>,
@@ -64,7 +64,7 @@ impl Stores {
             races,
             locks: Vec::new(),
             reads_kept: false,
-            has_spoken: false,
+            found_late_effect: false,
             is_unclear: false,
             fenced: Vec::new(),
         }
@@ -109,7 +109,7 @@ impl Memory for Stores {
             self.races
                 .offer_stores(TaskId(task as u32), &access_of(access, v), &state, would);
         if self.races.memory.stale.is_on {
-            self.has_spoken |= offered > 1;
+            self.found_late_effect |= offered > 1;
             return 1;
         }
         offered

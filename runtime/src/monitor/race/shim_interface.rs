@@ -141,18 +141,18 @@ pub(crate) fn is_private(address: usize, length: usize) -> bool {
 pub(crate) fn unwatched<R>(act: impl FnOnce() -> R) -> R {
     let paused = pause();
     let result = act();
-    go_on(&paused);
+    resume(&paused);
     result
 }
 
-/// Stops watching the accesses of the running thread until [`go_on`] is called with the result.
+/// Stops watching the accesses of the running thread until [`resume`] is called with the result.
 /// Until then, the thread does not run as a task.
 pub(crate) fn pause() -> Paused {
     Paused(FAST_PATH.replace(&raw const fast_path::NONE))
 }
 
 /// Watches the running thread again, as before the call of [`pause`].
-pub(crate) fn go_on(paused: &Paused) {
+pub(crate) fn resume(paused: &Paused) {
     FAST_PATH.set(paused.0);
 }
 

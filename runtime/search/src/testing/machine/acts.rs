@@ -102,7 +102,7 @@ impl Machine<'_> {
                 self.see(self.values[v as usize]);
                 self.touch(object(VALUE, v), Effect::Read);
                 if self.values[v as usize] == 0 {
-                    self.trace.go_on();
+                    self.trace.continue_step();
                     self.see(self.values[w as usize]);
                     self.touch(object(VALUE, w), Effect::Read);
                 }
@@ -234,28 +234,28 @@ impl Machine<'_> {
                 if watched > 0 {
                     return;
                 }
-                let looks_on = self.tasks[own].looks_on.take();
-                let which = if looks_on.is_some() { w } else { v };
+                let first_version = self.tasks[own].first_version.take();
+                let which = if first_version.is_some() { w } else { v };
                 self.see(self.values[which as usize]);
                 self.touch(object(VALUE, which), Effect::Read);
                 let version = self.versions[v as usize];
                 if self.values[which as usize] == 0 {
-                    if looks_on.is_some() {
+                    if first_version.is_some() {
                         self.trace.awaits();
                         self.touch(object(VALUE, v), Effect::Read);
                     }
-                    if looks_on.is_some_and(|seen| seen != version) {
+                    if first_version.is_some_and(|seen| seen != version) {
                         self.yields = true;
                     } else {
                         let task = &mut self.tasks[own];
-                        task.watches = 1 + usize::from(looks_on.is_some());
+                        task.watches = 1 + usize::from(first_version.is_some());
                         task.retries = true;
                         task.state = State::Awaiting;
                     }
                     return;
                 }
-                if looks_on.is_none() {
-                    self.tasks[own].looks_on = Some(version);
+                if first_version.is_none() {
+                    self.tasks[own].first_version = Some(version);
                     return;
                 }
             }

@@ -36,7 +36,7 @@ struct Task {
     watches: usize,
     /// In an [`Act::Await`] that reads its second value next: the version of the first value when
     /// it was read.
-    looks_on: Option<u32>,
+    first_version: Option<u32>,
     last: u64,
     seen: u64,
     unparks: u32,
@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
             waker: TraceStep::NONE,
             retries: false,
             watches: 0,
-            looks_on: None,
+            first_version: None,
             last: 0,
             seen: 0,
             unparks: 0,
@@ -291,8 +291,8 @@ impl<'a> Machine<'a> {
             Act::Unpark(t) => (Op::Unpark, object(THREAD, t)),
             Act::Park => (Op::Park, object(THREAD, task as u32)),
             Act::Await(v, w) => {
-                let looks_on = self.tasks[task].looks_on.is_some();
-                (Op::AtomicLoad, object(VALUE, if looks_on { w } else { v }))
+                let is_second = self.tasks[task].first_version.is_some();
+                (Op::AtomicLoad, object(VALUE, if is_second { w } else { v }))
             }
             Act::Init(o) => (Op::OnceLockGetOrInit, object(ONCE, o)),
             Act::InitEnd(o) => (Op::OnceComplete, object(ONCE, o)),

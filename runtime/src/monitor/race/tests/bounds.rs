@@ -229,9 +229,9 @@ fn no_access_outside_of_a_block_is_recorded_without_a_call() {
                 ways: &mut ways,
                 seen: &mut seen,
             };
-            let goes_on = (0..60).all(|_| run.step());
+            let all_ran = (0..60).all(|_| run.step());
             number = run.number;
-            ended += usize::from(!goes_on);
+            ended += usize::from(!all_ran);
         }
     }
     for way in [Way::FastPath, Way::Note, Way::Judged] {

@@ -30,10 +30,10 @@ impl AtomicBool {
                 return self.weak(Op::AtomicFetchNot, Kind::Update, order, site, flip);
             }
             execution::access(Op::AtomicFetchNot, self.object(), site);
-            self.meets();
+            self.report_value_before();
             self.report(Op::AtomicFetchNot, How::Exchange, order, site);
             let value = self.0.fetch_not(order);
-            self.leaves();
+            self.report_value_after();
             saw(|| (Some(value), Some(!value)));
             return value;
         }

@@ -44,7 +44,7 @@ macro_rules! atomic {
                         return self.weak(Op::AtomicLoad, Kind::Load, order, site, load);
                     }
                     execution::access(Op::AtomicLoad, self.object(), site);
-                    self.meets();
+                    self.report_value_before();
                     self.report(Op::AtomicLoad, How::Load, order, site);
                     let value = self.0.load(order);
                     saw(|| (Some(value), None));
@@ -66,7 +66,7 @@ macro_rules! atomic {
                     let store = || {
                         self.report(Op::AtomicStore, How::Store, order, site);
                         self.0.store($val, order);
-                        self.leaves();
+                        self.report_value_after();
                         ((), Op::AtomicStore.effect())
                     };
                     execution::access_with(Op::AtomicStore, self.object(), Some(site), store);
@@ -86,10 +86,10 @@ macro_rules! atomic {
                         return self.weak(Op::AtomicSwap, Kind::Update, order, site, swap);
                     }
                     let swap = || {
-                        self.meets();
+                        self.report_value_before();
                         self.report(Op::AtomicSwap, How::Exchange, order, site);
                         let value = self.0.swap($val, order);
-                        self.leaves();
+                        self.report_value_after();
                         (value, change(order, value.is($val)))
                     };
                     let value =
@@ -201,7 +201,7 @@ macro_rules! atomic {
             /// Reports the current value to the race detector, because opaque code may have stored
             /// it. Must be called before the report of an operation that reads the value.
             #[inline]
-            fn meets(&self) {
+            fn report_value_before(&self) {
                 if race::has_unseen() {
                     race::meet_value(self.object(), self.0.load(Ordering::Relaxed).word());
                 }
@@ -209,7 +209,7 @@ macro_rules! atomic {
 
             /// Reports to the race detector the value after an operation.
             #[inline]
-            fn leaves(&self) {
+            fn report_value_after(&self) {
                 if race::has_unseen() {
                     race::leave_value(self.object(), self.0.load(Ordering::Relaxed).word());
                 }
@@ -262,9 +262,9 @@ macro_rules! atomic {
                     return self.exchange_weakly(op, current, new, (success, failure), site, false);
                 }
                 execution::before(op, self.object(), site);
-                self.meets();
+                self.report_value_before();
                 let result = self.0.compare_exchange(current, new, success, failure);
-                self.leaves();
+                self.report_value_after();
                 self.report_exchange(op, result, success, failure, site);
                 let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
@@ -328,7 +328,7 @@ macro_rules! atomic {
             ) -> R {
                 let place = (self.object(), size_of::<$value>());
                 let mut operation = Operation::arrives(op, kind, place, orders, site);
-                let reads_kept = kind == Kind::Update && operation.reads_what_it_keeps();
+                let reads_kept = kind == Kind::Update && operation.unchanged_update_is_load();
                 let would = |met| {
                     let met = Value::of_word(met);
                     let copy = Self::new(met);
@@ -373,7 +373,7 @@ macro_rules! atomic {
                     return self.exchange_weakly(op, current, new, (success, failure), site, true);
                 }
                 execution::before(op, self.object(), site);
-                self.meets();
+                self.report_value_before();
                 // This calls the strong exchange, because only the search may choose a spurious
                 // failure, not the machine.
                 let would_succeed = self.0.load(Ordering::Relaxed) == current;
@@ -382,7 +382,7 @@ macro_rules! atomic {
                 } else {
                     self.0.compare_exchange(current, new, success, failure)
                 };
-                self.leaves();
+                self.report_value_after();
                 self.report_exchange(op, result, success, failure, site);
                 let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
@@ -426,10 +426,10 @@ macro_rules! read_modify_write {
                             return self.weak(Op::$op, Kind::Update, order, site, update);
                         }
                         let update = || {
-                            self.meets();
+                            self.report_value_before();
                             self.report(Op::$op, How::Exchange, order, site);
                             let value = self.0.$method(val, order);
-                            self.leaves();
+                            self.report_value_after();
                             let is_kept = value.is(self.0.load(Ordering::Relaxed));
                             (value, change(order, is_kept))
                         };

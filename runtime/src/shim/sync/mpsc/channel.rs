@@ -96,7 +96,7 @@ impl<T> Channel<T> {
 
     fn wait(&self, op: Op, deadline: Option<u64>, site: Site) -> Wake {
         if execution::active() {
-            return execution::wait_in_vain(op, self.object(), deadline, site);
+            return execution::wait_after_failed_attempt(op, self.object(), deadline, site);
         }
         // The channel outlived its execution, or was passed to a thread that is not a task.
         std::thread::yield_now();
