@@ -33,8 +33,8 @@ const FLOORS: &[&[&str]] = &[
     &["lib", "main"],
 ];
 
-/// The largest circle of imports, in files: a type and its helpers.
-const LARGEST_CIRCLE: usize = 3;
+/// The largest cycle of imports, in files: a type and its helpers.
+const LARGEST_CYCLE: usize = 3;
 
 fn tool() -> Sources {
     Sources::of(&texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")))
@@ -68,9 +68,9 @@ fn no_file_uses_a_higher_floor() {
 #[test]
 fn circles_of_imports_are_small() {
     assert_eq!(
-        tool().circles(LARGEST_CIRCLE).concat(),
+        tool().cycles(LARGEST_CYCLE).concat(),
         [""; 0],
-        "files in circles of more than {LARGEST_CIRCLE}"
+        "files in cycles of more than {LARGEST_CYCLE}"
     );
 }
 
@@ -100,5 +100,5 @@ fn a_circle_of_four_files_is_found() {
         .into_iter()
         .zip(texts.iter().map(String::as_str))
         .collect();
-    assert_eq!(Sources::tree(&files).circles(LARGEST_CIRCLE), [names]);
+    assert_eq!(Sources::tree(&files).cycles(LARGEST_CYCLE), [names]);
 }

@@ -10,7 +10,7 @@ pub(crate) enum Body {
     /// A function, a closure or a future: other code calls it.
     Callable,
     /// A loop with a condition or an iterator: `while` or `for`.
-    Turn,
+    WhileOrFor,
     /// The expression `loop`.
     Loop,
     /// Another construct.
@@ -46,7 +46,7 @@ pub(crate) enum EndMark {
 /// If the block has variables, its tail expression gets no mark. A mark would make the expression a
 /// statement, which could change the order of drops: its temporaries may have to be dropped after
 /// the variables. A tail expression without temporaries is an exception: see
-/// `is_mere_statement`.
+/// `is_unit_without_temporaries`.
 pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
     let Some(last) = block.stmts.last() else {
         return EndMark::None;
@@ -55,12 +55,12 @@ pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
         .stmts
         .iter()
         .any(|statement| matches!(statement, Stmt::Local(_)));
-    let turns = body == Body::Turn;
+    let is_while_or_for = body == Body::WhileOrFor;
     match last {
         Stmt::Expr(Expr::Break(_) | Expr::Continue(_) | Expr::Return(_), _) => EndMark::None,
         Stmt::Expr(value, None) => match value {
-            _ if is_mere_statement(value) && (drops || turns) => EndMark::Plain,
-            _ if drops || !turns => EndMark::None,
+            _ if is_unit_without_temporaries(value) && (drops || is_while_or_for) => EndMark::Plain,
+            _ if drops || !is_while_or_for => EndMark::None,
             Expr::Macro(_) => EndMark::Macro,
             _ if extent::is_block_like(value) => EndMark::Plain,
             _ if calls::in_expression(value) => EndMark::Unit,
@@ -68,14 +68,14 @@ pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
         },
         Stmt::Macro(StmtMacro {
             semi_token: None, ..
-        }) if drops || !turns => EndMark::None,
-        _ if drops || turns => EndMark::Plain,
+        }) if drops || !is_while_or_for => EndMark::None,
+        _ if drops || is_while_or_for => EndMark::Plain,
         _ => EndMark::None,
     }
 }
 
 /// Whether an expression at the end of a block is always a unit, and leaves no temporaries.
-fn is_mere_statement(value: &Expr) -> bool {
+fn is_unit_without_temporaries(value: &Expr) -> bool {
     match value {
         Expr::While(_) => true,
         Expr::If(value) => value.else_branch.is_none() && !binds(&value.cond),

@@ -85,7 +85,7 @@ impl Marker<'_> {
         let head = extent::head_of(self.source, attributes, block);
         let begins_with_mark = match body {
             Body::Callable => !is_trivial(block),
-            Body::Turn | Body::Loop => true,
+            Body::WhileOrFor | Body::Loop => true,
             Body::Plain => block.stmts.first().is_some_and(calls::in_statement),
         };
         let count = block.stmts.len();
@@ -183,12 +183,12 @@ impl<'ast> Visit<'ast> for Marker<'_> {
 
     fn visit_expr_while(&mut self, node: &'ast ExprWhile) {
         self.visit_expr(&node.cond);
-        self.block(&node.attrs, &node.body, Body::Turn);
+        self.block(&node.attrs, &node.body, Body::WhileOrFor);
     }
 
     fn visit_expr_for_loop(&mut self, node: &'ast ExprForLoop) {
         self.visit_expr(&node.expr);
-        self.block(&node.attrs, &node.body, Body::Turn);
+        self.block(&node.attrs, &node.body, Body::WhileOrFor);
     }
 
     fn visit_expr_loop(&mut self, node: &'ast ExprLoop) {

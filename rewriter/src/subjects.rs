@@ -80,11 +80,11 @@ impl Subjects {
                     start = token.partner;
                     // The called or indexed expression stands before the bracket.
                     let before = start.checked_sub(1).map(|it| &self.0[it]);
-                    let goes_on = before.is_some_and(|it| {
+                    let continues = before.is_some_and(|it| {
                         matches!(it.kind, Kind::Word | Kind::Close) && !is_keyword(&it.text)
                             || it.text == "?"
                     });
-                    if goes_on {
+                    if continues {
                         continue;
                     }
                     return Some(start);

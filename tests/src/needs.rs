@@ -23,16 +23,16 @@ const NEED_ALL: &str = "CHESS_TESTS_NEED_ALL";
 /// # Panics
 /// If a command is missing while the variable `CHESS_TESTS_NEED_ALL` is set.
 pub fn needs(commands: &[&str]) -> bool {
-    goes_on(commands, env::var_os(NEED_ALL).is_some())
+    can_run(commands, env::var_os(NEED_ALL).is_some())
 }
 
 /// Like [`needs`], for a program that `.ci/run` does not install. Never panics, because such a
 /// program may be missing on any machine.
 pub fn wants(command: &str) -> bool {
-    goes_on(&[command], false)
+    can_run(&[command], false)
 }
 
-fn goes_on(commands: &[&str], is_needed: bool) -> bool {
+fn can_run(commands: &[&str], is_needed: bool) -> bool {
     let missing: Vec<&str> = commands.iter().copied().filter(|it| !works(it)).collect();
     if missing.is_empty() {
         return true;

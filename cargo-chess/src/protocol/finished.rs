@@ -211,7 +211,7 @@ impl Finished {
             holder: it.holder.map(TaskId),
             held_at: it.held_at.as_ref().map(line),
         });
-        let circle: Vec<TaskId> = self.cycle.iter().copied().map(TaskId).collect();
+        let cycle: Vec<TaskId> = self.cycle.iter().copied().map(TaskId).collect();
         let hot = self.hot.iter();
         let hot = hot.map(|it| {
             let since = line(&it.since);
@@ -221,7 +221,7 @@ impl Finished {
             )
         });
         let hot: Vec<String> = hot.collect();
-        deadlock(&waits.collect::<Vec<_>>(), &circle) + &hot.concat()
+        deadlock(&waits.collect::<Vec<_>>(), &cycle) + &hot.concat()
     }
 
     /// A verdict with `outcome`. All other fields have their defaults.

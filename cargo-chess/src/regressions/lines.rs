@@ -35,7 +35,7 @@ pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedA
 /// The current places of the lines in `places`, as `FILE:LINE`. The places of a line are all lines
 /// of its file that have the same text. If no line has this text, the place is the line with the
 /// same number.
-pub(crate) fn as_they_are_now(root: &Utf8Path, places: &[PreemptedAt]) -> Vec<String> {
+pub(crate) fn current_places(root: &Utf8Path, places: &[PreemptedAt]) -> Vec<String> {
     let mut found = Vec::new();
     for PreemptedAt { file, line, text } in places {
         let source = source(root, file).unwrap_or_default();
@@ -71,7 +71,7 @@ mod tests {
             line,
             text: text.into(),
         };
-        let now = |places: &[_]| as_they_are_now(root, places);
+        let now = |places: &[_]| current_places(root, places);
         assert_eq!(now(&[place("a.rs", 1, "load();")]), ["a.rs:2", "a.rs:4"]);
         assert_eq!(now(&[place("a.rs", 3, "swap();")]), ["a.rs:3"]);
         assert_eq!(

@@ -132,11 +132,11 @@ impl Silence {
         Self { patience, lasted }
     }
 
-    fn broken(&mut self) {
+    fn reset(&mut self) {
         self.lasted = Duration::ZERO;
     }
 
-    fn goes_on(&mut self) {
+    fn extend(&mut self) {
         self.lasted += TICK;
     }
 
@@ -188,7 +188,7 @@ fn listen(
     loop {
         match lines.recv_timeout(TICK) {
             Ok(line) => {
-                silence.broken();
+                silence.reset();
                 if on_line(&line) == Flow::Last {
                     group.wait_for(EXIT_GRACE);
                     return Ok(None);
@@ -210,7 +210,7 @@ fn listen(
                 }
                 return Ok(None);
             }
-            Err(_) => silence.goes_on(),
+            Err(_) => silence.extend(),
         }
         if stop() {
             group.terminate()?;

@@ -15,10 +15,10 @@ const MOST: usize = 64;
 /// The cores, and their distribution among the tests.
 pub(crate) struct Cores {
     jobs: usize,
-    dealt: Mutex<Dealt>,
+    distribution: Mutex<Distribution>,
 }
 
-struct Dealt {
+struct Distribution {
     /// The number of tests that can be explored at once from now on.
     tests: usize,
     /// For each test that is explored, the file from which it reads the number of its cores.
@@ -39,7 +39,7 @@ impl Cores {
     pub(super) fn new(jobs: usize, tests: usize) -> Self {
         Self {
             jobs: jobs.max(1),
-            dealt: Mutex::new(Dealt {
+            distribution: Mutex::new(Distribution {
                 tests: jobs.clamp(1, tests.max(1)),
                 running: BTreeMap::new(),
             }),
@@ -48,7 +48,7 @@ impl Cores {
 
     /// The number of tests that are explored at once.
     pub(super) fn at_once(&self) -> usize {
-        self.dealt().tests
+        self.distribution().tests
     }
 
     /// Begins the exploration of a test, which resumes from the `state` of an earlier search, if
@@ -61,10 +61,10 @@ impl Cores {
             io::copy(&mut state, &mut stdin)?;
         }
         stdin.rewind()?;
-        let mut dealt = self.dealt();
-        dealt.running.insert(test, stdin.try_clone()?);
-        dealt.deal(self.jobs)?;
-        drop(dealt);
+        let mut distribution = self.distribution();
+        distribution.running.insert(test, stdin.try_clone()?);
+        distribution.distribute(self.jobs)?;
+        drop(distribution);
         Ok(Core {
             cores: self,
             test,
@@ -76,21 +76,23 @@ impl Cores {
     /// Lowers the number of tests explored at once by one, because no test is waiting, and
     /// distributes the cores anew.
     pub(super) fn leave(&self) {
-        let mut dealt = self.dealt();
-        dealt.tests = dealt.tests.saturating_sub(1);
+        let mut distribution = self.distribution();
+        distribution.tests = distribution.tests.saturating_sub(1);
         // A test whose file cannot be written continues with the cores that it has.
-        let _ = dealt.deal(self.jobs);
+        let _ = distribution.distribute(self.jobs);
     }
 
-    fn dealt(&self) -> MutexGuard<'_, Dealt> {
-        self.dealt.lock().unwrap_or_else(PoisonError::into_inner)
+    fn distribution(&self) -> MutexGuard<'_, Distribution> {
+        self.distribution
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Dealt {
+impl Distribution {
     /// Distributes the cores as evenly as possible. The remainder goes to the tests with the
     /// lowest indices.
-    fn deal(&self, jobs: usize) -> io::Result<()> {
+    fn distribute(&self, jobs: usize) -> io::Result<()> {
         let tests = self.tests.max(self.running.len()).max(1);
         let mut running = self.running.values().enumerate();
         running.try_for_each(|(place, file)| {
@@ -135,7 +137,7 @@ impl Core<'_> {
 
 impl Drop for Core<'_> {
     fn drop(&mut self) {
-        self.cores.dealt().running.remove(&self.test);
+        self.cores.distribution().running.remove(&self.test);
     }
 }
 

@@ -386,20 +386,20 @@ mod tests {
         assert!(state.conflict(0, 1) && state.conflict(1, 2) && !state.conflict(0, 2));
         drop(state);
         let turn = exclusion.begin(0, false, &|| false).expect("nothing runs");
-        let (tell, hear) = channel();
+        let (sender, receiver) = channel();
         thread::scope(|scope| {
             scope.spawn(|| {
                 let third = exclusion.begin(2, false, &|| false);
-                tell.send("third").expect("it is heard");
+                sender.send("third").expect("the receiver exists");
                 drop(third);
                 let second = exclusion.begin(1, false, &|| false);
-                tell.send("second").expect("it is heard");
+                sender.send("second").expect("the receiver exists");
                 drop(second);
             });
-            assert_eq!(hear.recv(), Ok("third"));
-            assert!(hear.try_recv().is_err());
+            assert_eq!(receiver.recv(), Ok("third"));
+            assert!(receiver.try_recv().is_err());
             drop(turn);
-            assert_eq!(hear.recv(), Ok("second"));
+            assert_eq!(receiver.recv(), Ok("second"));
         });
         exclusion.keep(&dir.1);
         assert_eq!(used_paths::read(&dir.1).len(), 4);

@@ -111,7 +111,7 @@ fn names_within(
     args.extend(ignored.then_some("--ignored"));
     let invocation = Invocation::new(binary, args);
     let mut names = Vec::new();
-    let mut strange = None;
+    let mut unknown = None;
     let ended = watch(
         invocation,
         Some(patience),
@@ -122,7 +122,7 @@ fn names_within(
                 Some((name, "test")) => names.push(name.to_owned()),
                 Some((_, "benchmark")) => {}
                 None if line.is_empty() => {}
-                _ => strange = strange.take().or_else(|| Some(line.into_owned())),
+                _ => unknown = unknown.take().or_else(|| Some(line.into_owned())),
             }
             Flow::Continue
         },
@@ -135,7 +135,7 @@ fn names_within(
             patience.as_secs_f64()
         ),
         End::Exited(status) if !status.success() => format!("it {}", exit_status::in_words(status)),
-        End::Exited(_) => match strange {
+        End::Exited(_) => match unknown {
             None => return Ok(names),
             Some(line) => format!("expected lines like `path::of::test: test`, found `{line}`"),
         },

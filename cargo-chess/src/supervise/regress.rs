@@ -88,7 +88,7 @@ pub(super) fn rerun<'a>(
             rerun.add_run(regression, RegressionOutcome::Passed);
             continue;
         }
-        let lines = lines::as_they_are_now(&plan.workspace_root, &schedule.preempted_at);
+        let lines = lines::current_places(&plan.workspace_root, &schedule.preempted_at);
         if !lines.is_empty() {
             let own = job.exploration.schedules;
             let near = Exploration {

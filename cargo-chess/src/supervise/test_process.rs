@@ -103,7 +103,7 @@ pub(crate) trait ReplayObserver {
     fn request(&self) -> String;
 
     /// Receives a line about the replay: any line except progress, states, errors and the verdict.
-    fn hear(&self, line: Line);
+    fn observe(&self, line: Line);
 }
 
 /// Stores the state of a test's search, from which a later run resumes after a kill.
@@ -173,9 +173,9 @@ impl Job<'_> {
         let patience = explored.then(|| patience(self.exploration));
         let mut on_line = |core: Option<&Core<'_>>, line: &[u8]| {
             if explored {
-                answer.hear(line, on_advance, self.states.zip(core), self.live)
+                answer.receive(line, on_advance, self.states.zip(core), self.live)
             } else {
-                answer.strange.push(line);
+                answer.unknown.push(line);
                 Flow::Continue
             }
         };
@@ -189,12 +189,12 @@ impl Job<'_> {
             )));
         }
         let Some(mut finished) = (match self.test.not_explored {
-            None => self.explored(answer.finished, &answer.strange, &ended)?,
-            Some(why) => not_explored(why, &answer.strange, &ended),
+            None => self.explored(answer.finished, &answer.unknown, &ended)?,
+            Some(why) => not_explored(why, &answer.unknown, &ended),
         }) else {
             return Ok(None);
         };
-        if explored && let Some(warning) = answer.strange.warning() {
+        if explored && let Some(warning) = answer.unknown.warning() {
             finished.own_warnings.push(warning);
         }
         if finished.part.is_none() {
@@ -288,7 +288,7 @@ impl Job<'_> {
     fn explored(
         &self,
         finished: Option<Box<Finished>>,
-        strange: &Strange,
+        unknown: &UnknownLines,
         ended: &Ended,
     ) -> Result<Option<Finished>> {
         if let Some(finished) = finished {
@@ -310,7 +310,7 @@ impl Job<'_> {
                     self.exploration.watchdog.as_secs_f64()
                 ),
             ),
-            End::Exited(status) if status.success() && strange.is_libtest() => {
+            End::Exited(status) if status.success() && unknown.is_libtest() => {
                 return Err(Error::Unsupported(format!(
                     "`{}` is not under control: its binary ran the test as plain `cargo test` does.\n\
                      Remove the file {} and try again; if that does not help, please report it.",
@@ -361,7 +361,7 @@ fn patience(exploration: &Exploration) -> Duration {
 }
 
 /// The verdict on a binary that was only run, without an exploration.
-fn not_explored(why: NotExplored, output: &Strange, ended: &Ended) -> Option<Finished> {
+fn not_explored(why: NotExplored, output: &UnknownLines, ended: &Ended) -> Option<Finished> {
     let End::Exited(status) = &ended.end else {
         return None;
     };
@@ -391,11 +391,11 @@ fn not_explored(why: NotExplored, output: &Strange, ended: &Ended) -> Option<Fin
 struct Answer {
     finished: Option<Box<Finished>>,
     error: Option<String>,
-    strange: Strange,
+    unknown: UnknownLines,
 }
 
 impl Answer {
-    fn hear(
+    fn receive(
         &mut self,
         line: &[u8],
         on_advance: &mut dyn FnMut(Advance),
@@ -429,10 +429,10 @@ impl Answer {
             }
             Ok(line) => {
                 if let Some(onlooker) = onlooker {
-                    onlooker.hear(line);
+                    onlooker.observe(line);
                 }
             }
-            Err(_) => self.strange.push(line),
+            Err(_) => self.unknown.push(line),
         }
         Flow::Continue
     }
@@ -440,13 +440,13 @@ impl Answer {
 
 /// Lines that are not part of the protocol.
 #[derive(Default)]
-struct Strange {
+struct UnknownLines {
     first: Vec<String>,
     last: Vec<String>,
     count: usize,
 }
 
-impl Strange {
+impl UnknownLines {
     fn push(&mut self, line: &[u8]) {
         self.count += 1;
         let line = String::from_utf8_lossy(line).into_owned();

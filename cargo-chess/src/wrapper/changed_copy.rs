@@ -41,7 +41,7 @@ pub(super) struct ChangedCopy<'a> {
     /// The files of the unit outside the package's directory.
     outside: OutsideFiles,
     /// The directories that are copied only because a file somewhere below them is copied.
-    ways: BTreeSet<Utf8PathBuf>,
+    ancestors: BTreeSet<Utf8PathBuf>,
     /// The copy of the file system's root.
     copy: Utf8PathBuf,
     /// The directory of all copies, without symbolic links. It is not copied itself.
@@ -79,7 +79,7 @@ impl<'a> ChangedCopy<'a> {
                 .ok()
                 .map(|it| normalized(it.as_str().into())),
             outside: OutsideFiles::beside(&base, unit),
-            ways: BTreeSet::new(),
+            ancestors: BTreeSet::new(),
             copy: base,
             copies: instructions.sources.canonicalize_utf8()?,
             relative: unit.source.is_relative(),
@@ -167,7 +167,7 @@ impl<'a> ChangedCopy<'a> {
             self.rewriting.refuse_all();
             self.problems.clear();
             self.unmarked.clear();
-            self.copy_way(Utf8Path::new("/"))?;
+            self.copy_ancestor(Utf8Path::new("/"))?;
         }
         for (path, inside) in changed {
             self.copy_file(&path, &inside)?;
@@ -304,8 +304,8 @@ impl<'a> ChangedCopy<'a> {
         let is_copied = |directory: &Utf8Path| {
             let copy = self.copy_of(directory);
             let mut around = copy.ancestors().take_while(|it| *it != self.copy);
-            let is_way = directory != self.root && self.ways.contains(directory);
-            !is_way && !around.any(Utf8Path::is_symlink)
+            let is_ancestor = directory != self.root && self.ancestors.contains(directory);
+            !is_ancestor && !around.any(Utf8Path::is_symlink)
         };
         let is_inside = file.starts_with(&self.root);
         self.outside.name_of(file).is_some() || (is_inside && file.parent().is_some_and(is_copied))
@@ -321,15 +321,15 @@ impl<'a> ChangedCopy<'a> {
             self.outside.files(),
         )?;
         let ends = self.outside.files().chain([&*self.root]);
-        let ways = ends.flat_map(|end| end.ancestors().skip(1));
-        self.ways = ways.map(Utf8Path::to_owned).collect();
+        let ancestors = ends.flat_map(|end| end.ancestors().skip(1));
+        self.ancestors = ancestors.map(Utf8Path::to_owned).collect();
         self.problems.clear();
         self.unmarked.clear();
         let known_basis = self.basis_file();
         let basis = self.rewriting.basis();
         self.is_stale =
             self.package.borrows && fs::read_to_string(&known_basis).ok().as_ref() != Some(&basis);
-        self.copy_way(Utf8Path::new("/"))?;
+        self.copy_ancestor(Utf8Path::new("/"))?;
         if self.is_stale {
             write(&known_basis, &basis)?;
             self.is_stale = false;
@@ -345,7 +345,7 @@ impl<'a> ChangedCopy<'a> {
     /// Copies a directory that is an ancestor of the package or of a copied file outside the
     /// package. Entries that lead to neither become links to the originals, so that relative paths
     /// in the sources find them. The links are left out if [`Self::has_all_of`] returns false.
-    fn copy_way(&mut self, from: &Utf8Path) -> io::Result<()> {
+    fn copy_ancestor(&mut self, from: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
         link_tree::directory(&to)?;
         let mut names = BTreeSet::new();
@@ -365,9 +365,9 @@ impl<'a> ChangedCopy<'a> {
             let from = from.join(name);
             if from == self.root {
                 self.copy_directory(&from, Utf8Path::new(""))?;
-            } else if self.ways.contains(&from) {
+            } else if self.ancestors.contains(&from) {
                 if from.is_dir() {
-                    self.copy_way(&from)?;
+                    self.copy_ancestor(&from)?;
                 }
             } else if let Some(inside) = self.outside.name_of(&from).map(Utf8Path::to_owned)
                 && from.extension() == Some("rs")
@@ -410,8 +410,8 @@ impl<'a> ChangedCopy<'a> {
             let holds_copy = self.copies.starts_with(&from);
             if kind.is_dir() && !holds_copy && !is_apart(&from) {
                 self.copy_directory(&from, &inside)?;
-            } else if kind.is_dir() && self.ways.contains(&from) {
-                self.copy_way(&from)?;
+            } else if kind.is_dir() && self.ancestors.contains(&from) {
+                self.copy_ancestor(&from)?;
             } else if kind.is_file() && from.extension() == Some("rs") {
                 self.copy_file(&from, &inside)?;
             } else {

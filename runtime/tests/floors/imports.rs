@@ -1,4 +1,4 @@
-//! The imports of a tree of Rust sources, read from the text: uses of higher floors, and circles.
+//! The imports of a tree of Rust sources, read from the text: uses of higher floors, and cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -72,27 +72,27 @@ impl Sources {
     }
 
     /// Circles of imports of more than `small` files, the largest first.
-    pub(crate) fn circles(&self, small: usize) -> Vec<Vec<String>> {
+    pub(crate) fn cycles(&self, small: usize) -> Vec<Vec<String>> {
         let edges = self.uses();
         let reached: BTreeMap<&str, BTreeSet<&str>> = edges
             .keys()
             .map(|&start| (start, reach(&edges, start)))
             .collect();
-        let mut circles: Vec<Vec<String>> = Vec::new();
+        let mut cycles: Vec<Vec<String>> = Vec::new();
         let mut seen = BTreeSet::new();
         for &file in edges.keys() {
             if seen.contains(file) {
                 continue;
             }
             let back = |other: &&&str| reached[**other].contains(file);
-            let circle: Vec<&str> = reached[file].iter().filter(back).copied().collect();
-            seen.extend(circle.iter().copied());
-            if circle.len() > small {
-                circles.push(circle.into_iter().map(str::to_owned).collect());
+            let cycle: Vec<&str> = reached[file].iter().filter(back).copied().collect();
+            seen.extend(cycle.iter().copied());
+            if cycle.len() > small {
+                cycles.push(cycle.into_iter().map(str::to_owned).collect());
             }
         }
-        circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
-        circles
+        cycles.sort_by_key(|cycle| std::cmp::Reverse(cycle.len()));
+        cycles
     }
 
     /// How many files there are.

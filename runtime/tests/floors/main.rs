@@ -33,7 +33,7 @@ const MONITORS: Uses = &[("execution/monitor_calls.rs", "monitor")];
 /// exists must be removed from the list.
 const EXCEPTIONS: &[Uses] = &[MONITORS];
 
-/// The largest circle, in files, that is no fault: a type and its helpers.
+/// The largest cycle, in files, that is no fault: a type and its helpers.
 const SMALL: usize = 3;
 
 /// The sources of the runtime and of its search, as if they were one crate.
@@ -98,10 +98,10 @@ fn no_file_uses_a_higher_floor_but_for_the_exceptions() {
 
 #[test]
 fn circles_of_imports_are_small() {
-    let circles = runtime().circles(SMALL);
+    let cycles = runtime().cycles(SMALL);
     assert!(
-        circles.is_empty(),
-        "circles of more than {SMALL} files: {circles:#?}\n\
+        cycles.is_empty(),
+        "cycles of more than {SMALL} files: {cycles:#?}\n\
          Move what they share into a file that knows none of them"
     );
 }
@@ -190,8 +190,8 @@ fn a_circle_is_found_with_all_its_files() {
         .zip(texts.iter().map(String::as_str))
         .collect();
     assert_eq!(
-        Sources::tree(&files).circles(SMALL),
+        Sources::tree(&files).cycles(SMALL),
         [names.map(str::to_owned).to_vec()]
     );
-    assert!(Sources::tree(&files[..3]).circles(SMALL).is_empty());
+    assert!(Sources::tree(&files[..3]).cycles(SMALL).is_empty());
 }

@@ -61,7 +61,7 @@ impl Target {
         let seconds = env::var("CHESS_FUZZ_SECONDS").ok();
         let seconds = seconds.map(|it| it.parse().expect("a number of seconds"));
         let start = Instant::now();
-        let goes_on = |inputs: u32| match seconds {
+        let may_continue = |inputs: u32| match seconds {
             Some(seconds) => start.elapsed() < Duration::from_secs(seconds),
             None => inputs < INPUTS,
         };
@@ -74,7 +74,7 @@ impl Target {
         }
         let mut random = Rng::with_seed(seed);
         let mut inputs = 0;
-        while goes_on(inputs) {
+        while may_continue(inputs) {
             inputs += 1;
             let input = mutate::mutated(&samples, self.words, &mut random);
             let Some(outcome) = self.outcome(&input) else {

@@ -68,7 +68,7 @@ impl Lock {
 
     /// Whether new readers must wait while a task waits to write. std's documentation allows this
     /// for `RwLock`.
-    pub(super) fn is_kept_by_waiting(self) -> bool {
+    pub(super) fn prefers_writers(self) -> bool {
         self == Self::rwlock(0) || self == Self::rwlock(1)
     }
 

@@ -59,7 +59,7 @@ impl Explored {
         };
 
         let (listing, _, build) = call("list", &["list"], &[]);
-        if let Some(broken) = how_it_broke(&listing) {
+        if let Some(broken) = error_of(&listing) {
             return Self {
                 verdicts: BTreeMap::new(),
                 build,
@@ -80,13 +80,13 @@ impl Explored {
             verdicts,
             build,
             run: time,
-            broken: how_it_broke(&run),
+            broken: error_of(&run),
         }
     }
 }
 
 /// Returns the error of the tool, if it did not run to its end.
-fn how_it_broke(run: &Run) -> Option<String> {
+fn error_of(run: &Run) -> Option<String> {
     match run.code {
         Some(0 | 4 | 100) => None,
         None if run.killed => Some("hung".to_owned()),

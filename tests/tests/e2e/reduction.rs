@@ -369,9 +369,9 @@ impl Outcomes {
         _ = fs::remove_dir_all(&directory);
         fs::create_dir(&directory).expect("it can be made");
         // Tests that wait for ever fail, and must not end the exploration of others.
-        let goes_on = ["--keep-going", "--no-fail-fast", "--message-format=json"];
+        let keep_going = ["--keep-going", "--no-fail-fast", "--message-format=json"];
         let common = ["test", "--schedules=3000000", "--time=600s"];
-        let run = workspace.chess(&[&common, &goes_on, arguments].concat());
+        let run = workspace.chess(&[&common, &keep_going, arguments].concat());
         let run = run.run();
         assert!(matches!(run.code, Some(0 | 100)), "{run:?}");
         let verdicts = run.verdicts();

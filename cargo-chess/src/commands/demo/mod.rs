@@ -196,15 +196,15 @@ impl Stage<'_> {
         Ok(path)
     }
 
-    fn explore(&self, test: &str) -> Result<Ear> {
+    fn explore(&self, test: &str) -> Result<VerdictRecorder> {
         let options = RunOptions {
             filters: vec![test.to_owned()],
             exact: true,
             ..self.options.clone()
         };
-        let mut ear = Ear {
+        let mut recorder = VerdictRecorder {
             reporter: reporter(&options, &self.session.plan.workspace_root)?,
-            heard: None,
+            last_verdict: None,
         };
         supervise::run(
             Inputs {
@@ -216,16 +216,16 @@ impl Stage<'_> {
                 gating: None,
                 interrupt: self.interrupt,
             },
-            &mut ear,
+            &mut recorder,
         )?;
         if self.interrupt.requested() {
             return Err(Error::Interrupted);
         }
-        Ok(ear)
+        Ok(recorder)
     }
 
-    fn expect_failure(&self, ear: &Ear) -> Result<(String, Schedule)> {
-        let (test, detail) = ear.verdict()?;
+    fn expect_failure(&self, recorder: &VerdictRecorder) -> Result<(String, Schedule)> {
+        let (test, detail) = recorder.verdict()?;
         match (&test.schedule, &detail.schedule) {
             (Some(path), Some(schedule)) if test.kind == Some(self.story.kind) => {
                 Ok((path.clone(), schedule.clone()))
@@ -277,23 +277,23 @@ fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error 
 }
 
 /// A reporter that passes everything to another reporter, and stores the last verdict.
-struct Ear {
+struct VerdictRecorder {
     reporter: Box<dyn Reporter>,
-    heard: Option<(TestFinished, Detail)>,
+    last_verdict: Option<(TestFinished, Detail)>,
 }
 
-impl Ear {
+impl VerdictRecorder {
     fn verdict(&self) -> Result<&(TestFinished, Detail)> {
-        self.heard
+        self.last_verdict
             .as_ref()
             .ok_or_else(|| unexpected("no test was run"))
     }
 }
 
-impl Reporter for Ear {
+impl Reporter for VerdictRecorder {
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
         if let (Event::TestFinished(test), Some(detail)) = (event, detail) {
-            self.heard = Some(((**test).clone(), detail.clone()));
+            self.last_verdict = Some(((**test).clone(), detail.clone()));
         }
         self.reporter.event(event, detail)
     }

@@ -86,7 +86,7 @@ fn explore(
         require_complete: args.require_complete,
         ..RunOptions::new(&args.output, args.build.jobs)
     };
-    let mut ear = Ear {
+    let mut counter = VerdictCounter {
         reporter: report::reporter(&options, &session.plan.workspace_root)?,
         new: 0,
         regressions: 0,
@@ -107,12 +107,12 @@ fn explore(
         gating: Some(&gating),
         interrupt,
     };
-    let code = supervise::run(inputs, &mut ear)?;
+    let code = supervise::run(inputs, &mut counter)?;
     let shell = args.output.shell();
     if code == exit_code::OK {
         shell.status("Gate", "passed");
     } else if code == exit_code::FAILURE_FOUND {
-        shell.failure(ear.verdict());
+        shell.failure(counter.verdict());
     }
     Ok(code)
 }
@@ -224,7 +224,7 @@ fn print_affected(shell: Shell, session: &Session, found: &Affected) {
 }
 
 /// A reporter that passes everything to another reporter, and counts the verdicts for the summary.
-struct Ear {
+struct VerdictCounter {
     reporter: Box<dyn Reporter>,
     /// The number of failing tests without a failing regression.
     new: usize,
@@ -233,8 +233,8 @@ struct Ear {
     timeouts: usize,
 }
 
-impl Ear {
-    fn hear(&mut self, test: &TestFinished) {
+impl VerdictCounter {
+    fn count(&mut self, test: &TestFinished) {
         let is_back = |outcome| {
             matches!(
                 outcome,
@@ -272,10 +272,10 @@ fn failures(regressions: usize, new: usize, timeouts: usize) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-impl Reporter for Ear {
+impl Reporter for VerdictCounter {
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
         if let Event::TestFinished(test) = event {
-            self.hear(test);
+            self.count(test);
         }
         self.reporter.event(event, detail)
     }

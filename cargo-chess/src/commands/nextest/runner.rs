@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
     let path = Utf8PathBuf::from(command.next().unwrap_or_default().into_owned());
     let asked: Vec<_> = command.collect();
     let Some(test) = exact(&asked) else {
-        return Err(become_it(&args.command));
+        return Err(replace_process(&args.command));
     };
     let Saved {
         mut plan,
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
     let binary = match known {
         Some(binary) if binary.why_not.is_none() => binary.clone(),
         // A binary that cannot be explored is run unchanged.
-        _ => return Err(become_it(&args.command)),
+        _ => return Err(replace_process(&args.command)),
     };
     let digest = digest::short(format!("{} {test}", binary.id).as_bytes(), 8);
     plan.chess_dir.clone_from(&args.chess_dir);
@@ -102,7 +102,7 @@ fn exact(args: &[impl AsRef<str>]) -> Option<String> {
 }
 
 /// Replaces this process by `command`. Returns only if `command` cannot be started.
-fn become_it(command: &[OsString]) -> Error {
+fn replace_process(command: &[OsString]) -> Error {
     let error = Command::new(&command[0]).args(&command[1..]).exec();
     let path = Utf8PathBuf::from(command[0].to_string_lossy().into_owned());
     Error::io("run", path)(error)

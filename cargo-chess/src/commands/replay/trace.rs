@@ -27,7 +27,7 @@ impl ReplayObserver for Traced {
         "trace=1\n".to_owned()
     }
 
-    fn hear(&self, line: Line) {
+    fn observe(&self, line: Line) {
         let trace = &mut *self.trace.borrow_mut();
         let text = match line {
             Line::Event { number, what } => trace.event(number, &what),

@@ -124,9 +124,9 @@ impl Fakes {
 
     /// Runs all tests.
     pub(in crate::supervise) fn run(&self) -> Ran {
-        let mut heard = Heard::default();
-        let code = self.run_with(&mut heard);
-        Ran { code, heard }
+        let mut recorded = EventRecorder::default();
+        let code = self.run_with(&mut recorded);
+        Ran { code, recorded }
     }
 
     /// Runs all tests with this reporter.
@@ -175,12 +175,12 @@ pub(in crate::supervise) struct Ran {
     /// The exit code.
     pub(in crate::supervise) code: Result<u8>,
     /// The events.
-    pub(in crate::supervise) heard: Heard,
+    pub(in crate::supervise) recorded: EventRecorder,
 }
 
 /// A reporter that records all events.
 #[derive(Default, Debug)]
-pub(in crate::supervise) struct Heard {
+pub(in crate::supervise) struct EventRecorder {
     /// The events, in order.
     pub(in crate::supervise) events: Vec<Event>,
     details: Vec<Detail>,
@@ -188,7 +188,7 @@ pub(in crate::supervise) struct Heard {
     pub(in crate::supervise) warnings: Vec<String>,
 }
 
-impl Reporter for Heard {
+impl Reporter for EventRecorder {
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
         self.events.push(event.clone());
         self.details.extend(detail.cloned());
@@ -204,7 +204,7 @@ impl Ran {
     /// The verdicts in their reported order.
     pub(in crate::supervise) fn verdicts(&self) -> Vec<&TestFinished> {
         let mut verdicts = Vec::new();
-        for event in &self.heard.events {
+        for event in &self.recorded.events {
             if let Event::TestFinished(test) = event {
                 verdicts.push(&**test);
             }
@@ -221,8 +221,8 @@ impl Ran {
 
     /// The detail of the only verdict.
     pub(in crate::supervise) fn detail(&self) -> &Detail {
-        assert_eq!(self.heard.details.len(), 1);
-        &self.heard.details[0]
+        assert_eq!(self.recorded.details.len(), 1);
+        &self.recorded.details[0]
     }
 
     /// The exit code of a run without an error.
@@ -239,6 +239,6 @@ impl Ran {
             }
             value
         };
-        self.heard.events.iter().map(without_duration).collect()
+        self.recorded.events.iter().map(without_duration).collect()
     }
 }

@@ -117,8 +117,11 @@ fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() 
     let ran = fakes.run();
     let printed = "these tests run again from the start, because their files in the journal could not be parsed: ";
     assert!(
-        ran.heard.warnings.iter().any(|it| it.starts_with(printed)),
+        ran.recorded
+            .warnings
+            .iter()
+            .any(|it| it.starts_with(printed)),
         "{:?}",
-        ran.heard.warnings
+        ran.recorded.warnings
     );
 }

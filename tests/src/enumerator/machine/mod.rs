@@ -151,7 +151,7 @@ impl State {
             (Phase::Waits, _) => false,
             (Phase::Ready, Step::Acquire { lock, mode }) => {
                 let is_read = self.locks[lock.index()].readers > 0;
-                let waits = lock.is_kept_by_waiting() && *mode == Mode::Exclusive && is_read;
+                let waits = lock.prefers_writers() && *mode == Mode::Exclusive && is_read;
                 waits || self.is_admitted(steps, *lock, *mode, task)
             }
             (Phase::Notified, Step::Wait { gate }) | (Phase::Ready, Step::LockGate { gate }) => {
@@ -198,7 +198,7 @@ impl State {
                 && matches!(step, Step::Acquire { lock: of, .. } if *of == lock)
         };
         let is_kept =
-            mode == Mode::Shared && lock.is_kept_by_waiting() && (0..self.tasks.len()).any(keeps);
+            mode == Mode::Shared && lock.prefers_writers() && (0..self.tasks.len()).any(keeps);
         !is_kept && self.is_free(lock, mode, task)
     }
 

@@ -276,7 +276,7 @@ impl ReplayObserver for Session<'_> {
         format!("debugger={}\n", self.tasks)
     }
 
-    fn hear(&self, line: Line) {
+    fn observe(&self, line: Line) {
         let state = &mut *self.state.borrow_mut();
         match line {
             Line::Debuggee { process } if state.started.is_none() => {
