@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_nobody_knows_and_one_that_is_no_text_say_what_to_do() {
+    fn an_unknown_path_and_a_path_that_is_not_utf_8_are_errors_with_a_remedy() {
         let unknown = known(Err(io::ErrorKind::NotFound.into())).expect_err("no path");
         insta::assert_snapshot!(unknown, @r"
         the path of this program could not be read: entity not found.

@@ -31,7 +31,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn a_panic_is_told_as_an_internal_error_is_and_has_its_exit_code() {
+    fn a_panic_is_printed_as_an_internal_error_and_has_its_exit_code() {
         let code = catch(|| panic!("a list without an end"));
         assert_eq!(code, exit_code::INTERNAL.into());
         assert_eq!(catch(|| ExitCode::SUCCESS), ExitCode::SUCCESS);

@@ -66,7 +66,7 @@ fn no_file_uses_a_higher_floor() {
 }
 
 #[test]
-fn circles_of_imports_are_small() {
+fn cycles_of_imports_are_small() {
     assert_eq!(
         tool().cycles(LARGEST_CYCLE).concat(),
         [""; 0],
@@ -92,7 +92,7 @@ fn an_import_against_the_floors_is_found() {
 }
 
 #[test]
-fn a_circle_of_four_files_is_found() {
+fn a_cycle_of_four_files_is_found() {
     let next = |name: &str| format!("fn f() {{ super::{name}::f() }}");
     let texts = ["b", "c", "d", "a"].map(next);
     let names = ["text/a.rs", "text/b.rs", "text/c.rs", "text/d.rs"];

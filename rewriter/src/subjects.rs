@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_has_none() {
+    fn hidden_text_has_no_subject() {
         for line in [
             "#lock_all!(a, b);",
             "self.#lock()",

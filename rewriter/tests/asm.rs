@@ -18,7 +18,7 @@ fn each_use_is_listed_with_its_line() {
 }
 
 #[test]
-fn instructions_that_synchronize_are_told_from_others() {
+fn instructions_that_synchronize_are_distinguished_from_others() {
     for template in [
         "\"lock not qword ptr [rsp]\"",
         "\"mov {0}, 1\", \"XCHG {0}, [{1}]\"",
@@ -62,6 +62,6 @@ fn names_and_texts_are_not_uses() {
 }
 
 #[test]
-fn what_is_not_rust_is_an_error() {
+fn text_that_is_not_rust_is_an_error() {
     assert!(inline_asm("asm!(\"").is_err());
 }

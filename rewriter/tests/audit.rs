@@ -21,7 +21,7 @@ fn list(text: &str) -> String {
 }
 
 #[test]
-fn each_import_is_listed_with_what_it_means() {
+fn each_import_is_listed_with_its_meaning() {
     let text = "\
 //! A file.
 use std::cell::{Cell, UnsafeCell};
@@ -80,7 +80,7 @@ fn f(m: &::std::sync::Mutex<u8>) -> sync::MutexGuard<'_, u8> {
 }
 
 #[test]
-fn what_macros_are_given_is_listed() {
+fn the_arguments_of_macros_are_listed() {
     let text = "\
 cfg_if! { if #[cfg(x)] { use std::sync::Mutex; } else { use std::thread; fn f() { thread::park() } } }
 macro_rules! m { () => { $crate::std::sync::Mutex; ::std::sync::Once::new() } }
@@ -118,6 +118,6 @@ mod inner { fn g() { thread::spawn() } use std::thread; fn h() { thread::spawn()
 }
 
 #[test]
-fn what_is_no_rust_is_an_error() {
+fn text_that_is_no_rust_is_an_error() {
     assert!(audit("fn f( {").is_err());
 }

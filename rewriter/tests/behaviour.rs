@@ -101,12 +101,12 @@ fn futures_stay_sendable_and_finish() {
 }
 
 #[test]
-fn what_became_keywords_may_still_be_names() {
+fn words_that_became_keywords_may_still_be_names() {
     behaves_the_same("names.rs", &["2015"]);
 }
 
 #[test]
-fn lines_stay_and_columns_can_be_told() {
+fn lines_stay_and_columns_can_be_computed() {
     let text = program("places.rs");
     let rewritten = marked(&text);
     let plain = compile_and_run(&text, "2021");

@@ -74,7 +74,7 @@ fn a_name_alone_is_that_of_each_free_function() {
 }
 
 #[test]
-fn what_is_not_there_or_constant_is_missing() {
+fn absent_and_constant_functions_are_missing() {
     let (changed, entries, missing) = spliced(&["Random::new", "Other::draw", "Random"], true);
     assert_eq!((changed.as_str(), entries), ("", 0));
     assert_eq!(missing, ["Random::new", "Other::draw", "Random"]);

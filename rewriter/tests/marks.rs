@@ -65,7 +65,7 @@ fn a_mark_stands_before_each_statement_that_may_call() {
 }
 
 #[test]
-fn what_cannot_call_is_not_marked() {
+fn statements_that_cannot_call_are_not_marked() {
     assert_eq!(
         body(" a(); 1; fn g() {} ; use x::y; "),
         "· a(); 1; fn g() {} ; use x::y; "
@@ -111,7 +111,7 @@ fn a_statement_keeps_its_attributes_and_its_documentation() {
 }
 
 #[test]
-fn nothing_is_behind_what_cfg_may_make_the_value() {
+fn no_mark_is_after_an_expression_that_cfg_may_make_the_value() {
     assert_eq!(
         body(" a(); #[cfg(x)] { b() } #[cfg(not(x))] c() "),
         "· a(); #[cfg(x)] {· b() } #[cfg(not(x))] c() "
@@ -280,7 +280,7 @@ fn functions_of_all_kinds_are_marked() {
 }
 
 #[test]
-fn what_the_compiler_computes_is_not_marked() {
+fn constant_expressions_are_not_marked() {
     unmarked("const fn f() -> u8 { a(); loop { b(); } }");
     unmarked(
         "impl X { const fn f(&self) -> u8 { if a() { b() } else if c() { d() } else { e() } } }",
@@ -309,7 +309,7 @@ fn closures_and_functions_within_constants_run_later() {
 }
 
 #[test]
-fn what_attributes_make_constant_or_assembly_is_not_marked() {
+fn functions_that_attributes_make_constant_or_assembly_are_not_marked() {
     unmarked("#[unsafe(naked)] extern \"C\" fn f() { naked_asm!(\"ret\") }");
     unmarked("#[naked] fn f() { a(); }");
     unmarked("#[rustversion::attr(since(1.61), const)] fn f() { a(); }");
@@ -333,7 +333,7 @@ fn a_module_without_prelude_is_left_alone() {
 }
 
 #[test]
-fn what_may_begin_a_file_does_not_count_as_rust() {
+fn a_prefix_of_a_file_does_not_count_as_rust() {
     assert_eq!(marked("\u{feff}fn f() { a() }"), "\u{feff}fn f() {· a() }");
     assert_eq!(
         marked("#!/usr/bin/env run\r\nfn f() {\r\n    a();\r\n    b()\r\n}\r\n"),
@@ -360,7 +360,7 @@ fn offsets_count_bytes() {
 }
 
 #[test]
-fn what_is_not_rust_is_an_error_with_its_place() {
+fn text_that_is_not_rust_is_an_error_with_its_place() {
     let error = try_marked("fn f() {\n    a(;)\n}").unwrap_err();
     assert_eq!(error.to_string(), "2:7: expected an expression");
     let error = try_marked("\u{feff}#!/bin/sh\nfn f( {\n").unwrap_err();

@@ -36,7 +36,7 @@ fn paths_are_beside_the_file_but_in_inline_modules() {
 }
 
 #[test]
-fn what_is_included_is_named_wherever_it_stands() {
+fn included_files_are_named_at_each_place() {
     let text = "include!(\"../items.rs\"); fn f() { let t = include!(\"t.rs\"); \
                 include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\")); include_str!(\"s.rs\"); }";
     assert_eq!(found(text, "a.rs", false), ["../items.rs", "t.rs"]);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_execution_meets_has_a_name_of_its_own() {
+    fn an_object_of_only_one_execution_has_a_name_of_its_own() {
         let failing = execution(&[(0, "load", "A1", 1), (0, "load", "A2", 2)]);
         let mut passing = execution(&[(0, "load", "A1", 1), (0, "load", "A2", 9)]);
         align(&failing, &mut passing);

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toolchain_that_does_not_let_the_facades_in_is_refused_with_what_it_says() {
+    fn a_toolchain_that_rejects_the_facades_is_refused_with_its_message() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let place = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
         let mut toolchain = Toolchain::find().expect("there is a compiler");

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_build_left_is_removed_and_nothing_else() {
+    fn the_files_of_a_killed_build_are_removed_and_nothing_else() {
         let cache = tempfile::tempdir().expect("a temporary directory");
         let cache = Utf8Path::from_path(cache.path()).expect("a UTF-8 path");
         for name in [".building-k1-x", ".building-k2-x", "k1"] {

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn documentation_tests_are_said_not_to_be_explored() {
+    fn documentation_tests_are_reported_as_not_explored() {
         let toolchain = Toolchain::find().expect("the compiler that built this");
         let mut args = CargoArgs::default();
         args.targets.doc = true;

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_long_is_removed_and_nothing_else() {
+    fn files_that_were_not_used_for_long_are_removed_and_nothing_else() {
         let cache = tempfile::tempdir().expect("a temporary directory");
         let cache = Utf8Path::from_path(cache.path()).expect("a UTF-8 path");
         for key in ["unused", "used", "building", "foreign"] {

@@ -82,7 +82,7 @@ fn the_nearest_name_of_a_value_is_proposed() {
 }
 
 #[test]
-fn the_options_of_libtest_mean_after_the_dashes_what_they_mean_there() {
+fn the_options_of_libtest_have_their_meaning_after_the_dashes() {
     let args = test(
         "test bank:: -- --exact --skip slow --include-ignored --test-threads=1 --nocapture other --bench",
     );

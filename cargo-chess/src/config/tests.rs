@@ -59,7 +59,7 @@ fn without_a_file_the_defaults_hold() {
 }
 
 #[test]
-fn the_file_sets_what_it_names_and_leaves_the_rest() {
+fn the_file_sets_the_keys_that_it_names_and_leaves_the_rest() {
     let options = config(LAYERED).for_test("any");
     assert_eq!(options.preemptions, 3);
     assert_eq!((options.schedules, options.work), (Some(7_000), None));
@@ -243,7 +243,7 @@ fn without_directory(text: &str) -> String {
 }
 
 #[test]
-fn a_layer_is_set_by_the_texts_that_it_tells() {
+fn a_layer_is_set_by_the_texts_that_it_returns() {
     let sample = |kind: &Kind| match kind {
         Kind::Integer(..) | Kind::Work => "7",
         Kind::Name(names) => names[0],

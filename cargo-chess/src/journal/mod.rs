@@ -225,7 +225,7 @@ mod tests {
     const BODY: &[u8] = b"{\"outcome\":\"passed\"}\n\0\xff";
 
     #[test]
-    fn what_is_kept_is_found_again_by_its_key_alone() {
+    fn a_kept_result_is_found_again_by_its_key_alone() {
         let (_directory, journal) = journal();
         assert_eq!(journal.find(Part::Verdict, &key("a")), Found::Nothing);
         for body in [b"older", BODY] {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_source_of_the_package_does_not_count() {
+    fn files_that_are_no_sources_of_the_package_do_not_count() {
         let base = digest_of(&[("src/lib.rs", "a")], Policy::Preempt);
         let more = [
             ("src/lib.rs", "a"),

@@ -217,7 +217,7 @@ fn a_directory_without_a_manifest_is_cargos_to_complain_about() {
 }
 
 #[test]
-fn the_package_of_a_source_file_is_told_with_its_version() {
+fn the_package_of_a_source_file_is_named_with_its_version() {
     let project = Project::new();
     let plan = project.plan("").expect("a valid plan");
     let far = plan.packages.iter().find(|package| package.name == "far");
@@ -256,7 +256,7 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
 }
 
 #[test]
-fn a_build_of_all_targets_is_told_from_a_selection() {
+fn a_build_of_all_targets_is_distinguished_from_a_selection() {
     let plan = Project::new().plan("").expect("a valid plan");
     let build = |ids: &[&str]| Build {
         binaries: ids.iter().map(|id| binary(id)).collect(),

@@ -415,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spin_is_told_with_its_line_and_if_that_is_a_dependencys_with_the_package() {
+    fn a_spin_is_printed_with_its_line_and_in_a_dependency_with_the_package() {
         let spin = |file: &str| Spin {
             operation: "load".into(),
             location: Location {

@@ -167,7 +167,7 @@ mod tests {
     const LEAST: &str = r#"{"type":"finished","outcome":"passed","schedules":0,"executions":0,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0}"#;
 
     #[test]
-    fn a_verdict_may_leave_out_what_does_not_apply() {
+    fn a_verdict_may_leave_out_fields_that_do_not_apply() {
         let line: Line = serde_json::from_str(LEAST).expect("a line");
         assert_eq!(
             line,

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_failures_share_is_said_once_and_nothing_else() {
+    fn the_common_part_of_several_failures_is_printed_once_and_nothing_else() {
         let lost = failed(Kind::Panic, Some(3), "lost\nleft: 1");
         let gone = failed(Kind::Panic, Some(4), "gone");
         let late = failed(Kind::Panic, Some(4), "late");

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_in_one_order_is_told_with_this_order() {
+    fn a_pair_in_one_order_is_printed_with_this_order() {
         insta::assert_snapshot!(blind(&covered(0).pairs).join("\n"), @r"
         Mutex::lock self.jobs at src/lib.rs:3 never ran after Mutex::try_lock self.jobs at src/lib.rs:5
         Mutex::try_lock self.jobs at src/lib.rs:6 never ran after Mutex::lock self.jobs at src/lib.rs:3

@@ -115,7 +115,7 @@ mod tests {
     use crate::protocol::op_named;
 
     #[test]
-    fn a_cycle_is_told_in_one_sentence() {
+    fn a_cycle_is_printed_in_one_sentence() {
         let finished = samples::deadlock();
         let names = Names::new(&finished.tasks);
         insta::assert_snapshot!(sentences(&finished, &names).join("\n"));

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_is_told_in_the_largest_unit_that_it_has() {
+    fn a_length_is_printed_in_its_largest_unit() {
         let lengths = [29_999_998_000, 1_500_000_000, 499_998_000, 40_000, 7];
         assert_eq!(
             lengths.map(length),

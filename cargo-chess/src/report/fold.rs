@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_search_chose_is_never_folded() {
+    fn choices_of_the_search_are_never_folded() {
         let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
         events.extend((0..5000_u32).map(|n| step(n % 3, &format!("op{n}"))));
         for noted in [20, 2000] {

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_annotated_at_its_line_and_told_of_in_the_summary() {
+    fn a_failure_is_annotated_at_its_line_and_listed_in_the_summary() {
         let directory = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(directory.path()).unwrap();
         std::fs::create_dir_all(root.join(".git")).unwrap();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_meaning_in_commands_is_escaped() {
+    fn special_characters_of_commands_are_escaped() {
         assert_eq!(data("50% done\r\n: a, b"), "50%25 done%0D%0A: a, b");
         assert_eq!(property("a: b, c%"), "a%3A b%2C c%25");
         assert_eq!(longest_run("a ``` b `", '`'), 3);

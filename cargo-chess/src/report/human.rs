@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_failures_says_what_it_guarantees() {
+    fn a_run_without_failures_states_its_guarantee() {
         insta::assert_snapshot!(report(
             100,
             &plain(),
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_with_source_line_interleaving_output_and_replay_command() {
+    fn a_panic_is_printed_with_source_line_interleaving_output_and_replay_command() {
         insta::assert_snapshot!(report(
             100,
             &plain(),
@@ -412,17 +412,17 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_is_told_with_its_cycle() {
+    fn a_deadlock_is_printed_with_its_cycle() {
         insta::assert_snapshot!(report(100, &plain(), &[("abba", samples::deadlock(), "")]));
     }
 
     #[test]
-    fn a_deadlock_is_told_on_a_narrow_terminal() {
+    fn a_deadlock_is_printed_on_a_narrow_terminal() {
         insta::assert_snapshot!(report(60, &plain(), &[("abba", samples::deadlock(), "")]));
     }
 
     #[test]
-    fn a_crash_is_told_with_what_the_process_said() {
+    fn a_crash_is_printed_with_the_output_of_the_process() {
         let stderr = "free(): double free detected in tcache 2\n";
         insta::assert_snapshot!(report(
             100,
@@ -432,12 +432,12 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_told_with_the_last_event() {
+    fn a_timeout_is_printed_with_the_last_event() {
         insta::assert_snapshot!(report(100, &plain(), &[("hangs", samples::timeout(), "")]));
     }
 
     #[test]
-    fn other_failures_are_told_in_short() {
+    fn other_failures_are_printed_in_short() {
         insta::assert_snapshot!(report(
             100,
             &plain(),
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_went_on_says_how_many_schedules_it_took_in_all() {
+    fn a_resumed_search_prints_the_total_number_of_schedules() {
         let tests = [("transfer_is_atomic", samples::many_failures(), "")];
         let text = report(100, &plain(), &tests);
         assert!(text.contains("panic and 3 other failures (17 schedules, "));
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn verbose_adds_what_the_search_did_and_which_calls_were_single_steps() {
+    fn verbose_adds_the_work_of_the_search_and_the_calls_that_were_single_steps() {
         let output = OutputArgs {
             verbose: 1,
             ..plain()
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_time_is_told_once() {
+    fn the_end_of_the_time_is_printed_once() {
         let tests = [("slow", samples::out_of_time(), "")];
         insta::assert_snapshot!(report(100, &plain(), &tests));
     }

@@ -311,7 +311,7 @@ fn buy(shop: &Shop) {
     }
 
     #[test]
-    fn letters_tell_objects_of_one_name_apart() {
+    fn letters_distinguish_objects_of_one_name() {
         let names = named(vec![
             step("M1", 6, "lock"),
             step("M2", 6, "lock"),
@@ -323,18 +323,18 @@ fn buy(shop: &Shop) {
     }
 
     #[test]
-    fn an_arc_and_what_is_in_it_are_told_apart() {
+    fn an_arc_and_its_contents_are_distinguished() {
         let names = named(vec![step("Arc1", 4, "Arc::clone"), step("M1", 5, "lock")]);
         assert_eq!(names, ["queue (Arc)", "queue"]);
     }
 
     #[test]
-    fn what_a_macro_hides_keeps_its_letter_and_number() {
+    fn an_object_that_a_macro_hides_keeps_its_letter_and_number() {
         assert_eq!(named(vec![step("M7", 7, "both")]), ["M7"]);
     }
 
     #[test]
-    fn what_several_calls_on_one_object_touch_is_part_of_it() {
+    fn an_object_that_several_calls_on_one_object_touch_is_part_of_it() {
         let names = named(vec![
             inside("A1", 8, "push"),
             inside("A2", 8, "push"),
@@ -344,7 +344,7 @@ fn buy(shop: &Shop) {
     }
 
     #[test]
-    fn a_deadlock_is_told_with_the_names() {
+    fn a_deadlock_is_printed_with_the_names() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = Utf8PathBuf::from_path_buf(dir.path().to_owned()).expect("a UTF-8 path");
         std::fs::write(root.join("lib.rs"), SOURCE).expect("writable");

@@ -39,7 +39,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_many_tests_did_is_said_once() {
+    fn an_effect_of_many_tests_is_printed_once() {
         let effect = |kind| OutsideEffect {
             kind,
             location: None,

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_that_nobody_joined_is_called_so() {
+    fn a_panic_that_no_task_joined_is_called_so() {
         let printed = printed(
             Kind::Panic,
             Some(0),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_test_says_of_a_panic_that_it_received_is_told() {
+    fn the_message_of_the_test_about_a_panic_that_it_received_is_printed() {
         let panics = [
             panic(1, "boom", Some(Fate::Joined)),
             panic(
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn of_panics_that_were_caught_before_another_one_nothing_is_said() {
+    fn panics_that_were_caught_before_another_one_are_not_printed() {
         let panics = [
             panic(1, "caught", None),
             panic(0, "2 is not 1", Some(Fate::Failed)),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn panics_before_a_failure_of_another_kind_are_told() {
+    fn panics_before_a_failure_of_another_kind_are_printed() {
         let panics = [
             panic(1, "index out of bounds\nmore", Some(Fate::Unseen)),
             panic(2, "caught", None),

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_say_what_runs_and_how_far_it_is() {
+    fn the_lines_show_the_running_tests_and_their_progress() {
         let state = state();
         let now = Instant::now() + Duration::from_secs(65);
         let mut text = String::new();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_moves_a_slow_test_is_told_of_every_half_minute() {
+    fn a_slow_test_is_printed_every_half_minute() {
         let (state, mut reported) = (state(), BTreeMap::new());
         let start = Instant::now();
         let mut after = |seconds| {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_that_of_the_run_where_it_has_a_time() {
+    fn the_remaining_time_is_that_of_the_run_if_it_has_a_limit() {
         let mut state = RunState::new(2, Some(Duration::from_secs(100)));
         state.begin(0, &id("a"), 0);
         let now = Instant::now();

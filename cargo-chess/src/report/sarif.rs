@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_uri_cannot_hold_is_encoded() {
+    fn characters_that_a_uri_cannot_hold_are_encoded() {
         assert_eq!(uri("src/lib.rs"), "src/lib.rs");
         assert_eq!(uri("my crate/src/ü.rs"), "my%20crate/src/%C3%BC.rs");
     }

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn each_group_of_tests_is_told_what_it_was_explored_to() {
+    fn each_group_of_tests_is_printed_with_the_extent_of_its_exploration() {
         let mut over_budget = samples::passed(Some(1), false);
         (over_budget.counts.schedules, over_budget.counts.work) = (100_000, 25_000_000);
         let mut one_thread = samples::passed(None, true);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_plain_memory_and_of_spins_is_read_back() {
+    fn options_of_plain_memory_and_of_spins_are_read_back() {
         let mut schedule = sample();
         schedule.memory_accesses = Some("preempt".into());
         schedule.races = Some("warn".into());

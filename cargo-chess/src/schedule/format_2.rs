@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_schedule_is_read_back() {
         let mut schedule = full();
         assert_eq!(parse(&schedule.to_text()), Ok(schedule.clone()));
         schedule.message = "  a = b \\n\n\r\t\u{1b}[31m \"\"\" ''' \u{7f}\u{e4}\\ ".into();
@@ -440,7 +440,7 @@ decisions = 17
     }
 
     #[test]
-    fn every_error_says_where_and_what_to_do() {
+    fn every_error_names_its_place_and_a_remedy() {
         let good = full().to_text();
         let cut_at = |text: &str| good[..good.find(text).expect(text)].to_owned();
         let cases = [

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_test_waits_for_goes_to_those_that_are_left() {
+    fn idle_cores_go_to_the_remaining_tests() {
         let cores = Cores::new(5, 9);
         let [first, second, third] = [5, 6, 7].map(|test| cores.begin(test, None).expect("a file"));
         assert_eq!(shares(&[&first, &second, &third]), ["01", "01", "01"]);

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_test_may_have_caused_is_looked_at_alone() {
+    fn a_failure_that_another_test_may_have_caused_is_checked_alone() {
         for outcome in [Outcome::Passed, Outcome::Failed] {
             assert_eq!(runs(&verdict(outcome, &["/x"])), 2);
             assert_eq!(runs(&verdict(outcome, &["/y"])), 1);

@@ -159,7 +159,7 @@ mod tests {
     use crate::supervise::tests::fake::Fakes;
 
     #[test]
-    fn a_binary_that_never_says_its_tests_is_ended_and_told() {
+    fn a_binary_that_never_lists_its_tests_is_ended_and_reported() {
         let fakes = Fakes::new().script("t", "exec sleep 1000");
         let patience = Duration::from_millis(100);
         let error = names_within(patience, &fakes.binaries[0], false, &fakes.interrupt);

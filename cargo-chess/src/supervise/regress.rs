@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_regression_that_does_not_fail_now_it_is_said_what_to_do_with_it() {
+    fn a_regression_that_no_longer_fails_is_reported_with_a_remedy() {
         let said = |stale, outcome| words("k.chess", 1, stale, outcome);
         let all = [
             said(Some("decision 3"), RegressionOutcome::Searched),

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_failure_is_told_from_it() {
+    fn another_failure_is_distinguished_from_it() {
         assert_eq!(
             replay_result(failed(Kind::Panic, "boom")),
             ReplayResult::Different

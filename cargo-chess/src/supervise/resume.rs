@@ -490,7 +490,7 @@ mod tests {
     use crate::protocol::Other;
 
     #[test]
-    fn what_may_come_from_outside_is_not_kept() {
+    fn verdicts_that_may_have_causes_outside_are_not_kept() {
         let failed = |kind| Finished {
             kind: Some(kind),
             ..Finished::new(Outcome::Failed)
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_is_named() {
+    fn the_changes_are_named() {
         let then = "mode=explore\npreemptions=2\nseed=0\npolicy=src=preempt\n";
         let other = |from, to| changed_options(then, &then.replace(from, to));
         let printed = [

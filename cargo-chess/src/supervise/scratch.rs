@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_has_left_is_removed_and_nothing_else() {
+    fn the_files_of_a_killed_run_are_removed_and_nothing_else() {
         let base = tempfile::tempdir().expect("a directory");
         let scratch = Scratch::create_in(base.path(), "a").expect("a directory");
         let left = base.path().join("chess-0123456789z");

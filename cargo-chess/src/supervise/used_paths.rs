@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_conflict_where_one_writes_what_the_other_uses() {
+    fn tests_conflict_where_one_writes_a_path_that_the_other_uses() {
         let writer = used(&["/d/x"], &["/e"]);
         for (other, conflicts) in [
             (used(&["/d/x"], &[]), true),

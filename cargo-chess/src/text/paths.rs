@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_shown_without_what_is_particular_to_a_machine() {
+    fn paths_are_shown_without_parts_that_are_particular_to_a_machine() {
         for (path, shown) in [
             ("src/lib.rs", "src/lib.rs"),
             (r"crates\a\src\lib.rs", "crates/a/src/lib.rs"),

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_instead_is_told_with_its_reason_and_what_follows_from_it() {
+    fn a_fallback_is_printed_with_its_reason_and_its_consequence() {
         let record = |fallback, reason: Option<&str>| FallbackRecord {
             package: "bank 0.1.0".to_owned(),
             fallback,

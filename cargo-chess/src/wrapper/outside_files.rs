@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_loses_what_leads_back() {
+    fn a_path_loses_its_parent_components() {
         let normal = normalized(Utf8Path::new("/ws/member/src/../../common/./ring.rs"));
         assert_eq!(normal, "/ws/common/ring.rs");
         assert_eq!(normalized(Utf8Path::new("/../x.rs")), "/x.rs");

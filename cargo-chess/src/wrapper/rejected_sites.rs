@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_refused_is_known_beside_the_copy_until_the_text_changes() {
+    fn rejected_sites_are_kept_beside_the_copy_until_the_text_changes() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let copy = Utf8Path::from_path(directory.path())
             .expect("UTF-8")

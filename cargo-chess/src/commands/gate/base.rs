@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn services_say_what_a_change_is_compared_with() {
+    fn services_name_the_base_of_a_change() {
         let none = |_: &str| None;
         let of_event = |event: &str| of_service(&none, Some(event));
         assert_eq!(of_service(&none, None), None);

@@ -294,7 +294,7 @@ mod tests {
     use super::failures;
 
     #[test]
-    fn what_closes_the_gate_is_counted() {
+    fn the_failures_that_close_the_gate_are_counted() {
         assert_eq!(
             failures(1, 1, 1),
             "1 saved regression fails, 1 test fails, 1 test has no verdict"

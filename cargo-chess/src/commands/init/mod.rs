@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn each_comment_of_the_file_says_what_is_the_case() {
+    fn each_comment_of_the_file_states_the_default() {
         // This section has the defaults, in comments.
         let section = CHESS_TOML.split("[policy]").next().unwrap();
         let (general, own): (Vec<&str>, Vec<&str>) = section

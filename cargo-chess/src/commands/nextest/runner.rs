@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn one_test_is_told_from_a_list() {
+    fn one_test_is_distinguished_from_a_list() {
         assert_eq!(exact(&["--list", "--format", "terse"]), None);
         assert_eq!(
             exact(&["--exact", "a::b", "--nocapture"]).as_deref(),

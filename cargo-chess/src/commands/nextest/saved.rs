@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_of_a_binary_is_to_be_built_anew() {
+    fn a_binary_with_missing_information_is_to_be_built_anew() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let root = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
         let binary = root.join("debug/deps/t");

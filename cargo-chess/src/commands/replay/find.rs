@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_schedule_is_an_error_that_says_what_there_is() {
+    fn a_text_that_names_no_schedule_is_an_error_that_lists_the_schedules() {
         let (saved, one, other) = two_saved();
         let namesake = failures_dir(&saved.chess_dir).join(format!("copy-{}.chess", one.id()));
         fs::write(&namesake, other.to_text()).expect("a file");

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_came_and_went_are_told_from_those_that_stayed() {
+    fn changed_lines_are_distinguished_from_unchanged_ones() {
         let old = "a\nb\nc\nd\n";
         assert_eq!(
             of_texts("x", old, "y", "a\nc\nnew\nd\n"),

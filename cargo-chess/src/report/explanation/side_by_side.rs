@@ -175,7 +175,7 @@ mod tests {
     use super::none;
 
     #[test]
-    fn where_none_passes_it_is_said_how_many_were_tried() {
+    fn without_a_passing_schedule_the_number_of_tried_schedules_is_printed() {
         assert_eq!(
             none(0, 200).trim(),
             "There is no other schedule, because the execution has no choice."

@@ -253,7 +253,7 @@ mod inner {
 "#;
 
     #[test]
-    fn a_test_is_shown_with_what_it_uses() {
+    fn a_test_is_shown_with_the_items_that_it_uses() {
         insta::assert_snapshot!(test_source(FILE, "is_woken").expect("it is there"));
     }
 

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_program_says_does_not_end_the_script() {
+    fn the_output_of_a_program_does_not_end_the_script() {
         let hostile = "</script><script>alert(1)</script><!-- {{script}} {{data}}";
         let json = serde_json::to_string(hostile).expect("a string");
         let page = assembled(&json);

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_schedule_is_read_back() {
         let mut schedule = sample();
         assert_eq!(parse(&body(&schedule)), Ok(schedule.clone()));
         schedule.message = "  a = b \\n\n\r\t\u{1b}[31m \u{e4}\\ ".into();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_says_where_and_what_to_do() {
+    fn every_error_names_its_place_and_a_remedy() {
         let good = body(&sample());
         let cases = [
             (

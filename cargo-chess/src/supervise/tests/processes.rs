@@ -111,7 +111,7 @@ fn a_process_that_does_not_end_after_its_verdict_is_ended() {
 }
 
 #[test]
-fn what_a_test_leaves_running_is_ended_with_it() {
+fn processes_that_a_test_leaves_running_are_ended_with_it() {
     let fakes = one(&format!("sleep 1000 & echo $! > orphan; echo '{PASSED}'"));
     let start = Instant::now();
     assert_eq!(fakes.run().verdict().outcome, Outcome::Passed);
@@ -268,7 +268,7 @@ fn a_binary_that_cannot_list_its_tests_is_an_error_that_says_why() {
 }
 
 #[test]
-fn a_budget_that_ends_in_the_first_execution_is_told() {
+fn a_budget_that_ends_in_the_first_execution_is_reported() {
     let line = r#"{"type":"finished","outcome":"timeout","schedules":0,"executions":0,"distinct":0,"pruned":0,"steps":0,"max_steps_in_execution":0,"threads":0}"#;
     let ran = one(&format!("echo '{line}'")).run();
     insta::assert_snapshot!(

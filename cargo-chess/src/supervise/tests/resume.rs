@@ -54,7 +54,7 @@ fn entries(fakes: &Fakes, extension: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_search_goes_on_from_its_last_state() {
+fn a_search_continues_from_its_last_state() {
     let mut fakes = cut_short();
     assert_eq!(journal(&fakes).len(), 1);
     fakes.options.resume = true;
@@ -94,7 +94,7 @@ fn a_run_that_begins_anew_forgets_the_state() {
 }
 
 #[test]
-fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() {
+fn a_verdict_that_another_build_of_this_version_wrote_is_reported_and_run_anew() {
     let passes = format!("echo '{PASSED}'");
     // The last test has no verdict whether it begins or not, because the failure of the second one
     // ends the run.

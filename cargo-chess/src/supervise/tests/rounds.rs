@@ -46,7 +46,7 @@ fn count<'a>(ran: &Ran, name: &'a str) -> (&'a str, u64) {
 }
 
 #[test]
-fn tests_are_told_by_the_round_that_ends_them_however_many_run_at_once() {
+fn tests_are_reported_by_the_round_that_ends_them_for_any_number_of_jobs() {
     let fakes = |jobs| {
         let mut fakes = Fakes::new().binary(
             "t",
@@ -167,7 +167,7 @@ fn when_the_time_of_the_run_is_over_each_test_had_its_look_and_the_run_can_be_re
 }
 
 #[test]
-fn a_test_that_the_time_of_the_run_ended_has_what_was_explored_of_it() {
+fn a_test_that_the_time_of_the_run_ended_reports_its_exploration() {
     let ended = PASSED.replace(
         r#""bound_completed":2"#,
         r#""bound_completed":1,"time_ended":true"#,
@@ -187,7 +187,7 @@ fn a_test_that_the_time_of_the_run_ended_has_what_was_explored_of_it() {
 }
 
 #[test]
-fn an_interrupted_run_tells_what_was_explored() {
+fn an_interrupted_run_reports_the_extent_of_the_exploration() {
     let hang = after(1, PASSED).replace(
         "else\n",
         "else\necho $$ >pid-$2.new && mv pid-$2.new pid-$2; exec sleep 1000\n",

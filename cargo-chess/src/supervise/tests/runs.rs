@@ -36,7 +36,7 @@ fn mixed() -> Fakes {
 }
 
 #[test]
-fn results_are_told_in_the_plans_order_whatever_ends_first() {
+fn results_are_reported_in_the_order_of_the_plan() {
     let mut fakes = mixed();
     fakes.options.jobs = 4;
     let ran = fakes.run();
@@ -63,7 +63,7 @@ fn the_events_of_two_runs_are_the_same_but_for_durations() {
 }
 
 #[test]
-fn progress_is_told_at_fixed_numbers_of_schedules() {
+fn progress_is_reported_at_fixed_numbers_of_schedules() {
     let progress = |schedules: u64| {
         let milestones =
             vec![r#"{"bound":1}"#; usize::try_from(schedules / 10_000).expect("a few")];
@@ -193,7 +193,7 @@ fn nothing_selected_is_an_error_unless_it_may_be() {
 }
 
 #[test]
-fn ignored_tests_are_told_and_counted_but_not_run() {
+fn ignored_tests_are_reported_and_counted_but_not_run() {
     let mut fakes = Fakes::new().binary("t", &[("ignored_one", "exit 1"), ("two", &says(PASSED))]);
     let ran = fakes.run();
     assert_eq!(ran.code(), exit_code::OK);

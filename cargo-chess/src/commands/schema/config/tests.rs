@@ -32,7 +32,7 @@ fn assert_agreed(validator: &Validator, text: &str, expected: Option<bool>) {
 }
 
 #[test]
-fn every_key_takes_in_the_schema_what_it_takes_in_the_parser() {
+fn every_key_takes_the_same_values_in_the_schema_and_in_the_parser() {
     let mut values: Vec<String> = [
         "0",
         "1",
@@ -90,7 +90,7 @@ fn every_key_takes_in_the_schema_what_it_takes_in_the_parser() {
 }
 
 #[test]
-fn tables_are_in_the_schema_what_they_are_in_the_parser() {
+fn tables_are_the_same_in_the_schema_and_in_the_parser() {
     let validator = validator();
     let right = [
         "",
