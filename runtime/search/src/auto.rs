@@ -448,7 +448,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_bound_is_seen_without_one() {
+    fn a_failure_beyond_the_bound_is_found_without_a_bound() {
         let program = vec![vec![Act::Add(0); 5]; 2];
         let mut search = Auto::new(1, 1000, 1000, 0, Part::WHOLE);
         let explored = testing::explore(&program, &mut search);
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_sampled_with_the_rest_of_the_budget() {
+    fn a_program_that_is_too_large_is_sampled_with_the_rest_of_the_budget() {
         let program = vec![vec![Act::Add(0); 5]; 3];
         let mut search = Auto::new(1, 1000, 1000, 0, Part::WHOLE);
         for _ in 0..1000 {
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_come_to_no_end_leaves_its_share_to_sampling() {
+    fn a_stage_that_would_not_end_leaves_its_share_to_sampling() {
         let program = vec![vec![Act::Add(0); 9]; 4];
         let mut search = Auto::new(8, 2000, 2000, 0, Part::WHOLE);
         let mut stages = std::collections::BTreeMap::new();
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_share_what_schedules_cost() {
+    fn stages_share_the_cost_of_schedules() {
         let program = vec![vec![Act::Add(0); 9]; 4];
         let (mut cheap, mut dear) = (
             Auto::new(8, 2_000, 2_000, 0, Part::WHOLE),

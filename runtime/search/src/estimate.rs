@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_each_schedule_once_ends_with_all_of_them() {
+    fn a_search_that_runs_each_schedule_once_ends_with_all_of_them() {
         let (schedules, explored) = after(Delay::new(u64::MAX), 70);
         assert!((schedules - 70.0).abs() < 1e-6, "{schedules}");
         assert!((explored - 1.0).abs() < 1e-6, "{explored}");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn other_draws_tell_the_order_of_magnitude() {
+    fn other_draws_estimate_the_order_of_magnitude() {
         for (schedules, _) in [after(Pos::new(1), 2000), after(Surw::new(1), 2000)] {
             assert!((40.0..140.0).contains(&schedules), "{schedules}");
         }

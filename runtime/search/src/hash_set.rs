@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_noted_lately_is_known_with_its_round() {
+    fn a_recent_entry_is_found_with_its_round() {
         let mut hashes = RecentHashes::new();
         assert_eq!(hashes.round_of(0), None);
         let (one, alike) = (0x1234_0000_0000_5678, 0x4321_0000_0000_5678);

@@ -40,7 +40,7 @@ fn explore_nondeterministic(seed: u64, search: &mut dyn Strategy) -> u64 {
 /// Each strategy continues, and none panics. Real tests may be nondeterministic, and a failing
 /// execution of such a test is useful, too.
 #[test]
-fn every_strategy_goes_on_where_the_program_changes() {
+fn every_strategy_continues_where_the_program_changes() {
     let mut noticed = [0; 8];
     for seed in seeds() {
         let searches: [Box<dyn Strategy>; 8] = [

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_before_all_is_seen_leaves_the_rest_to_the_others() {
+    fn a_strategy_that_ends_early_leaves_the_rest_to_the_others() {
         let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
         members.push(Box::new_in(Delay::new(1), EngineMemory));
         members.push(Box::new_in(Pos::new(1), EngineMemory));

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_to_what_was_read_waits_in_most_executions() {
+    fn a_write_to_a_read_value_waits_in_most_executions() {
         // If the load does not race, the exchange comes last in one of seven executions. If the
         // load does race, the exchange must get a lower priority in most of its draws.
         let own = stale(vec![Act::Load(0), Act::Exchange(0, 6, 100)]);

@@ -30,7 +30,7 @@ fn portfolio() -> Portfolio {
 }
 
 #[test]
-fn a_search_that_was_written_down_goes_on_as_if_it_had_not_stopped() {
+fn a_saved_search_continues_as_if_it_had_not_stopped() {
     const MOST: usize = 300;
     let program = vec![vec![Act::Add(0), Act::Add(1), Act::Add(0)]; 3];
     let part = Part { index: 1, count: 2 };
@@ -67,7 +67,7 @@ fn a_search_that_was_written_down_goes_on_as_if_it_had_not_stopped() {
 }
 
 #[test]
-fn what_was_cut_off_is_refused() {
+fn a_truncated_checkpoint_is_refused() {
     let program = vec![vec![Act::Add(0); 3]; 2];
     let mut search = Icb::new(2, u64::MAX);
     run(&program, &mut search, 5);

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_no_interest_runs_by_priorities() {
+    fn uninteresting_steps_run_by_priorities() {
         // No step is interesting yet. In a random walk the long task comes first in one of 2048
         // executions; with priorities, in one of twelve: see `pos`.
         let mut long = vec![Act::Add(1); 10];

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_did_before_it_spawned_another_is_no_conflict() {
+    fn accesses_before_a_spawn_are_no_conflict() {
         let mut conflicts = after_spawning_two();
         conflicts.add(FIRST, FILE, Effect::Read);
         conflicts.add(SECOND, FILE, Effect::Read);

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_makes_a_descriptor_ready_from_outside_is_named() {
+    fn the_outside_source_of_a_descriptor_is_named() {
         let terminal = File::open("/dev/ptmx").expect("the system has terminals");
         assert_eq!(
             of_one(terminal.as_raw_fd(), POLLIN),

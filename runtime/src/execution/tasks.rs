@@ -98,7 +98,7 @@ mod tests {
     use super::search_on;
 
     #[test]
-    fn a_search_goes_on_behind_the_last_find_and_misses_none() {
+    fn a_search_continues_after_the_last_find_and_misses_none() {
         let fitting = [1, 4, 7];
         let mut found = Vec::new();
         let mut start = 5;

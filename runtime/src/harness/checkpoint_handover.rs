@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_withdrawn_is_not_passed_on() {
+    fn a_withdrawn_checkpoint_is_not_passed_on() {
         let mut both = Both::new();
         both.look();
         both.offer(b'b', true);

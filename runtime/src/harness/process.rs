@@ -287,14 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_adopted_by_another_than_was_to_be_ends() {
+    fn a_process_that_another_process_than_the_named_one_adopts_ends() {
         adopt_orphans();
         assert!(survives_parent(std::process::id()));
         assert!(!survives_parent(1));
     }
 
     #[test]
-    fn a_pipe_that_nobody_reads_is_abandoned() {
+    fn a_pipe_without_a_reader_is_abandoned() {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         assert!(!is_abandoned(writer.as_raw_fd()));
         drop(reader);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_the_system_does_not_give_is_told() {
+    fn a_thread_that_the_system_does_not_create_is_reported() {
         // No machine has that much room for a stack.
         let refused = start_thread(1 << 60, start, core::ptr::null_mut());
         let why = refused.expect_err("the stack is too large");

@@ -49,7 +49,7 @@ mod tests {
     use crate::execution::TaskId;
 
     #[test]
-    fn a_note_is_its_kind_and_what_belongs_to_it() {
+    fn a_note_is_its_kind_and_its_fields() {
         assert_eq!(note(Note::NONE), None);
         let text = |it| note(it).expect("it says something");
         assert_eq!(text(Note::TIMED_OUT_EARLY), r#"{"kind":"timed-out-early"}"#);

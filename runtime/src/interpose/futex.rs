@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_operation_changes_the_word_and_compares_what_was_there() {
+    fn a_wake_operation_changes_the_word_and_compares_the_old_value() {
         let word = AtomicU32::new(2);
         assert_eq!(change(&word, packed(0, 5, 0, 2)), Ok(true), "set; was 2");
         assert_eq!(change(&word, packed(1, 3, 2, 5)), Ok(false), "add; was 5");

@@ -98,7 +98,7 @@ mod tests {
     use core::arch::asm;
 
     #[test]
-    fn what_holds_arguments_stays_as_it_is() {
+    fn registers_of_arguments_are_unchanged() {
         let mut words = [1u64, 2, 3, 4, 5, 6, 7, 8, 9];
         let mut numbers = [0.5f64, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5];
         let [rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11] = &mut words;

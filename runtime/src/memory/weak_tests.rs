@@ -244,7 +244,7 @@ fn a_lock_is_a_part_of_the_order_in_which_events_reach_memory() {
 }
 
 #[test]
-fn the_monitor_speaks_of_programs_with_weak_executions_and_of_no_other() {
+fn the_monitor_reports_programs_with_weak_executions_and_no_other() {
     let (mut without_effects, mut found_effects, mut unclear) = (0, 0, 0);
     for seed in seeds() {
         let program = random_program(seed);
@@ -275,7 +275,7 @@ fn the_monitor_speaks_of_programs_with_weak_executions_and_of_no_other() {
 
 /// The ends of the schedules with at most `bound` preemptions and late effects together.
 #[test]
-fn icb_finds_what_all_schedules_of_its_bound_find() {
+fn icb_finds_the_failures_of_all_schedules_of_its_bound() {
     for seed in seeds() {
         let program = random_program(seed);
         let bound = (seed % 4) as u32;

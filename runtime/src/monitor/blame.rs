@@ -99,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn the_panic_that_ended_the_test_is_told_and_not_one_that_was_caught_before() {
+    fn the_panic_that_ended_the_test_is_reported_and_not_one_that_was_caught_before() {
         let panics = [(0, "caught"), (1, "ignored"), (0, "2 is not 1")];
         assert_eq!(blamed_of(&panics, "2 is not 1"), "2 is not 1");
     }
 
     #[test]
-    fn what_was_passed_on_is_told_by_the_panic_that_began_it() {
+    fn a_panic_that_was_passed_on_is_reported_as_its_first_panic() {
         for passed_on in [
             "a scoped thread panicked",
             "called `Result::unwrap()` on an `Err` value: Any { .. }",
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_quoted_tells_which_panic_it_was() {
+    fn a_quoted_message_identifies_its_panic() {
         let said = "JoinError::Panic(Id(2), \"boom\", ..)";
         let panics = [(1, "another"), (2, "boom"), (0, said)];
         assert_eq!(blamed_of(&panics, said), "boom");

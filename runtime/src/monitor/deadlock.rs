@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_behind_tasks_that_wait_for_it() {
+    fn a_cycle_is_found_from_tasks_that_wait_for_it() {
         let blocked = [
             waits(0, Some(2)),
             waits(1, Some(2)),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_waits_for_itself_is_a_circle() {
+    fn a_task_that_waits_for_itself_is_a_cycle() {
         assert_eq!(cycle(&[waits(0, Some(0))]), [TaskId(0)]);
         assert!(cycle(&[waits(0, Some(1)), waits(1, None)]).is_empty());
     }

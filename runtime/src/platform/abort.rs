@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_told_as_it_is_and_a_panic_as_a_defect() {
+    fn a_refusal_is_reported_unchanged_and_a_panic_as_a_defect() {
         let refused = catch_unwind(|| abort_with("no threads are left".to_owned()));
         let refused = refused.expect_err("it unwinds");
         assert_eq!(message_of(&*refused), "no threads are left");

@@ -277,7 +277,7 @@ mod tests {
     use crate::platform::abort;
 
     #[test]
-    fn memory_that_the_system_does_not_give_is_told() {
+    fn memory_that_the_system_does_not_map_is_reported() {
         let mut image = Image::new();
         // No machine has that much memory; nothing is read before there is room for the copy.
         let refused = catch_unwind(AssertUnwindSafe(|| image.add(sys::PAGE, 1 << 60)));

@@ -97,7 +97,7 @@ fn no_file_uses_a_higher_floor_but_for_the_exceptions() {
 }
 
 #[test]
-fn circles_of_imports_are_small() {
+fn cycles_of_imports_are_small() {
     let cycles = runtime().cycles(SMALL);
     assert!(
         cycles.is_empty(),
@@ -167,7 +167,7 @@ fn comments_strings_tests_and_lower_floors_are_no_fault() {
 }
 
 #[test]
-fn what_a_module_passes_on_counts_where_it_is_defined() {
+fn a_reexported_item_counts_where_it_is_defined() {
     let sources = Sources::tree(&[
         (
             "base/mod.rs",
@@ -181,7 +181,7 @@ fn what_a_module_passes_on_counts_where_it_is_defined() {
 }
 
 #[test]
-fn a_circle_is_found_with_all_its_files() {
+fn a_cycle_is_found_with_all_its_files() {
     let next = |name: &str| format!("use super::{name}; fn f() {{ {name}::f() }}");
     let texts = ["b", "c", "d", "a"].map(next);
     let names = ["base/a.rs", "base/b.rs", "base/c.rs", "base/d.rs"];

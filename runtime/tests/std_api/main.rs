@@ -154,7 +154,7 @@ fn the_shims_lack_nothing_of_std() {
 }
 
 #[test]
-fn the_shims_look_as_what_they_stand_for() {
+fn the_shims_have_the_interface_of_their_originals() {
     layouts::compare(Docs::get());
 }
 

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_told_without_those_that_wait_for_it() {
+    fn a_cycle_is_printed_without_the_tasks_that_wait_for_it() {
         let waits = [
             wait(0, "M1", Some(1)),
             wait(1, "M1", Some(2)),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_cycle_all_are_told() {
+    fn without_a_cycle_all_are_printed() {
         let join = Wait {
             op: Op::Join,
             object: Some("task 1".to_owned()),

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_name_tasks_and_say_what_they_cost() {
+    fn notes_name_tasks_and_state_their_cost() {
         let words = |note: Note| note.in_words(&"logger").to_string();
         assert_eq!(words(Note::wakes(TaskId(2))), "wakes logger");
         assert_eq!(

@@ -11,12 +11,12 @@ use std::process::Command;
 use facades::{Facades, compile, finished, out_directory};
 
 #[test]
-fn the_search_finds_what_std_allows_of_locks_and_nothing_else() {
+fn the_search_finds_the_behaviour_that_std_allows_of_locks_and_nothing_else() {
     assert_verdicts("inside_locks", 25);
 }
 
 #[test]
-fn the_search_finds_what_std_allows_of_threads_and_nothing_else() {
+fn the_search_finds_the_behaviour_that_std_allows_of_threads_and_nothing_else() {
     assert_verdicts("inside_threads", 25);
 }
 

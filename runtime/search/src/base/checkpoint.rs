@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lent_has_its_place() {
+    fn lent_parts_have_their_place() {
         let (first, second) = (vec![1; WORTH_LENDING], vec![2; WORTH_LENDING + 3]);
         let mut checkpoint = Checkpoint::new();
         let mut expected = Vec::new();

@@ -36,7 +36,7 @@ fn takes_as_many_executions_as_there_are_graphs() {
 }
 
 #[test]
-fn what_is_explored_grows_to_all_of_it() {
+fn the_explored_part_grows_to_the_whole() {
     let mut search = Dpor::new();
     let program = locked(3, 2);
     let mut parts = vec![0.0];
@@ -74,7 +74,7 @@ fn takes_as_many_executions_as_litmus_tests_have() {
 /// The second load of the first task conflicts with the third task only because the second task has
 /// not written yet.
 #[test]
-fn a_conflict_that_depends_on_what_was_seen_is_turned_round() {
+fn a_conflict_that_depends_on_a_read_value_is_reversed() {
     let program = vec![
         vec![Act::Store(1, 1), Act::Await(1, 0)],
         vec![Act::Store(0, 2)],
@@ -165,7 +165,7 @@ fn one_may_enter_again_before_another_comes_to_wait() {
 /// next read cannot come earlier. So no sequence may begin with this read in place of a step of
 /// the third task.
 #[test]
-fn what_cannot_begin_stands_in_for_nothing() {
+fn a_step_that_cannot_begin_replaces_no_other() {
     let program = vec![
         vec![Act::Swap(1, 0, true), Act::Swap(0, 1, true)],
         vec![Act::Await(1, 0)],

@@ -174,7 +174,7 @@ fn counted_once(parts: &[(Icb, Explored)]) -> u64 {
 }
 
 #[test]
-fn parts_explore_together_what_one_search_explores() {
+fn parts_explore_together_the_schedules_of_one_search() {
     for seed in testing::seeds().take(300) {
         let program = testing::random_program(seed);
         for bound in [1, 2, 3] {
@@ -219,7 +219,7 @@ fn parts_share_the_work() {
 }
 
 #[test]
-fn a_task_that_goes_on_after_a_yield_begins_a_turn() {
+fn a_task_that_continues_after_a_yield_begins_a_turn() {
     let program = vec![
         vec![Act::Yield, Act::Choose(2), Act::Store(1, 3)],
         vec![Act::Await(1, 1)],
@@ -230,7 +230,7 @@ fn a_task_that_goes_on_after_a_yield_begins_a_turn() {
 }
 
 #[test]
-fn what_is_left_of_a_bound_is_told_by_what_was_run() {
+fn the_rest_of_a_bound_is_estimated_from_the_schedules_that_were_run() {
     let program = vec![vec![Act::Add(0); 4]; 3];
     let mut search = Icb::new(4, u64::MAX);
     let mut estimates = BTreeMap::new();
@@ -284,7 +284,7 @@ fn readers_and_writers_come_in_every_order() {
 /// Reads commute: the order of the reads before a write, and of the reads after it, does not
 /// change the graph.
 #[test]
-fn what_commutes_is_not_tried_in_each_order() {
+fn commuting_steps_are_not_tried_in_each_order() {
     let readers = |count: usize| {
         let mut program = vec![vec![Act::Add(0), Act::Load(1)]];
         program.resize(1 + count, vec![Act::Load(0)]);
@@ -304,7 +304,7 @@ fn what_commutes_is_not_tried_in_each_order() {
 /// The second task's turn commutes with the third task's turn. With the other outcome, it does
 /// not.
 #[test]
-fn a_turn_that_repeats_may_go_on_in_another_way() {
+fn a_turn_that_repeats_may_continue_with_another_outcome() {
     let program = vec![
         vec![],
         vec![Act::Choose(2), Act::SkipUnlessSeen(1), Act::Store(0, 3)],
@@ -317,7 +317,7 @@ fn a_turn_that_repeats_may_go_on_in_another_way() {
 /// The task that a race reversal needs is asleep. The wanted order needs a step of another task
 /// before it.
 #[test]
-fn in_the_place_of_who_sleeps_comes_who_leads_to_it() {
+fn a_task_before_a_sleeping_task_is_run_in_its_place() {
     let program = vec![
         vec![Act::Load(1), Act::Load(0)],
         vec![Act::Load(1)],
@@ -330,7 +330,7 @@ fn in_the_place_of_who_sleeps_comes_who_leads_to_it() {
 
 /// As the test above, but the other task comes before a later step of the sleeping turn.
 #[test]
-fn who_leads_to_the_rest_of_a_turn_counts() {
+fn a_task_before_a_later_step_of_a_sleeping_turn_is_run() {
     let program = vec![
         vec![Act::Lock(1), Act::Add(1)],
         vec![Act::TryLock(0), Act::Add(0)],
@@ -344,7 +344,7 @@ fn who_leads_to_the_rest_of_a_turn_counts() {
 /// The turn of the first task, which sleeps, could be interrupted by the third task. But the third
 /// task can continue only after the steps across which the turn would be moved.
 #[test]
-fn a_turn_that_repeats_may_be_broken_by_who_goes_on_after_what_it_is_moved_across() {
+fn a_turn_that_repeats_may_be_interrupted_by_a_task_that_the_steps_before_it_enable() {
     let waits = vec![
         vec![Act::Recv(0), Act::Lock(0)],
         vec![Act::Recv(0)],
@@ -366,7 +366,7 @@ fn a_turn_that_repeats_may_be_broken_by_who_goes_on_after_what_it_is_moved_acros
 /// The last task is blocked for ever if the third task acquires the lock first. Otherwise, the
 /// last task continues with a step that interrupts the turn of the first task, which sleeps.
 #[test]
-fn who_is_blocked_could_break_a_turn_that_repeats() {
+fn a_blocked_task_could_interrupt_a_turn_that_repeats() {
     let program = vec![
         vec![Act::Store(0, 1)],
         vec![Act::Store(1, 2)],
@@ -458,7 +458,7 @@ fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u6
 }
 
 #[test]
-fn a_search_with_a_helper_runs_what_one_without_runs() {
+fn a_search_with_a_helper_runs_the_schedules_of_one_without() {
     let program = vec![vec![Act::Add(0); 5]; 3];
     let (alone, reported, none) = explored_with_help(&program, false);
     let (together, reported_together, taken_over) = explored_with_help(&program, true);

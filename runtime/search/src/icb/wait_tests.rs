@@ -114,7 +114,7 @@ fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
 /// first task tries to acquire. If the second task waits earlier, the try fails, although all
 /// steps of the second task came before the try.
 #[test]
-fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
+fn a_task_that_waits_earlier_keeps_others_from_its_locks() {
     let second = [
         Act::Lock(0),
         Act::Lock(1),
@@ -179,7 +179,7 @@ fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() 
 /// acquires the lock again. The second task can come before the try. To come before the second
 /// acquisition costs one more preemption.
 #[test]
-fn a_task_could_have_had_a_lock_before_the_first_of_those_who_took_it_meanwhile() {
+fn a_task_could_have_locked_before_the_first_of_the_tasks_that_locked_meanwhile() {
     let takes_twice = vec![Act::TryLock(0), Act::GiveWay, Act::Unlock(0), Act::Lock(0)];
     let yields_first = vec![takes_twice.clone(), vec![Act::GiveWay, Act::Lock(0)]];
     let all_of_it = all(&yields_first, 1).expect("it is small");
@@ -194,7 +194,7 @@ fn a_task_could_have_had_a_lock_before_the_first_of_those_who_took_it_meanwhile(
 /// preemption. Then the first task is not blocked for ever, and releases lock 1, which the third
 /// task has tried to acquire.
 #[test]
-fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
+fn a_task_that_waits_earlier_gives_way_to_a_task_that_would_be_blocked() {
     let program = vec![
         vec![Act::Lock(1), Act::Lock(0), Act::Unlock(1)],
         vec![Act::TryLock(0), Act::Unlock(0)],
@@ -209,7 +209,7 @@ fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
 /// conflict with the exchange of the second task, because that exchange fails. But it would
 /// succeed if the first task still waited.
 #[test]
-fn a_task_that_waits_sooner_may_come_before_what_would_succeed() {
+fn a_task_that_waits_earlier_may_come_before_an_exchange_that_would_succeed() {
     let program = vec![
         vec![Act::Exchange(1, 0, 1), Act::Lock(1), Act::Add(1)],
         vec![
@@ -226,7 +226,7 @@ fn a_task_that_waits_sooner_may_come_before_what_would_succeed() {
 /// While the second task waits for the first one, no other task can read. So the last task blocks
 /// after its exchange, and the switch away from it is free. Then the first task writes the value.
 #[test]
-fn who_waits_for_readers_to_leave_keeps_others_out() {
+fn a_task_that_waits_for_readers_keeps_others_out() {
     let program = vec![
         vec![Act::Read(3), Act::EndRead(3), Act::Store(1, 1)],
         vec![Act::Read(3), Act::EndRead(3), Act::Lock(3), Act::Unlock(3)],

@@ -141,7 +141,7 @@ mod tests {
     use super::{Clock, Clocks};
 
     #[test]
-    fn clocks_move_seldom_and_tell_the_same_afterwards() {
+    fn clocks_move_rarely_and_keep_their_contents() {
         let mut clocks = Clocks::new();
         let mut all: Vec<Clock> = Vec::new();
         let mut moves = 0;

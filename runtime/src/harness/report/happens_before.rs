@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_other_pairs_is_left_out() {
+    fn pairs_that_follow_from_others_are_left_out() {
         let events = [
             event(0, Op::AtomicStore, 1),
             event(0, Op::MutexUnlock, 2),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_woken_goes_on_after_what_woke_it() {
+    fn a_woken_task_continues_after_the_operation_that_woke_it() {
         let notify = Event {
             note: Note::wakes(TaskId(1)),
             ..event(0, Op::NotifyOne, 1)

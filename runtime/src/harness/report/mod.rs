@@ -459,7 +459,7 @@ mod tests {
     use crate::search::Divergence;
 
     #[test]
-    fn where_a_schedule_no_longer_fits_is_told_with_what_it_has_there() {
+    fn the_place_where_a_schedule_no_longer_fits_is_reported_with_its_decision() {
         let mut exploration = Exploration::new();
         assert_eq!(divergence(&exploration), None);
         let mut printed = |index, expected| {

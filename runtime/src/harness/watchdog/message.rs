@@ -157,7 +157,7 @@ mod tests {
     use crate::platform::handover::Backend;
 
     #[test]
-    fn what_a_silent_task_does_is_said_as_far_as_it_is_known() {
+    fn the_activity_of_a_silent_task_is_reported_if_it_is_known() {
         let all = [
             Activity::Computes,
             Activity::Waits(7),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_has_not_begun_is_told_to_be_held_up_before() {
+    fn a_test_that_has_not_begun_is_reported_as_held_up_before() {
         let engine = crate::harness::engine::empty(Backend::Fibers);
         let request = Request::parse("watchdog-ms=1500").expect("a request");
         assert_eq!(

@@ -291,14 +291,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_makes_up_is_told_by_its_path() {
+    fn files_that_the_kernel_generates_are_recognised_by_their_path() {
         assert!(is_made_up(b"/proc/self/maps") && is_made_up(b"/sys"));
         assert!(!is_made_up(b"/process") && !is_made_up(b"/tmp/proc"));
         assert!(leads_on(b"/proc/self/fd/3") && !leads_on(b"/proc/self/maps"));
     }
 
     #[test]
-    fn names_tell_paths_apart() {
+    fn names_distinguish_paths() {
         assert_ne!(hash(b"/a/b"), hash(b"/a/c"));
         assert_ne!(hash(b"/a"), hash(b"/a/a"));
     }

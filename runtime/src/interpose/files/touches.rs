@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_uses_too_much_to_tell_uses_everything() {
+    fn a_call_that_uses_too_many_objects_uses_everything() {
         let mut touches = Touches::new();
         for name in 0..MOST as u64 {
             touches.reads(Named::Entry, name << 8 | 16);

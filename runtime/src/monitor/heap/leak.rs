@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_referred_to_is_reached_once() {
+    fn a_referenced_block_is_reached_once() {
         let mut all = candidates(&[32, 64]);
         let words = [all[1].block.start + 8, 5, all[1].block.start];
         let low = words.as_ptr().addr();

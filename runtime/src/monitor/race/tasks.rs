@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_takes_the_entry_of_one_whose_end_its_maker_knows_of() {
+    fn a_task_takes_the_entry_of_a_task_whose_end_is_ordered_before_its_creation() {
         let mut races = races();
         for number in (1..20_000).step_by(2) {
             let (first, second) = (TaskId(number), TaskId(number + 1));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_did_after_its_last_release_keeps_its_entry() {
+    fn accesses_of_a_task_after_its_last_release_keep_its_entry() {
         let mut races = races();
         races.spawned(MAIN, TaskId(1), None);
         races.release(TaskId(1), 0x10, true, (Op::Exit, None));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_of_the_old_task_alone_races_with_the_new_one() {
+    fn a_task_that_is_ordered_with_the_old_task_alone_races_with_the_new_one() {
         let mut races = races();
         for task in [1, 2] {
             races.spawned(MAIN, TaskId(task), None);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_tasks_that_nobody_knows_to_have_ended_end_the_search_for_races() {
+    fn too_many_tasks_whose_end_is_ordered_with_no_task_end_the_search_for_races() {
         let mut races = races();
         for task in 1..MOST_TASKS as u32 {
             races.spawned(MAIN, TaskId(task), None);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_into_opaque_code_comes_after_what_others_did_who_had_called_it() {
+    fn a_call_into_opaque_code_comes_after_the_accesses_of_tasks_that_had_called_it() {
         let mut races = after_opaque_calls();
         races.enter_unseen(TaskId(2));
         write(&mut races, TaskId(2));
@@ -289,14 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_without_a_further_call_into_opaque_code_races() {
+    fn accesses_without_a_further_call_into_opaque_code_race() {
         let mut races = after_opaque_calls();
         write(&mut races, TaskId(2));
         assert!(is_racy(&races));
     }
 
     #[test]
-    fn who_has_not_called_opaque_code_lets_nothing_go_there() {
+    fn a_task_that_has_not_called_opaque_code_releases_nothing_to_it() {
         let mut races = races();
         for task in [1, 2] {
             races.spawned(MAIN, TaskId(task), None);

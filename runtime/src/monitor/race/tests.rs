@@ -159,7 +159,7 @@ fn sites() -> [Site; 4] {
 }
 
 #[test]
-fn what_a_task_did_before_is_noted_without_a_call_also_after_it_released_that() {
+fn repeated_accesses_of_a_task_are_noted_without_a_call_also_after_a_release() {
     let mut machine = Machine::new(1);
     assert_eq!(machine.read(), Way::Note, "the memory might be free");
     let beside = machine.access(PLACE + 8, 8, What::Read, sites()[0]);
@@ -173,7 +173,7 @@ fn what_a_task_did_before_is_noted_without_a_call_also_after_it_released_that() 
 }
 
 #[test]
-fn what_is_ordered_is_noted_without_a_call_and_what_is_not_is_judged() {
+fn ordered_accesses_are_noted_without_a_call_and_others_are_judged() {
     let mut machine = Machine::new(2);
     machine.read();
     machine.write();
@@ -273,7 +273,7 @@ fn other_bytes_are_judged_by_themselves() {
 }
 
 #[test]
-fn a_read_of_some_bytes_leaves_what_is_known_of_the_others() {
+fn a_read_of_some_bytes_leaves_the_state_of_the_others() {
     let mut machine = Machine::new(2);
     machine.read();
     machine.access(PLACE + 4, 1, What::Read, sites()[0]);
@@ -353,7 +353,7 @@ fn accesses_next_to_null_are_noted() {
 }
 
 #[test]
-fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back() {
+fn memory_accessed_in_an_earlier_execution_is_not_free_until_it_is_released() {
     let page = PLACE & !(PAGE - 1);
     let beside = |machine: &mut Machine| machine.access(PLACE + 8, 8, What::Write, sites()[0]);
     let frees = [
@@ -439,7 +439,7 @@ fn nothing_is_noted_without_a_call_once_the_search_for_races_has_ended() {
 }
 
 #[test]
-fn lines_that_become_scheduling_points_are_told_of() {
+fn lines_that_become_scheduling_points_are_reported() {
     let mut machine = Machine::new(1);
     machine.write();
     assert_eq!(machine.write(), Way::FastPath);
@@ -452,7 +452,7 @@ fn lines_that_become_scheduling_points_are_told_of() {
 
 /// If a task has not released recently, there is a gap in the epochs that another task knows.
 #[test]
-fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
+fn accesses_beyond_a_gap_are_noted_and_accesses_in_the_gap_are_judged() {
     let mut machine = Machine::new(3);
     machine.access(PLACE + 64, 8, What::Write, sites()[0]);
     machine.run(1);

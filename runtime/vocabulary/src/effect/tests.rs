@@ -113,7 +113,7 @@ fn commute(lock: Lock, first: (usize, Call), second: (usize, Call)) -> bool {
 }
 
 #[test]
-fn what_commutes_on_a_lock_does_so_in_each_of_its_states() {
+fn operations_that_commute_on_a_lock_do_so_in_each_of_its_states() {
     let mut seen = 0;
     for lock in Lock::all() {
         for (first, second) in CALLS

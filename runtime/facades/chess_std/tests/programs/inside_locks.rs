@@ -82,7 +82,7 @@ fn fails_by_panic_try_lock_may_find_the_lock_taken() {
 }
 
 #[test]
-fn passed_try_lock_succeeds_where_nobody_holds_the_lock() {
+fn passed_try_lock_succeeds_where_no_task_holds_the_lock() {
     let m = Mutex::new(0);
     thread::scope(|s| {
         s.spawn(|| *m.lock().unwrap() += 1).join().unwrap();
@@ -293,7 +293,7 @@ fn fails_by_deadlock_two_lazies_that_need_each_other() {
 }
 
 #[test]
-fn fails_by_panic_what_an_initialiser_does_is_seen_before_its_value() {
+fn fails_by_panic_the_effects_of_an_initialiser_are_seen_before_its_value() {
     static STARTED: AtomicBool = AtomicBool::new(false);
     static LAZY: LazyLock<u8> = LazyLock::new(|| {
         STARTED.store(true, SeqCst);
@@ -336,6 +336,6 @@ fn passed_a_barrier_has_one_leader_each_time() {
 }
 
 #[test]
-fn fails_by_deadlock_a_barrier_that_nobody_else_reaches() {
+fn fails_by_deadlock_a_barrier_that_no_other_task_reaches() {
     Barrier::new(2).wait();
 }

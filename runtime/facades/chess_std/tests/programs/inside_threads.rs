@@ -149,12 +149,12 @@ fn passed_a_panic_that_is_joined_is_handled() {
 }
 
 #[test]
-fn passed_a_panic_of_the_first_schedule_that_nobody_joins() {
+fn passed_a_panic_of_the_first_schedule_that_no_thread_joins() {
     drop(thread::spawn(|| panic!("detached")));
 }
 
 #[test]
-fn fails_by_panic_a_panic_of_a_later_schedule_that_nobody_joins() {
+fn fails_by_panic_a_panic_of_a_later_schedule_that_no_thread_joins() {
     let is_done = Arc::new(AtomicBool::new(false));
     let seen = is_done.clone();
     drop(thread::spawn(move || assert!(seen.load(SeqCst), "detached")));
@@ -186,7 +186,7 @@ fn passed_threads_have_names_and_ids_of_their_own() {
 }
 
 #[test]
-fn passed_what_a_thread_captured_is_gone_when_it_has_ended() {
+fn passed_the_captured_values_of_a_thread_are_dropped_at_its_end() {
     let shared = Arc::new(());
     let captured = shared.clone();
     thread::spawn(move || drop(Arc::downgrade(&captured))).join().unwrap();
@@ -264,7 +264,7 @@ fn passed_thread_locals_are_each_threads_own() {
 }
 
 #[test]
-fn passed_what_threads_print_is_captured() {
+fn passed_the_output_of_threads_is_captured() {
     thread::spawn(|| println!("from a thread")).join().unwrap();
 }
 
