@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use end_to_end::take_skipped;
 
 #[test]
-fn what_was_skipped_is_told() {
+fn skipped_tests_are_printed() {
     let skipped = take_skipped();
     let text = match skipped.len() {
         0 => "no test was skipped".to_owned(),

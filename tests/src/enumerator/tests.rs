@@ -125,7 +125,7 @@ fn a_writer_that_waits_may_keep_readers_from_an_rwlock_and_not_from_that_of_c() 
 }
 
 #[test]
-fn who_downgrades_lets_readers_in_but_no_writer() {
+fn a_downgrade_admits_readers_but_no_writer() {
     let all = outcomes(&[
         &[],
         &[Downgrade(0, vec![Load(0)])],
@@ -139,7 +139,7 @@ fn who_downgrades_lets_readers_in_but_no_writer() {
 }
 
 #[test]
-fn a_notification_that_comes_first_is_lost_unless_a_number_tells_of_it() {
+fn a_notification_that_comes_first_is_lost_unless_a_number_records_it() {
     let all = outcomes(&[&[], &[Wait(0)], &[NotifyOne(0)]]);
     assert_eq!(all.deadlock, Some(0));
     assert_eq!(seen(&all), set([("[], [0], [", 0)]));

@@ -243,7 +243,7 @@ fn every_chapter_is_in_the_summary_and_every_one_with_commands_is_worked_through
 }
 
 #[test]
-fn what_the_book_includes_is_there() {
+fn the_files_that_the_book_includes_exist() {
     let include = Regex::new(r"\{\{#include ([^:}]+):(\w+)\}\}").unwrap();
     let text = chapter("extending.md");
     let include = include.captures(&text).expect("it includes something");
@@ -327,7 +327,7 @@ fn the_defaults_of_the_reference_are_the_defaults() {
 }
 
 #[test]
-fn problem_matchers_match_what_is_printed() {
+fn problem_matchers_match_the_output() {
     let blocks = blocks(&chapter("editors.md"));
     let printed = blocks
         .iter()

@@ -63,7 +63,7 @@ fn no_execution_begins_that_would_exceed_the_budget_by_more_than_half() {
 }
 
 #[test]
-fn what_ended_a_search_is_said() {
+fn the_end_of_a_search_is_reported_with_its_cause() {
     let workspace = Workspace::with_locks(TESTS);
     let said = |args: &[&str]| {
         let run = workspace.chess(&[&["test", "large"], args].concat()).run();

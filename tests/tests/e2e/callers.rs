@@ -16,7 +16,7 @@ fn printed(command: &[&str]) -> String {
 }
 
 #[test]
-fn a_switch_in_a_dependency_is_told_by_the_statement_that_made_the_call() {
+fn a_switch_in_a_dependency_is_printed_with_the_statement_that_made_the_call() {
     insta::assert_snapshot!(printed(&["test", "tests::buggy"]));
 }
 
@@ -38,7 +38,7 @@ fn editors_are_led_to_the_users_line() {
 
 /// Without debug information the callers are unknown, and are left out.
 #[test]
-fn without_debug_information_the_line_in_the_dependency_is_told() {
+fn without_debug_information_the_line_in_the_dependency_is_printed() {
     let workspace = Workspace::copy_of("calls");
     let run = workspace
         .chess(&["test", "tests::buggy"])

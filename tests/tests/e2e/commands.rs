@@ -39,7 +39,7 @@ fn a_failure_is_explained_to_people() {
 }
 
 #[test]
-fn clean_removes_what_was_written_and_nothing_else() {
+fn clean_removes_the_written_files_and_nothing_else() {
     let workspace = Workspace::copy_of("no_std_alloc");
     workspace.chess(&["test"]).run().assert_code(100);
     workspace.write("target/mine.txt", "kept");
@@ -51,7 +51,7 @@ fn clean_removes_what_was_written_and_nothing_else() {
 }
 
 #[test]
-fn init_writes_what_is_not_there_and_changes_nothing() {
+fn init_writes_missing_files_and_changes_nothing() {
     let workspace = Workspace::with_library("#[test]\nfn nothing() {}\n");
     let run = workspace.chess(&["init", "--ci", "github"]).run();
     run.assert_code(0);

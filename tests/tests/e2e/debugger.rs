@@ -159,7 +159,7 @@ fn both_run_to_the_next_switch_wherever_the_project_is() {
 }
 
 #[test]
-fn a_deadlock_is_shown_with_what_each_task_waits_in() {
+fn a_deadlock_is_shown_with_the_call_in_which_each_task_waits() {
     if !needs(&["gdb"]) {
         return;
     }
@@ -260,7 +260,7 @@ fn a_process_that_is_ended_in_the_debugger_has_no_verdict() {
 }
 
 #[test]
-fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
+fn a_limit_of_a_debugger_is_reported_before_the_build() {
     let workspace = Workspace::shared("catalog");
     let replay = ["replay", "0000", "--debugger", "gdb"];
     let run = workspace.chess(&replay).env("PATH", "/nowhere").run();
@@ -279,7 +279,7 @@ fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
 }
 
 #[test]
-fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
+fn a_program_without_debug_information_is_refused_with_a_remedy() {
     if !needs(&["gdb"]) {
         return;
     }
@@ -374,7 +374,7 @@ fn await_script(process: &mut Process, file: &Path) -> u32 {
 const PATIENCE: Duration = Duration::from_mins(2);
 
 #[test]
-fn a_debugger_that_cannot_attach_is_told_of() {
+fn a_debugger_that_cannot_attach_is_reported() {
     let (_workspace, process) = debug_by("echo 'ptrace: not permitted' >&2; exit 1", true);
     let run = process.finish(PATIENCE);
     run.assert_code(1);
@@ -388,7 +388,7 @@ fn a_debugger_that_cannot_attach_is_told_of() {
 }
 
 #[test]
-fn a_debugger_that_cannot_be_started_is_told_of() {
+fn a_debugger_that_cannot_be_started_is_reported() {
     let (_workspace, process) = debug_by("", false);
     let run = process.finish(PATIENCE);
     run.assert_code(1);

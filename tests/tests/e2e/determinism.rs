@@ -64,7 +64,7 @@ fn toggles() {
 "#;
 
 #[test]
-fn where_two_runs_of_one_schedule_come_apart_is_named_and_what_usually_makes_them() {
+fn the_first_difference_of_two_runs_of_one_schedule_is_reported_with_common_causes() {
     let workspace = Workspace::with_library(TOGGLES);
     let run = workspace.chess(&["test"]).run();
     let said = run.message();

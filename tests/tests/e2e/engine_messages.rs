@@ -35,7 +35,7 @@ fn panics_without_text() {
 }
 
 #[test]
-fn leaves_a_panic_to_nobody() {
+fn leaves_a_panic_without_a_join() {
     std::panic::set_hook(Box::new(|_| ()));
     drop(thread::spawn(|| panic!("unheard")));
 }
@@ -70,7 +70,7 @@ fn verdict(run: &Run, test: &str) -> Value {
 }
 
 #[test]
-fn what_dies_and_what_leaves_control_is_told() {
+fn deaths_and_calls_that_leave_control_are_reported() {
     let workspace = workspace();
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
     let run = workspace.chess(&args).run();
@@ -91,7 +91,7 @@ fn what_dies_and_what_leaves_control_is_told() {
         no_text.contains("a panic whose payload is no text"),
         "{no_text}"
     );
-    let warnings = verdict(&run, "leaves_a_panic_to_nobody")["warnings"].to_string();
+    let warnings = verdict(&run, "leaves_a_panic_without_a_join")["warnings"].to_string();
     let is_reported = warnings.contains("an unjoined thread panics at src/lib.rs:");
     assert!(is_reported, "a hook of the program's own: {warnings}");
     let no_threads = verdict(&run, "gets_no_threads");
@@ -108,7 +108,7 @@ fn what_dies_and_what_leaves_control_is_told() {
 }
 
 #[test]
-fn a_request_that_cannot_be_served_is_refused_with_what_to_do() {
+fn a_request_that_cannot_be_served_is_refused_with_a_remedy() {
     let workspace = workspace();
     workspace.chess(&["list"]).run().assert_code(0);
     let refused = |limit: &str, request: &str, test: &str| {

@@ -351,7 +351,7 @@ fn wrong_once() -> Vec<Program> {
 }
 
 #[test]
-fn the_tool_finds_what_the_documentation_allows() {
+fn the_tool_finds_the_behaviour_that_the_documentation_allows() {
     let kinds = kinds();
     // The number of the first random program, which can be set to test other programs than CI does.
     let first = std::env::var("CHESS_FIRST").map_or(0, |text| text.parse().expect("a number"));

@@ -29,7 +29,7 @@ fn a_lost_update_is_explained_by_its_preemption_and_by_the_schedule_without_it()
 }
 
 #[test]
-fn a_deadlock_is_explained_by_who_holds_and_who_waits() {
+fn a_deadlock_is_explained_by_its_holding_and_waiting_tasks() {
     insta::assert_snapshot!(explained("demo/abba", "buggy"));
 }
 
@@ -39,7 +39,7 @@ fn a_lost_wakeup_is_explained_by_the_value_that_was_read_too_early() {
 }
 
 #[test]
-fn values_of_atomics_and_pointers_are_shown_where_they_tell_most() {
+fn values_of_atomics_and_pointers_are_shown_where_they_help_most() {
     insta::assert_snapshot!(explained("catalog", "treiber::buggy"));
 }
 
@@ -93,7 +93,7 @@ fn the_value_between_the_read_and_the_write_is_named() {
 }
 
 #[test]
-fn where_every_schedule_fails_it_is_said() {
+fn a_test_that_fails_in_every_schedule_is_reported_as_such() {
     let workspace = Workspace::with_library(COUNTER);
     find(&workspace, "fixed_order");
     insta::assert_snapshot!(explain(&workspace, &[]).message());
@@ -110,7 +110,7 @@ fn colours_are_used_where_they_are_asked_for_and_only_there() {
 }
 
 #[test]
-fn what_changed_since_is_said_and_what_no_longer_fits_is_an_error() {
+fn changes_since_the_failure_are_reported_and_a_schedule_that_no_longer_fits_is_an_error() {
     let workspace = Workspace::with_library(COUNTER);
     let id = find(&workspace, "lost");
     workspace.write("src/lib.rs", &format!("{COUNTER}// A remark.\n"));
@@ -130,7 +130,7 @@ fn what_changed_since_is_said_and_what_no_longer_fits_is_an_error() {
 }
 
 #[test]
-fn without_a_saved_failure_it_says_how_to_get_one() {
+fn without_a_saved_failure_the_error_has_a_remedy() {
     let workspace = Workspace::with_library(COUNTER);
     let run = explain(&workspace, &["--last"]);
     run.assert_code(1);

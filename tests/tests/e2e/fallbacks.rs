@@ -16,7 +16,7 @@ fn warnings(run: &Run) -> String {
 }
 
 #[test]
-fn what_does_not_compile_redirected_or_marked_is_told_in_each_run() {
+fn code_that_does_not_compile_redirected_or_marked_is_reported_in_each_run() {
     let workspace = Workspace::copy_of("fallbacks");
     let first = workspace.chess(&ARGS).run();
     first.assert_code(100);
@@ -47,7 +47,7 @@ fn what_does_not_compile_redirected_or_marked_is_told_in_each_run() {
 }
 
 #[test]
-fn a_package_that_compiles_again_is_no_more_told_of() {
+fn a_package_that_compiles_again_is_no_longer_reported() {
     let workspace = Workspace::copy_of("fallbacks");
     workspace.chess(&ARGS).run().assert_code(100);
     let file = "relies/src/lib.rs";
@@ -148,13 +148,13 @@ fn warnings_of_linker(name: &str, script: &str) -> String {
 }
 
 #[test]
-fn a_linker_that_takes_no_stubs_is_told() {
+fn a_linker_that_takes_no_stubs_is_reported() {
     let script = "for arg; do case $arg in -Wl,--wrap=*) exit 1;; esac; done\nexec cc \"$@\"";
     insta::assert_snapshot!(warnings_of_linker("without-wrap", script));
 }
 
 #[test]
-fn a_linker_that_is_no_compiler_is_told() {
+fn a_linker_that_is_no_compiler_is_reported() {
     let script = r#"for arg; do
     shift
     case $arg in

@@ -129,7 +129,7 @@ fn assert_says(run: &Run, words: &str) {
 }
 
 #[test]
-fn a_change_explores_what_depends_on_it_and_nothing_else() {
+fn a_change_explores_its_dependents_and_nothing_else() {
     let workspace = repository();
     let json = ["--message-format", "json"];
     // Committed changes, tracked files and untracked files are all part of the change.
@@ -170,7 +170,7 @@ fn a_change_explores_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
-fn what_no_test_can_tell_is_not_explored() {
+fn a_change_that_affects_no_test_is_not_explored() {
     let workspace = repository();
     let run = gate(&workspace, &["--base", "HEAD"]);
     run.assert_code(0);
@@ -286,7 +286,7 @@ fn large() {
 }
 
 #[test]
-fn a_base_that_is_not_there_is_an_error_that_says_how_to_get_it() {
+fn a_missing_base_is_an_error_with_a_remedy() {
     let workspace = repository();
     let run = gate(&workspace, &["--base", "origin/release"]);
     run.assert_code(1);

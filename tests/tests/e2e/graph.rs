@@ -36,7 +36,7 @@ fn each_package_of_the_graph_is_redirected() {
 }
 
 #[test]
-fn a_call_into_each_dependency_is_told_with_its_version() {
+fn a_call_into_each_dependency_is_reported_with_its_version() {
     let workspace = Workspace::shared("graph");
     let run = workspace.chess(&ARGS).run();
     let printed = |test: &str| {
@@ -52,7 +52,7 @@ fn a_call_into_each_dependency_is_told_with_its_version() {
 }
 
 #[test]
-fn what_a_build_script_generated_is_treated_as_its_package() {
+fn generated_code_is_treated_as_its_package() {
     let workspace = Workspace::copy_of("graph");
     workspace.write("Chess.toml", "[crates.generated]\npolicy = \"atomic\"\n");
     let run = workspace

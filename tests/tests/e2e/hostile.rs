@@ -96,7 +96,7 @@ fn a_task_that_never_comes_back_is_named_with_its_last_event() {
 }
 
 #[test]
-fn a_task_that_waits_for_the_outside_is_named_with_what_it_waits_for() {
+fn a_task_that_waits_for_the_outside_is_named_with_the_awaited_object() {
     assert_report!(explore("wait_for_a_child_that_never_ends"));
 }
 
@@ -106,7 +106,7 @@ fn a_task_that_waits_for_the_kernel_is_named_with_its_system_call() {
 }
 
 #[test]
-fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
+fn a_test_process_killed_from_outside_is_distinguished_from_a_crash_of_the_test() {
     let workspace = Workspace::shared("catalog");
     let args = [
         "test",

@@ -230,7 +230,7 @@ fn on_a_phone_nothing_is_wider_than_the_screen() {
 }
 
 #[test]
-fn what_the_program_says_is_text_and_no_part_of_the_page() {
+fn the_output_of_the_program_is_text_and_no_part_of_the_page() {
     if !Browser::is_there() {
         return;
     }

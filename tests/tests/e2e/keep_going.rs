@@ -172,7 +172,7 @@ fn a_bound_is_not_finished_where_an_execution_was_cut_short() {
 }
 
 #[test]
-fn a_crash_ends_the_search_and_keeps_what_was_found() {
+fn a_crash_ends_the_search_and_keeps_the_failures() {
     let workspace = Workspace::with_library(A_PANIC_AND_A_CRASH);
     let found = run(&workspace, &["--keep-going"]);
     let verdict = found.verdict();

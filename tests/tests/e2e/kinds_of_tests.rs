@@ -39,7 +39,7 @@ fn an_ignored_test_runs_when_asked_for() {
 }
 
 #[test]
-fn libtest_arguments_mean_what_they_mean_there() {
+fn libtest_arguments_have_their_meaning() {
     let args = [
         "--test",
         "kinds",

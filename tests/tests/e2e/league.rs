@@ -3,7 +3,7 @@
 use end_to_end::program;
 
 #[test]
-fn the_league_shows_what_a_strategy_finds_beside_published_numbers() {
+fn the_league_shows_the_bugs_that_a_strategy_finds_beside_published_numbers() {
     let output = program(env!("CARGO_BIN_EXE_league"))
         .args(["--strategy=icb", "--strategy=random", "--seeds=2"])
         .args([

@@ -55,14 +55,14 @@ fn no_toolchain_at_all() {
 }
 
 #[test]
-fn who_ignores_the_end_of_children_can_explore() {
+fn a_caller_that_ignores_the_end_of_children_can_explore() {
     let workspace = Workspace::with_library(PASSES);
     let script = "trap '' CHLD; exec \"$CHESS\" chess test";
     workspace.shell(script).run().assert_says(0, &["2 passed"]);
 }
 
 #[test]
-fn what_cargo_says_that_is_no_text() {
+fn output_of_cargo_that_is_no_text() {
     let workspace = Workspace::with_library(PASSES);
     workspace.write(
         "cargo.sh",
@@ -188,7 +188,7 @@ fn failed() -> (Workspace, String) {
 }
 
 #[test]
-fn a_schedule_that_somebody_has_changed() {
+fn a_schedule_that_was_changed() {
     let (workspace, text) = failed();
     let replay = |from: &str, to: &str, code: i32, parts: &[&str]| {
         assert!(text.contains(from), "`{from}` in {text}");
@@ -333,7 +333,7 @@ fn a_regression_that_cannot_be_read() {
 }
 
 #[test]
-fn a_file_that_is_part_of_an_expression_is_told_to_be_without_marks() {
+fn a_file_that_is_part_of_an_expression_is_reported_as_unmarked() {
     let workspace = Workspace::with_library(&format!(
         "{PASSES}const SUM: u32 = include!(\"sum.rs\");\n#[test] fn sum() {{ assert_eq!(SUM, 2) }}\n"
     ));
@@ -506,7 +506,7 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
 }
 
 #[test]
-fn what_to_do_next_is_said_at_the_end_of_a_run() {
+fn the_next_command_is_printed_at_the_end_of_a_run() {
     let later: Vec<_> = (0..20)
         .map(|number| format!("#[test] fn later_{number}() {{}}\n"))
         .collect();

@@ -42,7 +42,7 @@ fn fewest(workspace: &Workspace) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn what_random_schedules_find_is_told_with_the_fewest_preemptions() {
+fn failures_of_random_schedules_are_reported_with_the_fewest_preemptions() {
     let workspace = Workspace::shared("catalog");
     let fewest = fewest(&workspace);
     for seed in ["1", "2"] {

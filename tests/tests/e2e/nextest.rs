@@ -173,7 +173,7 @@ fn the_runner_lists_as_the_binary_does_and_explores_each_test() {
 }
 
 #[test]
-fn cargo_nextest_is_told_what_was_selected_and_never_to_retry() {
+fn cargo_nextest_receives_the_selection_and_never_retries() {
     let call = call(&[
         "list",
         "--lib",
@@ -208,7 +208,7 @@ fn cargo_nextest_is_told_what_was_selected_and_never_to_retry() {
 }
 
 #[test]
-fn without_cargo_nextest_the_error_says_how_to_get_it() {
+fn without_cargo_nextest_the_error_has_a_remedy() {
     let workspace = Workspace::with_library(TESTS);
     let (_tools, path) = nextest_as("#!/bin/sh\nexit 101\n");
     let run = workspace.chess(&["nextest"]).env("PATH", path).run();

@@ -20,7 +20,7 @@ fn executables(run: &Run) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_was_built_is_told_as_cargo_tells_it_and_nothing_is_run() {
+fn built_binaries_are_printed_as_by_cargo_and_nothing_is_run() {
     let workspace = Workspace::with_library(PANICS);
     workspace.write("src/main.rs", &format!("fn main() {{}}\n{PANICS}"));
     workspace.write("tests/t.rs", PANICS);

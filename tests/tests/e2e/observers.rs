@@ -53,7 +53,7 @@ fn program(looks: &str, first: &str) -> String {
 }
 
 #[test]
-fn who_looks_sees_all_there_is_to_see() {
+fn observers_see_every_order() {
     let workspace = Workspace::with_library("");
     for (name, looks) in LOOKS {
         workspace.write(&format!("tests/{name}.rs"), &program(looks, ""));

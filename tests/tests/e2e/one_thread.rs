@@ -73,7 +73,7 @@ fn a_test_of_one_thread_is_counted_apart_unless_something_may_happen_to_it() {
 }
 
 #[test]
-fn a_test_on_tokios_current_thread_runtime_is_told_why_it_has_one() {
+fn a_test_on_tokios_current_thread_runtime_is_reported_with_the_reason_for_one_thread() {
     let workspace = Workspace::shared("executors");
     let args = [
         "test",

@@ -12,7 +12,7 @@ fn explore(args: &[&str]) -> Run {
 }
 
 #[test]
-fn a_child_process_is_waited_for_and_told() {
+fn a_child_process_is_waited_for_and_reported() {
     let run = explore(&["--exact", "two_children"]);
     run.assert_code(0);
     let verdict = run.verdict();
@@ -25,7 +25,7 @@ fn a_child_process_is_waited_for_and_told() {
 }
 
 #[test]
-fn pipes_of_a_child_are_read_and_told() {
+fn pipes_of_a_child_are_read_and_reported() {
     let run = explore(&["--exact", "piped_both_ways"]);
     run.assert_code(0);
     let printed = run.verdict()["outside"].to_string();
@@ -37,7 +37,7 @@ fn pipes_of_a_child_are_read_and_told() {
 }
 
 #[test]
-fn what_stays_within_the_process_is_under_control() {
+fn calls_within_the_process_are_under_control() {
     for test in [
         "echo::fixed",
         "short_read::fixed",

@@ -117,7 +117,7 @@ fn printed(report: &str) -> String {
 }
 
 #[test]
-fn the_panic_that_made_the_test_fail_is_reported_and_what_led_to_it_or_followed() {
+fn the_panic_that_made_the_test_fail_is_reported_with_its_causes_and_consequences() {
     let workspace = Workspace::with_library(PANICS);
     let run = workspace.chess(&["test", "--no-fail-fast"]).run();
     run.assert_code(100);

@@ -164,7 +164,7 @@ fn it_pauses_where_each_execution_has_a_process_too() {
 }
 
 #[test]
-fn a_search_that_goes_on_after_a_failure_begins_anew_after_a_pause() {
+fn a_search_that_continues_after_a_failure_begins_anew_after_a_pause() {
     let workspace = workspace();
     let request = "strategy=random\nschedules=500\nkeep-going=true\npause=00000000000000010000";
     let (finished, has_state) = explore(&workspace, "fails", request, false);

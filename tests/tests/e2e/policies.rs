@@ -55,7 +55,7 @@ fn each_call_into_an_atomic_dependency_is_one_step() {
 }
 
 #[test]
-fn a_policy_takes_effect_at_the_next_run_and_rebuilds_what_it_concerns() {
+fn a_policy_takes_effect_at_the_next_run_and_rebuilds_its_packages() {
     let workspace = Workspace::copy_of("policies");
     explore(&workspace, "icb").assert_code(100);
     // Each case: a line of Chess.toml, whether a task can be preempted in the methods of the two

@@ -54,7 +54,7 @@ fn counter() -> Workspace {
 }
 
 #[test]
-fn a_race_is_told_with_both_accesses_and_the_order_that_is_missing() {
+fn a_race_is_printed_with_both_accesses_and_the_order_that_is_missing() {
     let workspace = counter();
     let run = workspace.chess(&["test"]).run();
     run.assert_code(100);
@@ -81,7 +81,7 @@ fn a_replay_leads_to_the_same_race() {
 }
 
 #[test]
-fn each_pair_of_lines_is_told_once() {
+fn each_pair_of_lines_is_reported_once() {
     let workspace = counter();
     let args = ["test", "--keep-going", "--message-format", "json"];
     let verdict = workspace.chess(&args).run().verdict();
@@ -94,7 +94,7 @@ fn each_pair_of_lines_is_told_once() {
 }
 
 #[test]
-fn what_follows_from_a_race_that_is_let_pass_is_explored() {
+fn the_consequences_of_a_permitted_race_are_explored() {
     let workspace = counter();
     for level in ["allow", "warn"] {
         let args = ["test", "--races", level, "--message-format", "json"];
@@ -120,7 +120,7 @@ fn what_follows_from_a_race_that_is_let_pass_is_explored() {
 }
 
 #[test]
-fn what_is_learnt_of_races_does_not_depend_on_the_number_of_processes() {
+fn the_found_races_do_not_depend_on_the_number_of_processes() {
     let three = "let more = thread::spawn(add);\n    let other";
     let source = COUNTER.replace("let other", three);
     let source = source.replace(
@@ -182,7 +182,7 @@ fn each_access_can_be_a_scheduling_point() {
 }
 
 #[test]
-fn the_package_decides_what_a_race_in_it_means() {
+fn the_package_decides_the_outcome_of_a_race_in_it() {
     let workspace = counter();
     workspace.write("Chess.toml", "[crates.small]\nraces = \"allow\"\n");
     let args = ["test", "--message-format", "json"];
@@ -323,7 +323,7 @@ fn many_one_after_the_other() {
 ";
 
 #[test]
-fn what_is_not_looked_at_for_the_number_of_tasks_is_said() {
+fn accesses_left_out_for_the_number_of_tasks_are_reported() {
     let workspace = Workspace::with_library(MANY);
     let args = ["test", "--schedules", "1", "--message-format", "json"];
     let run = workspace.chess(&args).run();
@@ -361,7 +361,7 @@ fn much() {
 ";
 
 #[test]
-fn what_is_not_looked_at_for_the_memory_that_is_accessed_is_said() {
+fn accesses_left_out_for_the_amount_of_memory_are_reported() {
     let workspace = Workspace::with_library(MUCH_MEMORY);
     let args = ["test", "--schedules", "1", "--message-format", "json"];
     let run = workspace.chess(&args).run();
@@ -430,7 +430,7 @@ fn ended() {
 ";
 
 #[test]
-fn what_is_missing_between_the_accesses_is_said() {
+fn the_missing_order_of_the_accesses_is_reported() {
     let workspace = Workspace::with_library(UNORDERED);
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
     let run = workspace.chess(&args).run();

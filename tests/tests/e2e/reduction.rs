@@ -408,7 +408,7 @@ impl Outcomes {
 }
 
 #[test]
-fn reduced_searches_reach_what_all_schedules_reach() {
+fn reduced_searches_reach_the_outcomes_of_all_schedules() {
     let workspace = Workspace::with_library(LIBRARY);
     let (reduced, all) = (("reduced", false), ("all", true));
     let none = "impl Looks for Kind {}";

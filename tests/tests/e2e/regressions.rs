@@ -245,7 +245,7 @@ fn chess_toml_can_ask_for_failures_to_be_kept() {
 }
 
 #[test]
-fn a_kept_failure_of_a_test_that_is_no_more_is_told_of() {
+fn a_kept_failure_of_a_removed_test_is_reported() {
     let (workspace, name) = with_kept();
     workspace.write("src/lib.rs", &with(("fn both_set", "fn each_sets")));
     let run = workspace.chess(&["test", "--no-fail-fast"]).run();

@@ -187,7 +187,7 @@ fn the_id_of_a_saved_schedule_replays() {
 }
 
 #[test]
-fn what_fails_beyond_the_limit_of_a_test_that_was_only_run_fails_again() {
+fn a_failure_beyond_the_limit_of_a_test_that_was_only_run_replays() {
     let workspace = Workspace::with_library(
         r"
         #[test]
@@ -217,11 +217,11 @@ fn what_fails_beyond_the_limit_of_a_test_that_was_only_run_fails_again() {
 }
 
 #[test]
-fn what_is_still_running_when_time_is_over_has_not_passed() {
+fn a_test_that_still_runs_at_the_end_of_the_time_has_not_passed() {
     let workspace = Workspace::with_library(
         r"
         #[test]
-        fn waits_for_nobody() {
+        fn waits_for_no_task() {
             use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
             let count = AtomicU32::new(0);
             std::thread::scope(|scope| {

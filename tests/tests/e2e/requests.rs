@@ -100,7 +100,7 @@ fn a_test_whose_assumptions_never_hold_fails() {
 }
 
 #[test]
-fn reports_show_what_was_chosen() {
+fn reports_show_the_choices() {
     let workspace = Workspace::copy_of("requests");
     let report = |test: &str| {
         let run = workspace.chess(&["test", test]).run();

@@ -153,7 +153,7 @@ const LONG: &str = r"
 ";
 
 #[test]
-fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
+fn a_killed_search_continues_from_its_checkpoint() {
     for strategy in ["icb", "pct,surw"] {
         let workspace = Workspace::with_locks(LONG);
         let long = ["--preemptions", "3", "--schedules", "150000"];
@@ -183,7 +183,7 @@ fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
 }
 
 #[test]
-fn a_run_goes_on_where_its_first_failure_ended_it() {
+fn a_run_continues_where_its_first_failure_ended_it() {
     let (workspace, first) = cut_short();
     let resumed = run(&workspace, &["--resume", "--no-fail-fast"]);
     assert!(taken_over(&resumed) >= 3, "{resumed:?}");
@@ -239,7 +239,7 @@ fn a_run_that_came_to_its_end_leaves_nothing_to_resume() {
 }
 
 #[test]
-fn what_has_other_options_is_run_anew() {
+fn a_test_with_other_options_is_run_anew() {
     let (workspace, _) = cut_short();
     let resumed = run(&workspace, &["--resume", "--preemptions", "1"]);
     assert_says(
@@ -252,7 +252,7 @@ fn what_has_other_options_is_run_anew() {
 }
 
 #[test]
-fn what_has_another_binary_is_run_anew() {
+fn a_test_with_another_binary_is_run_anew() {
     let (workspace, _) = cut_short();
     change_tests(&workspace);
     let resumed = run(&workspace, &["--resume", "--no-fail-fast"]);

@@ -6,7 +6,7 @@ use end_to_end::{Chess, Workspace, source_of};
 const KEPT: [&str; 2] = ["members", "parking_lot"];
 
 #[test]
-fn the_snapshots_of_the_fixtures_are_what_is_rewritten() {
+fn the_snapshots_of_the_fixtures_are_the_rewritten_files() {
     for fixture in KEPT {
         let run = Chess::new(&source_of(fixture), &["rewrite", "--check"]).run();
         run.assert_code(0);

@@ -44,7 +44,7 @@ fn names(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn what_a_run_tells_does_not_depend_on_how_many_tests_run_at_once() {
+fn the_output_of_a_run_does_not_depend_on_the_number_of_jobs() {
     let workspace = Workspace::with_locks(TESTS);
     let one = run(&workspace, &["--jobs", "1"]);
     let several = run(&workspace, &["--jobs", "4"]);
@@ -84,7 +84,7 @@ fn a_run_that_is_stopped_has_looked_at_every_test_and_says_so() {
 }
 
 #[test]
-fn an_interrupted_run_tells_what_each_test_was_explored_to() {
+fn an_interrupted_run_reports_the_exploration_of_each_test() {
     let workspace = Workspace::with_locks(TESTS);
     let args = [
         "test",

@@ -119,7 +119,7 @@ fn the_list_is_valid() {
 }
 
 #[test]
-fn what_is_no_event_is_not_valid() {
+fn a_value_that_is_no_event_is_not_valid() {
     let validator = schema_of("events");
     let event = json!({
         "type": "progress", "package": "bank", "binary": "bank", "test": "t",

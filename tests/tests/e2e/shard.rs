@@ -80,7 +80,7 @@ fn assert_joined_as_whole(fixture: &str, args: &[&str], count: usize) {
 }
 
 #[test]
-fn shards_are_joined_to_what_one_run_tells() {
+fn joined_shards_give_the_report_of_one_run() {
     let args = ["--no-fail-fast", "--test", "locks", "--test", "atomics"];
     assert_joined_as_whole("catalog", &args, 3);
 }
@@ -165,7 +165,7 @@ fn refusal(workspace: &Workspace, files: &[&str]) -> String {
 }
 
 #[test]
-fn what_are_not_the_shards_of_one_run_is_refused() {
+fn files_that_are_not_the_shards_of_one_run_are_refused() {
     let workspace =
         Workspace::with_library("#[test]\nfn a() {}\n#[test]\nfn b() {}\n#[test]\nfn c() {}\n");
     let (files, runs) = shards(&workspace, 3, &[]);

@@ -248,7 +248,7 @@ fn printed(run: &Run) -> Vec<(String, usize)> {
 const JSON: [&str; 3] = ["test", "--message-format", "json"];
 
 #[test]
-fn each_loop_that_waits_without_yielding_is_told_once_and_no_other() {
+fn each_loop_that_waits_without_yielding_is_reported_once_and_no_other() {
     let workspace = Workspace::with_library(LIBRARY);
     let lines = lines();
     assert_eq!(lines.len(), 7);
@@ -274,7 +274,7 @@ fn each_loop_that_waits_without_yielding_is_told_once_and_no_other() {
 }
 
 #[test]
-fn a_spin_is_told_with_its_line_and_what_to_do() {
+fn a_spin_is_printed_with_its_line_and_a_remedy() {
     let workspace = Workspace::with_library(LIBRARY);
     let run = workspace.chess(&JSON).arg("spins_for_a_flag").run();
     insta::assert_snapshot!(run.verdict()["warnings"].to_string());
@@ -285,7 +285,7 @@ fn a_spin_is_told_with_its_line_and_what_to_do() {
 }
 
 #[test]
-fn a_spin_in_a_dependency_is_told_with_the_package() {
+fn a_spin_in_a_dependency_is_printed_with_the_package() {
     let workspace = Workspace::with_library(
         "#[test]
         fn waits() {
@@ -345,7 +345,7 @@ fn a_spin_that_is_denied_fails_and_its_schedule_replays() {
 }
 
 #[test]
-fn configuration_and_environment_say_what_a_spin_means() {
+fn configuration_and_environment_decide_the_outcome_of_a_spin() {
     let workspace = Workspace::with_library(LIBRARY);
     let run = || workspace.chess(&JSON).arg("spins_for_a_flag");
     let silent = |run: &Run| {

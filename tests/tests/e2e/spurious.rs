@@ -63,7 +63,7 @@ fn looks_and_waits() {
 const NEVER: [&str; 3] = ["test", "--spurious=never", "--exact"];
 
 #[track_caller]
-fn assert_told(test: &str, sentence: &str) {
+fn assert_printed(test: &str, sentence: &str) {
     let workspace = Workspace::with_library(TESTS);
     let tried = workspace.chess(&["test", "--exact", test]).run();
     tried.assert_code(100);
@@ -85,8 +85,8 @@ fn assert_told(test: &str, sentence: &str) {
 }
 
 #[test]
-fn a_wait_that_ends_for_no_reason_is_told() {
-    assert_told(
+fn a_spurious_wakeup_of_a_wait_is_reported() {
+    assert_printed(
         "waits_once",
         "the wait of main at src/lib.rs:17 ends spuriously, as its documentation permits. \
          `--spurious never` excludes such schedules.",
@@ -94,23 +94,23 @@ fn a_wait_that_ends_for_no_reason_is_told() {
 }
 
 #[test]
-fn a_park_that_ends_for_no_reason_is_told() {
-    assert_told(
+fn a_spurious_return_of_a_park_is_reported() {
+    assert_printed(
         "parks_once",
         "the wait of main at src/lib.rs:32 ends spuriously",
     );
 }
 
 #[test]
-fn an_exchange_that_fails_for_no_reason_is_told() {
-    assert_told(
+fn a_spurious_failure_of_an_exchange_is_reported() {
+    assert_printed(
         "exchanges_once",
         "the weak exchange of main at src/lib.rs:40 fails spuriously",
     );
 }
 
 #[test]
-fn a_schedule_says_that_nothing_spurious_was_tried() {
+fn a_schedule_states_that_no_spurious_event_was_tried() {
     let workspace = Workspace::with_library(TESTS);
     let found = workspace
         .chess(&NEVER)
@@ -130,7 +130,7 @@ fn a_schedule_says_that_nothing_spurious_was_tried() {
 }
 
 #[test]
-fn what_was_left_out_is_left_out_of_the_guarantee() {
+fn excluded_events_are_left_out_of_the_guarantee() {
     let workspace = Workspace::with_library(TESTS);
     let run = workspace.chess(&NEVER).arg("waits_once").run();
     run.assert_code(0);

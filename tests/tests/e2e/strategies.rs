@@ -22,7 +22,7 @@ fn verdicts(strategy: &str, args: &[&str]) -> Vec<Value> {
 }
 
 /// Checks that each buggy test fails, and that its corrected twin passes.
-fn assert_tells_bugs_from_twins(strategy: &str, args: &[&str]) {
+fn assert_distinguishes_bugs_from_twins(strategy: &str, args: &[&str]) {
     for verdict in verdicts(strategy, args) {
         let is_buggy = verdict["test"].as_str().unwrap().ends_with("::buggy");
         // The failure may need an early timeout.
@@ -38,7 +38,7 @@ fn assert_tells_bugs_from_twins(strategy: &str, args: &[&str]) {
 }
 
 #[test]
-fn each_strategy_tells_bugs_from_correct_twins() {
+fn each_strategy_distinguishes_bugs_from_corrected_twins() {
     let tests = [
         "--schedules",
         "2000",
@@ -48,15 +48,15 @@ fn each_strategy_tells_bugs_from_correct_twins() {
         "condvars",
     ];
     for strategy in STRATEGIES {
-        assert_tells_bugs_from_twins(strategy, &tests);
+        assert_distinguishes_bugs_from_twins(strategy, &tests);
     }
 }
 
 #[test]
-fn priorities_and_rounds_find_what_needs_an_unfair_task() {
+fn priorities_and_rounds_find_bugs_that_need_an_unfair_task() {
     let tests = ["--schedules", "300", "--test", "fairness"];
     for strategy in ["pct", "delay", "pos,pct"] {
-        assert_tells_bugs_from_twins(strategy, &tests);
+        assert_distinguishes_bugs_from_twins(strategy, &tests);
     }
 }
 
@@ -64,7 +64,7 @@ fn priorities_and_rounds_find_what_needs_an_unfair_task() {
 fn a_timeout_ends_early_now_and_then() {
     let tests = ["--schedules", "2000", "recv_timeout"];
     for strategy in STRATEGIES {
-        assert_tells_bugs_from_twins(strategy, &tests);
+        assert_distinguishes_bugs_from_twins(strategy, &tests);
     }
 }
 
@@ -117,7 +117,7 @@ fn a_search_of_fewer_schedules_is_the_beginning_of_that_of_more() {
 }
 
 #[test]
-fn what_icb_finished_stays_finished_while_others_sample_on() {
+fn a_bound_that_icb_finished_stays_finished_while_others_sample() {
     let args = ["--schedules", "2000", "--exact", "double_checked::fixed"];
     let alone = verdicts("icb", &args).remove(0);
     let verdict = verdicts("icb,pos,pct", &args).remove(0);

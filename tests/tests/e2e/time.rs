@@ -31,7 +31,7 @@ fn waits_long_enough() {
 }
 
 #[test]
-fn nobody_sends() {
+fn no_task_sends() {
     let (_sender, receiver) = mpsc::channel::<u32>();
     assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
 }
@@ -131,7 +131,7 @@ fn verdict(test: &str, options: &[&str], code: i32) -> Value {
     verdicts.pop().expect("a verdict")
 }
 
-fn assert_told(test: &str, sentence: &str, note: &str) {
+fn assert_printed(test: &str, sentence: &str, note: &str) {
     for (options, tail) in [
         (
             ["--timing", "deny"],
@@ -164,8 +164,8 @@ fn assert_told(test: &str, sentence: &str, note: &str) {
 }
 
 #[test]
-fn a_sleep_that_ends_early_is_told() {
-    assert_told(
+fn a_sleep_that_ends_early_is_reported() {
+    assert_printed(
         "sleeps_long_enough",
         "This execution needs an early timeout: `sleep` at src/lib.rs:14 (1 s) ends before task 1 \
          performs `store` at src/lib.rs:13.",
@@ -174,8 +174,8 @@ fn a_sleep_that_ends_early_is_told() {
 }
 
 #[test]
-fn a_time_limit_that_ends_early_is_told() {
-    assert_told(
+fn a_time_limit_that_ends_early_is_reported() {
+    assert_printed(
         "waits_long_enough",
         "This execution needs an early timeout: `recv_timeout` at src/lib.rs:23 (30 s) ends before \
          task 1 performs `send` at src/lib.rs:22.",
@@ -211,8 +211,8 @@ fn a_wait_takes_longer_than_its_duration_as_it_does_natively() {
 }
 
 #[test]
-fn a_time_limit_that_ends_when_nothing_else_can_go_on_is_not_early() {
-    let printed = failure("nobody_sends", &[]);
+fn a_time_limit_that_ends_when_no_other_task_can_run_is_not_early() {
+    let printed = failure("no_task_sends", &[]);
     assert!(printed.contains("timed out"), "{printed}");
     assert!(!printed.contains("early"), "{printed}");
 }
@@ -226,7 +226,7 @@ fn a_failure_that_needs_no_time_to_pass_early_is_an_ordinary_one() {
 }
 
 #[test]
-fn a_run_tells_what_its_tests_have_in_common_and_their_schedules_replay() {
+fn a_run_reports_the_common_cause_of_its_failures_and_their_schedules_replay() {
     let workspace = Workspace::with_library(TESTS);
     let run = workspace.chess(&["test", "long_enough"]).run();
     run.assert_code(0);
@@ -264,7 +264,7 @@ fn early_timeouts_are_explored_only_where_a_task_waits_beside_others() {
 }
 
 #[test]
-fn of_what_was_not_finished_each_phase_says_how_far_it_came() {
+fn each_unfinished_phase_reports_its_progress() {
     let options = [
         "--strategy",
         "icb",

@@ -48,7 +48,7 @@ fn an_old_compiler_is_refused_before_anything_is_built() {
 }
 
 #[test]
-fn a_project_that_asks_for_an_old_compiler_is_told_where_it_does() {
+fn a_project_that_asks_for_an_old_compiler_gets_an_error_with_the_place() {
     let workspace = Workspace::with_library(LOSES_AN_UPDATE);
     let toolchain = "[toolchain]\nchannel = \"1.80\"\n";
     workspace.write("rust-toolchain.toml", toolchain);

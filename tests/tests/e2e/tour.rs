@@ -129,7 +129,7 @@ fn new_project() -> Workspace {
 }
 
 #[test]
-fn the_tour_prints_what_the_chapter_says() {
+fn the_tour_prints_the_output_of_the_chapter() {
     if !needs(&["gdb"]) {
         return;
     }

@@ -86,7 +86,7 @@ fn wait_until_it_explores(process: &mut Process) {
 
 /// The run ignores SIGHUP, as under `nohup`.
 #[test]
-fn a_run_that_is_to_ignore_the_end_of_its_terminal_goes_on() {
+fn a_run_that_is_to_ignore_the_end_of_its_terminal_continues() {
     let workspace = Workspace::shared("catalog");
     let script =
         r#"trap '' HUP; exec "$CHESS" test --strategy random --time 3s philosophers::fixed"#;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 #[test]
-fn sends_until_nobody_listens() {
+fn sends_until_no_task_listens() {
     let (sender, receiver) = channel();
     let listener = thread::spawn(move || receiver.recv().unwrap());
     while sender.send(1).is_ok() {}
@@ -66,7 +66,7 @@ fn works_for_a_while() {
 }
 
 #[test]
-fn work_until_told_to_stop() {
+fn work_until_stopped() {
     let stop = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -108,7 +108,7 @@ fn a_loop_without_yields_ends_once_the_others_had_their_turn() {
     let args = ["test", "--message-format=json", "--exact"];
     let run = workspace
         .chess(&args)
-        .arg("sends_until_nobody_listens")
+        .arg("sends_until_no_task_listens")
         .arg("--schedules=1")
         .arg("--max-steps=1000")
         .run();
@@ -186,7 +186,7 @@ fn loops_that_count_are_no_livelock() {
     let args = ["test", "--message-format=json", "--exact"];
     let run = workspace
         .chess(&args)
-        .arg("work_until_told_to_stop")
+        .arg("work_until_stopped")
         .arg("--schedules=2")
         .arg("--max-steps=100")
         .run();

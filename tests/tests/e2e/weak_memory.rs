@@ -87,7 +87,7 @@ fn litmus_tests_of_real_threads_have_the_executions_that_the_models_allow() {
 }
 
 #[test]
-fn the_monitor_of_stale_loads_speaks_of_tests_with_weak_executions_and_of_no_other() {
+fn the_monitor_of_stale_loads_reports_tests_with_weak_executions_and_no_other() {
     let workspace = Workspace::shared("weak_memory");
     for strategy in ["icb", "dpor"] {
         let more = ["--stale-loads", "warn", "--strategy", strategy];
@@ -129,7 +129,7 @@ fn the_monitor_of_stale_loads_speaks_of_tests_with_weak_executions_and_of_no_oth
 
 /// The monitor does not see the atomics of code that is outside of control.
 #[test]
-fn silence_covers_no_program_that_calls_code_outside_of_control() {
+fn a_program_that_calls_code_outside_control_has_no_guarantee_of_the_monitor() {
     let source = "
 #![cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

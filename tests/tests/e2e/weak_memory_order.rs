@@ -166,7 +166,7 @@ fn exclusive_access() {
 ";
 
 #[test]
-fn what_is_no_atomic_gives_the_order_that_std_documents() {
+fn operations_other_than_atomics_give_the_order_that_std_documents() {
     let workspace = Workspace::with_library(ORDERS);
     for strategy in ["icb", "dpor"] {
         let args = ["test", "--memory", "c11", "--preemptions", "3"];

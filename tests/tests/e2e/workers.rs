@@ -40,7 +40,7 @@ const TESTS: &str = r#"
 "#;
 
 #[test]
-fn what_is_told_does_not_depend_on_the_number_of_workers() {
+fn the_report_does_not_depend_on_the_number_of_workers() {
     let workspace = Workspace::with_locks(TESTS);
     for (test, code) in [("passes", 0), ("fails_late", 100), ("writes_a_file", 0)] {
         let [one, two, three] = ["1", "2", "3"].map(|jobs| {
