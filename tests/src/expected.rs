@@ -95,9 +95,9 @@ impl Expected {
             }
             known.insert(id);
         }
-        let strangers = verdicts.iter().map(name).filter(|id| !known.contains(id));
+        let unexpected = verdicts.iter().map(name).filter(|id| !known.contains(id));
         differences
-            .extend(strangers.map(|(binary, test)| format!("{binary} {test}: not expected")));
+            .extend(unexpected.map(|(binary, test)| format!("{binary} {test}: not expected")));
         assert!(
             differences.is_empty(),
             "{} of {} tests differ:\n{}\n--- stderr\n{}",
@@ -167,8 +167,8 @@ impl ExpectedTest {
             wrong.push(format!("message {message:?} without {part:?}"));
         }
         if let Some(sentence) = &self.outside {
-            let told = verdict["outside"].as_array().map_or(&[][..], |all| all);
-            if !told.iter().any(|one| text(one) == sentence) {
+            let effects = verdict["outside"].as_array().map_or(&[][..], |all| all);
+            if !effects.iter().any(|one| text(one) == sentence) {
                 wrong.push(format!("outside {}", verdict["outside"]));
             }
         }

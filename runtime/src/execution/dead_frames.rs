@@ -47,7 +47,7 @@ impl Execution {
     /// Records that the memory of the synchronization objects on the stack of the current task may
     /// be free, because the task has ended.
     #[cold]
-    pub(super) fn doubt_stack(&mut self) {
+    pub(super) fn mark_stack_maybe_freed(&mut self) {
         let donor = self.running().donor;
         // SAFETY: as in `dead_frame_at`.
         let donor = unsafe { (*pool()).get(donor) };

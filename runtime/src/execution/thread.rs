@@ -221,7 +221,7 @@ impl Execution {
         }
         if current == TaskId(0) {
             self.body_done = true;
-            self.doubt_stack();
+            self.mark_stack_maybe_freed();
         }
         self.decide(false)
     }

@@ -71,11 +71,11 @@ impl Op {
     /// `effect`. `None` for a failed attempt, and for operations that neither acquire, release nor
     /// downgrade a lock.
     pub const fn hold(self, effect: Effect) -> Option<Hold> {
-        let is_in_vain = matches!(effect, Effect::Read | Effect::Fail);
+        let has_failed = matches!(effect, Effect::Read | Effect::Fail);
         match self.class() {
             Class::Unlock => Some(Hold::Gives),
             Class::Downgrade => Some(Hold::Downgrades),
-            Class::TryLock | Class::TrySharedLock if is_in_vain => None,
+            Class::TryLock | Class::TrySharedLock if has_failed => None,
             Class::Lock | Class::Relock | Class::TryLock => Some(Hold::Takes),
             Class::SharedLock | Class::TrySharedLock => Some(Hold::Shares),
             Class::CondvarWait | Class::NotifyOne | Class::NotifyAll | Class::Other => None,

@@ -62,9 +62,9 @@ pub fn enumerate(program: &Program, limit: usize) -> Option<Outcomes> {
                     outcomes.deadlock.get_or_insert(preemptions);
                 }
             }
-            let may_go_on = enabled.contains(&state.current);
+            let is_current_enabled = enabled.contains(&state.current);
             for task in enabled {
-                let preempts = may_go_on && task != state.current;
+                let preempts = is_current_enabled && task != state.current;
                 let next = if preempts { &mut beyond } else { &mut level };
                 next.extend(state.after(&steps, task));
             }

@@ -313,12 +313,12 @@ fn wrong_once() -> Vec<Program> {
     ];
     // The last task waits, until a post or a write ends its wait. This hid the race of its wait
     // with the attempts of the other tasks.
-    let one_comes_in_vain = [
+    let one_wait_hides_a_race = [
         vec![SemTryWait(0)],
         vec![SemTryWait(0), SemPost(0)],
         vec![SemWait(0)],
     ];
-    let one_reads_in_vain = [
+    let one_read_hides_a_race = [
         vec![SocketTryRead(0)],
         vec![SocketTryRead(0), SocketWrite(0)],
         vec![SocketRead(0)],
@@ -339,8 +339,8 @@ fn wrong_once() -> Vec<Program> {
         &one_is_blocked_at_the_end,
         &each_is_blocked_at_the_end,
         &each_waits_for_a_unit,
-        &one_comes_in_vain,
-        &one_reads_in_vain,
+        &one_wait_hides_a_race,
+        &one_read_hides_a_race,
         &one_cannot_enter_again,
         &one_is_kept_out_for_ever,
     ];

@@ -133,8 +133,8 @@ fn check(files: &[File]) -> Result<()> {
         )));
     }
     let tests: usize = files.iter().map(|file| file.started.tests).sum();
-    let told_by_others = first.part.divided * (files.len() - 1);
-    if tests != first.part.tests + told_by_others {
+    let counted_by_others = first.part.divided * (files.len() - 1);
+    if tests != first.part.tests + counted_by_others {
         return Err(Error::Usage(format!(
             "the shards have {tests} tests, but the whole run has {}: some of these files are incomplete.\n\
              Run the shards again.",

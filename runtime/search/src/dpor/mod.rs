@@ -368,11 +368,11 @@ impl Strategy for Dpor {
 
     fn end(&mut self, execution: &Ended<'_>) {
         let trace = execution.past.trace;
-        let is_strange = execution.is_cut
+        let is_unsupported = execution.is_cut
             || trace.is_irregular
             || trace.has_timers
             || !self.is_as_prescribed(trace);
-        if execution.diverged || is_strange {
+        if execution.diverged || is_unsupported {
             self.gave_up = true;
             return;
         }
