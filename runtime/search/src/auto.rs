@@ -38,9 +38,9 @@ const FIRST: u64 = 32;
 const OPENING: u64 = 128;
 /// The opening may spend `1 / OPENING_SHARE` of the budget of all stages.
 const OPENING_SHARE: u64 = 8;
-/// The opening (the samples after the first schedules of `icb`) ends if its last `OPENING_PATIENCE
-/// + n / 2` schedules had no new happens-before graph. Here `n` is the number of its schedules with
-/// a new graph.
+/// The opening (the samples after the first schedules of `icb`) ends if its last schedules had no new
+/// happens-before graph: as many as this number, plus half the number of its schedules with a new
+/// graph.
 const OPENING_PATIENCE: u64 = 8;
 
 /// The sampling at the end of the search continues after its last new happens-before graph: for at
