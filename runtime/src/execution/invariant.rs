@@ -15,7 +15,7 @@
 //!
 //! The objects that a check reads may depend on values that third steps change. If a check reads
 //! other objects than the check before it, its step counts as one with several operations
-//! ([`TraceStep::goes_on`](crate::search::TraceStep::goes_on)). If it reads the same objects, a
+//! (`TraceStep::has_several_operations`). If it reads the same objects, a
 //! third step that changes these values is checked itself, and so reads all of them.
 //!
 //! So the searches keep their reductions. The step must also read the objects of the check before,

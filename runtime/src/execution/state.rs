@@ -114,7 +114,7 @@ pub(crate) struct Execution {
 pub(crate) const PLACE: Place<Execution> = Place::after(&leftovers::PLACE);
 
 /// The execution, in the exploring process and in those with the same memory. Tasks use
-/// [`super::running`].
+/// [`super::running()`].
 #[inline]
 pub(crate) fn execution() -> *mut Execution {
     PLACE.get()

@@ -76,7 +76,7 @@ pub struct Request {
     pub(crate) strategies: Vec<StrategyName>,
     pub(crate) preemptions: u32,
     pub(crate) schedules: u64,
-    /// The [work](super::work) that the search may do, including that of earlier processes; 0 for
+    /// The [`work`] that the search may do, including that of earlier processes; 0 for
     /// no limit.
     pub(crate) work: u64,
     /// The work after which the search pauses, including that of earlier processes; 0 for never.

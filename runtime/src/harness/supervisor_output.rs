@@ -17,7 +17,7 @@ impl SupervisorOutput {
 /// The place of the descriptor.
 pub(super) const PLACE: Place<SupervisorOutput> = Place::after(&interpose::PLACE);
 
-/// Sets the file that [`line`] writes to. Call it before the explorer is forked.
+/// Sets the file that [`line()`] writes to. Call it before the explorer is forked.
 pub(super) fn to(out: &impl AsRawFd) {
     // SAFETY: only this process uses the engine.
     unsafe { *PLACE.get() = SupervisorOutput(out.as_raw_fd()) };

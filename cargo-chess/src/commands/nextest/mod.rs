@@ -3,7 +3,7 @@
 //! cargo nextest selects and reports the tests. First, this command builds the tests as `cargo
 //! chess test` does. Then it calls cargo nextest with the same target directory and settings, so
 //! that cargo nextest's own call of cargo finds everything built. This program is configured as
-//! the target's runner: in place of each test binary, cargo nextest starts [`runner`].
+//! the target's runner: in place of each test binary, cargo nextest starts [`mod@runner`].
 
 mod environment;
 mod runner;

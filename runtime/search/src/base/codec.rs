@@ -58,7 +58,7 @@ macro_rules! codecs_of_tokens {
 
 codecs_of_tokens!(Op, OutsideEffect);
 
-/// Implements [`Codec`](crate::base::codec::Codec) for a structure, field by field.
+/// Implements [`Codec`] for a structure, field by field.
 #[macro_export]
 macro_rules! codec {
     ($name:ident { $($field:ident),* $(,)? }) => {
