@@ -117,23 +117,23 @@ pub(crate) fn arrive_to_try(op: Op, object: usize) {
 
 /// Ends an attempt announced by [`arrive_to_try`] that failed.
 pub(crate) fn failed_to_take(op: Op, object: usize) {
-    with(|execution| {
-        let object = execution.object(object);
-        let version = execution.objects.get(object).version;
-        let attempt = Access::new(op, nowhere(), object);
-        execution.running().spin.read(attempt, version);
-        execution.log_event(op, object, Effect::Fail, None);
-    });
+    record_attempt(op, object, Effect::Fail);
 }
 
 /// Records that an attempt announced by [`arrive_to_try`] only read the object.
 pub(crate) fn record_look(op: Op, object: usize) {
+    record_attempt(op, object, Effect::Read);
+}
+
+/// Records an attempt that changed nothing. If the task repeats it before the object changes, the
+/// task spins.
+fn record_attempt(op: Op, object: usize, effect: Effect) {
     with(|execution| {
         let object = execution.object(object);
         let version = execution.objects.get(object).version;
         let attempt = Access::new(op, nowhere(), object);
         execution.running().spin.read(attempt, version);
-        execution.log_event(op, object, Effect::Read, None);
+        execution.log_event(op, object, effect, None);
     });
 }
 
