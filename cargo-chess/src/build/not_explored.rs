@@ -18,7 +18,9 @@ impl NotExplored {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::OwnHarness => "has a test harness of its own",
-            Self::ForTheCompiler => "tests a procedural macro, which is built for the compiler",
+            Self::ForTheCompiler => {
+                "contains the tests of a procedural macro, which cargo builds to run inside the compiler"
+            }
             Self::Opaque => "is compiled unchanged, because the policy of its package is `opaque`",
         }
     }

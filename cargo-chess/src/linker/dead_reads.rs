@@ -23,7 +23,7 @@ use iced_x86::{
     OpKind, Register, UsedMemory,
 };
 
-use super::calls::{Hook, Target};
+use super::hook_calls::{Hook, Target};
 
 /// A call that announces a read that the code does not make. Both numbers are indices of
 /// instructions.

@@ -1,17 +1,19 @@
-//! This program as the linker of test binaries. It announces calls from Rust into C.
+//! This program as the linker of test binaries. It adds stubs that announce calls from Rust into C to
+//! the engine.
 //!
 //! A test binary contains code in C and other languages: objects that rustc did not make, and
 //! shared libraries. The engine does not see the accesses of this code to its own memory. So a
-//! call into this code is treated like a call into an opaque package: one step that may depend on
-//! any other. The linker can find the called functions: Rust code uses them, and such an object or
-//! library defines them. It puts a stub before each function (`--wrap`). Rust code then calls the
-//! stub, and also gets the address of the stub where it takes the address of the function. The
-//! stub works for every declaration of the function, because it changes no argument.
+//! call into this code is treated like a call into an opaque package: one step, up to a blocking
+//! operation, that may depend on any other. The linker collects the functions that Rust code uses
+//! and that a C object or a shared library defines. It puts a stub before each of them (`--wrap`),
+//! except before those of allocators and those that `std` or the engine call. Rust code then calls
+//! the stub, and also gets the address of the stub where it takes the address of the function. A
+//! stub fits every signature, because it changes no argument.
 
 mod archive;
-mod calls;
 mod dead_reads;
 mod elf;
+mod hook_calls;
 mod inputs;
 mod places;
 mod source_lines;

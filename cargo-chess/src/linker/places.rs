@@ -10,8 +10,8 @@ use std::path::Path;
 use chess_vocabulary::places::{ALIGNMENT, Entry, Table, trailer_of};
 use iced_x86::Instruction;
 
-use super::calls::{self, Function, Program, Target};
 use super::dead_reads;
+use super::hook_calls::{self, Function, Program, Target};
 use super::source_lines::{DebugInfo, Owner, SourceLines};
 
 /// Appends the table of places to `program`. A program that calls no hooks is not changed. If the
@@ -34,7 +34,7 @@ pub(super) fn append(program: &Path) -> io::Result<()> {
 
 /// The bytes of the table of places of a program. Returns `None` if it calls no hooks.
 fn table(program: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    if calls::imports_hooks(program)? {
+    if hook_calls::imports_hooks(program)? {
         return Ok(Some(Table::new().into_bytes()));
     }
     let Some(program) = Program::parse(program)? else {

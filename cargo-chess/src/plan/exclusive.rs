@@ -279,15 +279,17 @@ impl Search<'_> {
             ),
             NoObject::Async => (
                 "is `async`",
-                "its body may run on several threads, one after another: name the methods that it \
-                 calls",
+                "its body may continue on another thread: name the methods that it calls instead",
             ),
             NoObject::Const => (
                 "may be evaluated at compile time",
                 "name the methods that it calls, or those that call it",
             ),
         };
-        let message = format!("calls of `{of}::{}` cannot be checked: it {why}", name.text);
+        let message = format!(
+            "calls of `{of}::{}` cannot be checked: the method {why}",
+            name.text
+        );
         Err(self.error(name, message, Some(help.to_owned())))
     }
 

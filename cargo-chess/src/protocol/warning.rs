@@ -93,7 +93,7 @@ impl Warning {
             WarningKind::Unstable => {
                 let difference = self.difference().map(|words| format!(" ({words})"));
                 format!(
-                    "the first schedule ran differently the second time{}: {CULPRITS}",
+                    "two runs of the first schedule differed{}: {CULPRITS}",
                     difference.unwrap_or_default()
                 )
             }
@@ -279,7 +279,7 @@ mod tests {
         let line = r#"{"kind":"unstable","step":3,"first":{"task":1,"op":"Start","location":{"file":"src/lib.rs","line":4,"column":1}},"second":null}"#;
         let words = sentence(line);
         assert!(words.starts_with(
-            "the first schedule ran differently the second time (step 3 was start of task 1 at \
+            "two runs of the first schedule differed (step 3 was start of task 1 at \
              src/lib.rs:4 in the first run, and the second run ended before this step): the test"
         ));
         assert!(sentence(r#"{"kind":"unstable"}"#).contains("second time: the test"));

@@ -219,7 +219,7 @@ fn words(
     let schedules = format!("schedules with up to {schedules}");
     let what = match outcome {
         RegressionOutcome::Searched => {
-            format!("none of the {schedules} fails now, so the regression may be removed")
+            format!("none of the {schedules} fails now, so the regression can be removed")
         }
         RegressionOutcome::Refound => "another schedule has the same failure: \
              --save-regressions saves that schedule, and then this regression can be removed"
@@ -282,7 +282,7 @@ mod tests {
             said(None, RegressionOutcome::Unknown),
         ];
         insta::assert_snapshot!(all.map(Option::unwrap_or_default).join("\n"), @r"
-        the regression k.chess no longer fits the program (decision 3); none of the schedules with up to 1 preemption fails now, so the regression may be removed
+        the regression k.chess no longer fits the program (decision 3); none of the schedules with up to 1 preemption fails now, so the regression can be removed
         the regression k.chess does not fail in the changed program; another schedule has the same failure: --save-regressions saves that schedule, and then this regression can be removed
         the regression k.chess does not fail in the changed program; it is unknown whether the failure is fixed, because not all schedules with up to 1 preemption were explored: use more --work or --schedules
         ");

@@ -41,12 +41,12 @@ mod orders;
 mod pct;
 mod portfolio;
 mod pos;
-mod profile;
 mod races;
 mod random;
 mod replay;
 mod sampler;
 mod surw;
+mod surw_profile;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trace;

@@ -11,8 +11,8 @@
 //! [`super::profile`].
 
 use super::pos::Priorities;
-use super::profile::Profile;
 use super::sampler::{Rule, Sampler};
+use super::surw_profile::Profile;
 use super::{Ended, Past, SchedulingPoint};
 use crate::base::codec::kept_between_executions;
 use crate::base::memory::{EngineVec, engine_vec};

@@ -8,7 +8,7 @@ use super::running::{Running, running, with};
 use super::state::execution;
 use super::terms::Site;
 use super::values::{Held, Seen, Value};
-use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
+use super::{Effect, Op, TaskId, invariant, set_aside};
 
 /// Whether the caller is a task of a program that can observe the counters of an `Arc`. If the
 /// program cannot, changes of the counters commute with all operations of other tasks, and are no
@@ -108,20 +108,6 @@ pub fn leave_scope(scope: usize) {
         execution.files.leave_scope(task, scope);
     });
     touch(scope, Effect::Release);
-}
-
-/// Whether this weak compare-exchange, which could succeed, must fail. This is a choice of the
-/// search that costs as much as a preemption. Call it after [`before`], and only if the exchange
-/// would succeed.
-pub fn fails_spuriously() -> bool {
-    with(|execution| {
-        let fails = !mark::is_inside() && execution.chooses_spurious();
-        if fails {
-            execution.running().note = Note::FAILED_SPURIOUSLY;
-        }
-        fails
-    })
-    .unwrap_or(false)
 }
 
 /// For deadlock reports: records that the running task owns `object` until [`disown`], because it

@@ -64,6 +64,7 @@ mod scheduling_point;
 mod set_aside;
 mod source;
 mod spin;
+mod spurious_choice;
 pub(crate) mod stack;
 mod state;
 mod step_limit;
@@ -81,7 +82,7 @@ mod waiting;
 
 pub use access::{
     access, access_in_drop, access_with, before, counters_matter, disown, drop_with, effect,
-    fails_spuriously, has_fenced, is_owned, leave_scope, now, own, task_name, touch,
+    has_fenced, is_owned, leave_scope, now, own, task_name, touch,
 };
 pub(crate) use access::{note_fault, note_panic, print, saw, touch_unseen};
 pub use address_reuse::read_pointer;
@@ -131,6 +132,7 @@ pub use resource::{scheduling_point, signal, signals, wait_for_signals};
 pub(crate) use running::{Running, running, unfinished_tasks, with};
 pub(crate) use source::open_process;
 pub(crate) use spin::Access;
+pub use spurious_choice::fails_spuriously;
 pub(crate) use state::{Ending, Execution, PLACE, execution};
 pub(crate) use task::{Entry, State, Task, Wait, called, task_of_object, token_object};
 pub(crate) use terms::Step;

@@ -4,12 +4,11 @@ use super::crash::may_crash;
 use super::current::current;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
-use super::options::Spurious;
 use super::running::{running, with};
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step, Wake};
-use super::{Effect, Note, Op, TaskId, invariant, mark, set_aside};
+use super::{Effect, Note, Op, TaskId, invariant, set_aside};
 use crate::platform::context::call_above_registers;
 use crate::search::{ObjectId, Outcomes, TraceStep};
 
@@ -20,21 +19,6 @@ impl Execution {
     /// operation of the task that took the last thing.
     pub(super) fn record_failed_attempt(&mut self, object: ObjectId) {
         self.log.trace.access(object, Effect::Read, Effect::Write);
-    }
-
-    /// Whether a possible spurious event happens: a choice of the search.
-    pub(super) fn chooses_spurious(&mut self) -> bool {
-        self.options.spurious == Spurious::Any && self.choose_outcome(2, Outcomes::Spurious) == 1
-    }
-
-    /// Whether this wait ends at once and spuriously: a choice of the search that costs as much as
-    /// a preemption. It never does within `atomic` code.
-    fn wakes_spuriously(&mut self) -> bool {
-        let wakes = !mark::is_inside() && self.chooses_spurious();
-        if wakes {
-            self.running().note = Note::WOKE_SPURIOUSLY;
-        }
-        wakes
     }
 
     /// Blocks the current task until it is woken or times out.

@@ -106,7 +106,7 @@ pub(crate) struct Exploration {
     pub(crate) strategy: &'static str,
     /// The number of schedules that could not be repeated.
     pub(crate) diverged: u64,
-    /// The first schedule ran differently the second time.
+    /// Two runs of the first schedule differed.
     pub(crate) unstable: bool,
     /// The first difference between two runs of one schedule, if it is known.
     pub(crate) difference: Option<Difference>,

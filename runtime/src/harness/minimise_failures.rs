@@ -60,7 +60,8 @@ impl Explorer<'_> {
         self.put_first(engine);
     }
 
-    /// If the first failure needs an early timeout, puts a failure that needs none in its place.
+    /// If the first failure needs an early timeout and another failure needs none, the other one
+    /// becomes the first failure, and the old one moves to the other failures.
     fn put_first(&mut self, mut engine: Root) {
         let exploration = &mut engine.exploration;
         let mut others = exploration.others.iter();

@@ -6,17 +6,17 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::keys::{
-    pthread_getspecific, pthread_key_create, pthread_key_delete, pthread_setspecific,
-};
 use super::pthread_cond::{
     pthread_cond_broadcast, pthread_cond_signal, pthread_cond_timedwait, pthread_cond_wait,
 };
+use super::pthread_exit::pthread_exit;
 use super::pthread_mutex::{
     pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_trylock, pthread_mutex_unlock,
 };
 use super::pthread_once::pthread_once;
-use super::thread_exit::pthread_exit;
+use super::thread_locals::{
+    pthread_getspecific, pthread_key_create, pthread_key_delete, pthread_setspecific,
+};
 use super::threads::{pthread_create, pthread_detach, pthread_join};
 use super::time::{nanosleep, sched_yield};
 use crate::base::sys::{self, OnceRoutine, pthread_key_t, pthread_mutex_t, pthread_t, timespec};

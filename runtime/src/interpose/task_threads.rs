@@ -1,6 +1,6 @@
 //! The work of libc for its threads, done for tasks.
 
-use super::{credentials, keys, robust};
+use super::{credentials, robust, thread_locals};
 use crate::execution::ThreadWork;
 
 /// Does for each task the work that libc does for a thread.
@@ -12,7 +12,7 @@ impl ThreadWork for TaskThreads {
     }
 
     fn ends(&self) {
-        keys::run_thread_destructors();
+        thread_locals::run_thread_destructors();
         robust::give_up();
     }
 }

@@ -165,9 +165,9 @@ impl Image {
         Some(fingerprint::of(all, new))
     }
 
-    /// Unprotects those of the `length` bytes at `address` that are in the image. The kernel is
-    /// about to write to them in a system call. A write of the kernel to a protected page causes
-    /// no fault that the handler sees: the system call would fail.
+    /// Unprotects the pages of the image that contain any of the `length` bytes at `address`,
+    /// because the kernel is about to write to them in a system call. If the kernel writes to a
+    /// protected page, no fault reaches the handler, and the system call fails.
     #[inline]
     pub(crate) fn admit(&self, address: usize, length: usize) {
         let end = address.saturating_add(length);

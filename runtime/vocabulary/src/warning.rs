@@ -8,7 +8,7 @@ use crate::token::tokens;
 pub enum WarningKind {
     /// An unjoined thread panics at a place in the first schedule.
     UnjoinedPanic,
-    /// The first schedule ran differently the second time. The first difference may be part of the
+    /// Two runs of the first schedule differed. The first difference may be part of the
     /// warning.
     Unstable,
     /// Two runs of one schedule differed.

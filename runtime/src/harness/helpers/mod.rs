@@ -228,8 +228,9 @@ impl Explorer<'_> {
         }
     }
 
-    /// Runs a schedule, and writes its findings to the shared memory, if nothing unusual happened
-    /// and the explorer has not taken the schedule meanwhile.
+    /// Runs a schedule, and offers its findings to the explorer in the shared memory. It does not
+    /// offer them if something unusual happened, if there is no room, or if the explorer has taken
+    /// the schedule meanwhile.
     fn run_item(&mut self, mut engine: Root, place: Place, ours: State, used: &mut usize) {
         let (item, memory) = (self.helpers.item(place), self.helpers.memory);
         let Some(search) = strategy(engine).as_icb() else {
