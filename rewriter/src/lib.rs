@@ -17,7 +17,7 @@
 //!   function that draws random numbers can request them from the engine, and the methods of a type
 //!   ([`Methods`]) can report their calls.
 //!
-//! Some uses of `std` need no edit, because the crates that define them are swapped. [`mod@audit`]
+//! Some uses of `std` need no edit, because the crates that define them are swapped. [`audit()`]
 //! lists them.
 
 #![forbid(unsafe_code)]

@@ -282,6 +282,6 @@ mod tests {
             "two runs of the first schedule differed (step 3 was start of task 1 at \
              src/lib.rs:4 in the first run, and the second run ended before this step): the test"
         ));
-        assert!(sentence(r#"{"kind":"unstable"}"#).contains("second time: the test"));
+        assert!(sentence(r#"{"kind":"unstable"}"#).contains("differed: the test"));
     }
 }

@@ -25,8 +25,8 @@ impl Execution {
 }
 
 /// Whether this weak compare-exchange, which could succeed, must fail. This is a choice of the
-/// search that costs as much as a preemption. Call it after [`before`], and only if the exchange
-/// would succeed.
+/// search that costs as much as a preemption. Call it after [`before`](super::before), and only if
+/// the exchange would succeed.
 pub fn fails_spuriously() -> bool {
     with(|execution| {
         let fails = !mark::is_inside() && execution.chooses_spurious();
