@@ -145,6 +145,9 @@ fn outcome(failure: &Value) -> String {
 /// are no other waits.
 fn essential(waits: &str) -> Vec<String> {
     let waits = waits.trim_end_matches('"').split("; ");
+    // C code has no lines. The last line of Rust before it depends on the task.
+    let in_rust = |wait: &str| wait.split(" in opaque code").next().map(str::to_owned);
+    let waits = waits.filter_map(in_rust);
     let waits = waits.map(|wait| wait.replace("main waits", "a task waits"));
     let (for_tasks, mut others): (Vec<_>, Vec<_>) =
         waits.partition(|wait| wait.contains("waits in join") || wait.contains("scope"));
