@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::signal::Info;
-use super::{call, timer};
+use super::{call, timer, wait_signal};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
@@ -281,6 +281,7 @@ unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const u64, old: *mut c_vo
         if active() {
             call::admit(old as usize, SET_SIZE);
             if let Some(&set) = new.as_ref() {
+                wait_signal::changes_mask();
                 let signals = signals();
                 if signals.mask.is_none() {
                     let mut mask = 0u64;

@@ -77,6 +77,7 @@ fn send(signal: c_int, info: &Info) -> isize {
         unsafe { sys::syscall(number::RT_TGSIGQUEUEINFO, arguments) }
     };
     execution::before_call(Op::Kill, 0);
+    wait_signal::reads_mask();
     let result = if signals().is_blocked(signal) {
         // Tasks can receive a blocked signal by `signalfd` or `sigwait`.
         let result = really();

@@ -27,6 +27,17 @@ pub(super) fn pending() {
     opaque::wake(PENDING, true);
 }
 
+/// Records that the running step depends on the mask of blocked signals.
+pub(super) fn reads_mask() {
+    execution::touch(PENDING, Effect::Read);
+}
+
+/// Records a change of the mask of blocked signals. Pending signals may be handled after it.
+pub(super) fn changes_mask() {
+    opaque::arrive(Op::SignalMask, PENDING);
+    opaque::record(Op::SignalMask, PENDING, Effect::Write);
+}
+
 /// Whether a task waits until a handler has run.
 pub(super) fn is_awaited() -> bool {
     execution::with(|it| {
@@ -68,6 +79,7 @@ pub(super) unsafe extern "C-unwind" fn sigsuspend(mask: *const u64) -> c_int {
     // SAFETY: the caller passes a set.
     let mask = unsafe { *mask };
     let before = core::mem::replace(&mut signals().blocked, mask);
+    execution::touch(PENDING, Effect::Write);
     let mut information: Info = [0; 16];
     let result = match take(before & !mask, (&raw mut information).cast()) {
         Some(signal) => {

@@ -331,6 +331,8 @@ operations! {
     SignalSuspend = "sigsuspend", Write;
     /// `sigwait` and its kin.
     SignalWait = "sigwait", Write;
+    /// `sigprocmask` and `pthread_sigmask`.
+    SignalMask = "sigprocmask", Write;
     /// `sigpending`.
     SignalPending = "sigpending", Read;
     /// `setuid` and its kin.

@@ -53,7 +53,7 @@ const TABLES: [Table; 26] = [
     table("Counters", "atpP", "atpP"),
     table("LevelEpolls", "wlatim", "wlatim"),
     table("EdgeEpolls", "wlatim", "wlatim"),
-    table("Signals", "wtp", "wtkf"),
+    table("Signals", "wtpsu", "wtkf"),
 ];
 
 const USUAL_STRIDE: usize = 67;
