@@ -21,7 +21,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 pub struct Cost {
     /// The number of preemptions, and of all other choices of the same cost.
     pub preemptions: u32,
-    /// The number of late effects among these choices.
+    /// The number of these choices that let an operation take effect late.
     pub late_effects: u32,
 }
 
