@@ -18,8 +18,8 @@ pub fn counters_matter() -> bool {
     with(|execution| execution.observers.of_counters).unwrap_or(false)
 }
 
-/// A scheduling point before `op` on the object at address `object`, and then the event of `op`,
-/// with the effect that [`Op::effect`] declares.
+/// Reaches a scheduling point before `op` on the object at address `object`. Then records the event
+/// of `op`, with the effect that [`Op::effect`] declares.
 pub fn access(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, op, Some(site));
@@ -30,7 +30,7 @@ pub fn access(op: Op, object: usize, site: Site) {
 }
 
 /// As [`access`], with an effect that is known only after the operation. `act` performs the
-/// operation and returns its result and its effect.
+/// operation, and returns the result and the effect of the operation.
 #[inline]
 pub fn access_with<R>(
     op: Op,
@@ -41,8 +41,8 @@ pub fn access_with<R>(
     access_and(op, object, site, act, true)
 }
 
-/// As [`access_with`]. `is_all` states whether the operation is complete after `act`. The task may
-/// be set aside here only if it is.
+/// As [`access_with`]. `is_all` states whether the operation is complete after `act`. A task that
+/// computes without end can be set aside ([`set_aside::look`]) only after a complete operation.
 #[inline]
 fn access_and<R>(
     op: Op,
@@ -68,8 +68,8 @@ pub fn has_fenced() -> bool {
     with(|execution| execution.running().fenced).unwrap_or(false)
 }
 
-/// A scheduling point alone. A call of [`effect`] must follow when the operation's result is known,
-/// with no other scheduling point in between.
+/// Reaches a scheduling point before `op`, and records no event. The caller must call [`effect`]
+/// when the result of `op` is known, before any other scheduling point.
 pub fn before(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, op, Some(site));
@@ -77,7 +77,7 @@ pub fn before(op: Op, object: usize, site: Site) {
     execution.step(|it| it.arrive(op, object, Some(site)));
 }
 
-/// The event of the operation announced by [`before`].
+/// Records the event of the operation that [`before`] announced.
 pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     let Some(execution) = running() else { return };
     let object = execution.object(object);
@@ -85,7 +85,7 @@ pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     set_aside::look(execution, true);
 }
 
-/// Records that the running step also touches `object`. This is no event of its own.
+/// Records that the running step also touches `object`. The touch is no event of its own.
 pub fn touch(object: usize, effect: Effect) {
     let Some(execution) = running() else { return };
     let object = execution.object(object);
@@ -110,8 +110,9 @@ pub fn leave_scope(scope: usize) {
     touch(scope, Effect::Release);
 }
 
-/// For deadlock reports: records that the running task owns `object` until [`disown`], because it
-/// runs the initialiser of `object`, for example. Tasks that wait at `object` wait for the owner.
+/// For deadlock reports: records that the running task owns `object` until [`disown`]. For example,
+/// this task runs the initialiser of `object`, and the tasks that wait at `object` wait for the end
+/// of the initialiser.
 pub fn own(object: usize, site: Site) {
     with(|execution| {
         let id = execution.object(object);
@@ -122,7 +123,7 @@ pub fn own(object: usize, site: Site) {
     });
 }
 
-/// Ends [`own`].
+/// Ends the ownership of `object` that [`own`] recorded.
 pub fn disown(object: usize) {
     with(|execution| {
         let id = execution.object(object);
@@ -130,7 +131,7 @@ pub fn disown(object: usize) {
     });
 }
 
-/// Virtual time, in nanoseconds since 1970.
+/// The virtual time in nanoseconds since 1970. 0 outside an execution.
 pub fn now() -> u64 {
     with(|execution| {
         execution.running().spin.read_unversioned();
@@ -140,11 +141,11 @@ pub fn now() -> u64 {
     .unwrap_or(0)
 }
 
-/// Records that the calling task prints `bytes`. Keeps them, up to a limit, if the options ask for
-/// the output. Returns whether the caller is a task.
+/// Records that the calling task prints `bytes`. If the options ask for the output of the tasks,
+/// keeps the bytes, up to a limit for the whole output. Returns whether the caller is a task.
 pub(crate) fn print(bytes: &[u8]) -> bool {
     const LIMIT: usize = 256 << 10;
-    /// An address at which no object lies.
+    /// The address that stands for the lock of the output. No object lies there.
     const OUTPUT: usize = 16;
     let Some(execution) = running() else {
         return false;
@@ -189,7 +190,8 @@ pub fn is_owned(object: usize) -> bool {
     .unwrap_or(false)
 }
 
-/// The name of `task`: the name that `spawn` was given, or the test's name for task 0.
+/// The name of `task`: the name that `spawn` was given, or the test's name for task 0. `None` if
+/// the task has no name, and outside an execution.
 ///
 /// # Safety
 /// The name must not be used after the end of the execution.

@@ -1,10 +1,13 @@
 //! Reuse of freed memory, as a choice of the search.
 //!
-//! Blocks that a task frees are held back (`platform/heap/quarantine.rs`), so that later accesses
-//! to them are found. But code that compares pointers fails if a block is reused while a task still
-//! holds its old address, as in the ABA problem. Therefore, in programs that compare and exchange
-//! pointers, a block whose address another task has read from an atomic may be reused for an
-//! allocation of the same class, until that task has ended. Such an allocation costs as much as a
+//! The heap holds back the blocks that a task frees (`platform/heap/quarantine.rs`), so that later
+//! accesses to freed blocks are found. But some failures need the reuse of a block. In the ABA
+//! problem, a task holds the address of a block that was freed and reused. The task compares this
+//! address with that of the new block, and finds them equal.
+//!
+//! Therefore, in programs that compare and exchange pointers, the search may let an allocation
+//! reuse a freed block of the same size class. It may do so only if another task has read the
+//! address of the block from an atomic, and has not ended. Such an allocation costs as much as a
 //! preemption.
 
 use super::running::with;
@@ -17,7 +20,7 @@ use crate::search::{ObjectId, Outcomes};
 
 /// The maximum number of remembered pairs of a block and a task that has read its address.
 const SEEN: usize = 256;
-/// The maximum number of blocks that are kept for a choice.
+/// The maximum number of freed blocks that are kept so that the search may choose to reuse them.
 const KEPT: usize = 64;
 /// The maximum number of kept blocks among which the search chooses for one allocation.
 const OFFERED: usize = 3;
@@ -67,7 +70,8 @@ impl Execution {
         keeps
     }
 
-    /// The kept block that an allocation of the current task gets, if the search chooses one.
+    /// Lets the search choose a kept block for an allocation of the current task in a size class.
+    /// Returns the start of the block, or `None` if the search chooses none.
     #[cold]
     fn reuse(&mut self, class: usize) -> Option<usize> {
         if mark::is_inside() {
@@ -93,7 +97,7 @@ impl Execution {
     }
 }
 
-/// Records that the task has read a pointer from an atomic.
+/// Records that the calling task has read `pointer` from an atomic.
 pub fn read_pointer(pointer: usize) {
     with(|execution| {
         if execution.observers.of_pointers {
@@ -102,7 +106,8 @@ pub fn read_pointer(pointer: usize) {
     });
 }
 
-/// The start of the free block that the task's allocation gets, if the search chooses one.
+/// Lets the search choose a freed block that an allocation of the calling task in a size class
+/// reuses. Returns the start of the block, or `None` if the allocation must get a new block.
 #[inline]
 pub(crate) fn reused(class: usize) -> Option<usize> {
     with(|execution| {

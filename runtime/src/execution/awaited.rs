@@ -32,14 +32,14 @@ impl Resources {
         self.awaited.clear();
     }
 
-    /// The task of the wait at `place`.
+    /// The task of the wait with the index `place` in `awaited`.
     pub(super) fn task_at(&self, place: usize) -> TaskId {
         self.awaited[place].task
     }
 
-    /// Whether a signal of `resource` reaches `wait`. It does not if `wait` is for another
-    /// resource or is signalled already. Neither does it if the task waits for any of its
-    /// resources, and one of them is signalled already.
+    /// Whether a signal of `resource` reaches `wait`. The signal reaches a wait for `resource` that
+    /// is not signalled yet. If the task waits for any of several resources, none of these
+    /// resources may be signalled yet.
     pub(super) fn is_reached(&self, wait: &Awaited, resource: ObjectId) -> bool {
         let mut own = self.awaited.iter().filter(|it| it.task == wait.task);
         wait.resource == resource

@@ -6,7 +6,7 @@ use super::terms::Wake;
 use super::{Note, TaskId};
 
 impl Execution {
-    /// Blocks `task` forever. It is not the current task, and has not ended.
+    /// Blocks `task` forever. The task must not be the current one, and must not have ended.
     #[cold]
     pub(super) fn stop_task(&mut self, task: TaskId) {
         self.leave_wait(task);

@@ -1,9 +1,9 @@
 //! A check in builds for tests: the execution is never borrowed twice at the same time.
 //!
 //! A second borrow could come from code that a closure of [`Running`](super::Running) calls
-//! implicitly: an interposed function, such as the allocator of the program, or a monitor. Tools
-//! with debug assertions compile the runtime with `chess_checks_borrows`, so that all end-to-end
-//! tests have the check. Other builds do not contain it.
+//! implicitly: an interposed function, such as the allocator of the program, or a monitor. A cargo
+//! chess that was built with debug assertions compiles the runtime with `chess_checks_borrows`, so
+//! that all end-to-end tests have the check. Other builds do not contain the check.
 
 #[cfg(any(test, chess_checks_borrows))]
 pub(super) use checked::Borrow;
@@ -25,8 +25,7 @@ mod checked {
     pub(in super::super) struct Borrow(());
 
     impl Borrow {
-        /// # Panics
-        /// Aborts the process if the execution is already borrowed.
+        /// Begins a borrow. Aborts the process if the execution is already borrowed.
         #[inline]
         pub(in super::super) fn begin() -> Self {
             if IS_BORROWED.replace(true) {
@@ -48,8 +47,8 @@ mod checked {
         }
     }
 
-    /// Aborts the process. This is no panic, because the message of a panic needs the allocator,
-    /// which may be the code that borrows again.
+    /// Aborts the process. A panic would need the allocator for its message, and the allocator may
+    /// be the code that borrows a second time.
     #[cold]
     #[inline(never)]
     fn refuse() -> ! {

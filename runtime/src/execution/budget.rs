@@ -5,25 +5,28 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) steps: u64,
-    /// The next step with a check: the step limit, or 0 after a monitor has ended the execution.
+    /// From this step on, each step checks whether the execution must end. It is the step limit, or
+    /// 0 after a monitor has ended the execution.
     pub(super) horizon: u64,
     /// The step limit was passed: from then on, the search makes no choices.
     pub(crate) past_limit: bool,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
-    /// The step at which a task last waited, as its yields indicate.
+    /// The newest step at which a task yielded or began to wait with a deadline. The yield of a
+    /// task that spins does not count if the task may be in a long computation.
     pub(crate) last_wait: u64,
     /// The step at which the newest task was created.
     pub(super) last_spawn: u64,
     /// Past the limit: the current time slice does not end before this step.
     pub(super) slice_end: u64,
-    /// If the tasks repeated a cycle of events past the limit: the value of `last_switch` when
-    /// this was found.
+    /// The value of `last_switch` when the tasks were found to repeat a cycle of events past the
+    /// limit. `None` if they were not.
     pub(crate) cycle: Option<u64>,
     /// The number of steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
-    /// The schedule of the execution, or the schedule that is being minimised, is known not to
-    /// end. Then an execution that passes the step limit is ended soon after it.
+    /// An earlier execution of this schedule, or of the schedule that is being minimised, failed
+    /// because it did not end. Then an execution that passes the step limit is ended soon after the
+    /// limit.
     pub(crate) is_supposed_endless: bool,
 }
 

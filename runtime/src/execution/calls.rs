@@ -1,7 +1,7 @@
 //! The calls in progress at each event, kept only for executions that are reported.
 //!
 //! Calls form a tree: a call is a return address within the call that made it. The tool looks up
-//! the functions and source lines of the addresses; this process does not read them.
+//! the functions and the source lines of the addresses; this process does not need them.
 
 use super::TaskId;
 use crate::base::memory::{EngineVec, engine_vec};
@@ -29,7 +29,8 @@ pub(crate) struct Call {
 /// No call.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Writes the return addresses of the calls in progress, the innermost first. Returns their number.
+/// A function that writes the return addresses of the calls in progress, the innermost first, and
+/// returns the number of these addresses.
 type Look = fn(&mut [usize]) -> usize;
 
 /// The calls of an execution.
@@ -73,7 +74,8 @@ impl Calls {
         call.copied().filter(|it| *it != NONE)
     }
 
-    /// Records that the event numbered `event` happens in the calling function.
+    /// Records the calls in progress at the event numbered `event`, which happens now. `look`
+    /// returns the calls.
     #[cold]
     pub(super) fn event_happens(&mut self, event: usize, look: Look) {
         let call = self.here(look);
@@ -87,7 +89,8 @@ impl Calls {
         set(&mut self.of_tasks, task.0 as usize, call);
     }
 
-    /// The number of the innermost call in progress. `look` returns the calls; new ones are added.
+    /// The number of the innermost call in progress in the executable. [`NONE`] if there is no such
+    /// call, or no room for it. `look` returns all calls in progress. Those that are new are added.
     fn here(&mut self, look: Look) -> u32 {
         self.addresses.resize(MOST_DEEP, 0);
         let count = look(&mut self.addresses);

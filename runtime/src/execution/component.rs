@@ -30,22 +30,24 @@ impl Execution {
             caller,
             has_crashed: false,
         });
-        // The order of the calls on files matters: each of them may be the last one of its task.
+        // The order of the calls on files matters: after a crash, each call may be the last one of
+        // its task.
         self.files.conflicts.found = true;
         Some(component)
     }
 }
 
-/// Runs `entry(data)` in a component of its own, until it has returned or has crashed. Returns
-/// whether it crashed. `None` outside an execution, and if there are too many components.
+/// Runs `entry(data)` as the body of a new component, and waits until the component has ended.
+/// Returns whether the component crashed. `None` outside an execution, and if there are too many
+/// components.
 ///
 /// # Panics
 /// If the caller is a task of a component.
 ///
 /// # Safety
 /// As [`thread::spawn`]. `entry` must call [`end_component`] when it has run the body. After a
-/// crash, `entry` and the tasks that it spawned never continue, so that all that they borrow may
-/// be dropped.
+/// crash, neither `entry` nor a task that it spawned ever continues. So the caller may drop the
+/// data that they borrow.
 pub unsafe fn run_component(entry: unsafe fn(*mut ()), data: *mut (), site: Site) -> Option<bool> {
     let execution = running()?;
     assert!(

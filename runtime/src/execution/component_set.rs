@@ -79,8 +79,9 @@ pub(super) struct Stopped {
 pub(crate) struct Components {
     pub(super) all: EngineVec<Component>,
     pub(super) stopped: EngineVec<Stopped>,
-    /// `crash::may_crash_here`, if there has been a component. `transfer` calls it for a task that
-    /// spins. It is a pointer, because `crash` depends on `transfer`.
+    /// The function `crash::may_crash_here`, once the execution has had a component. The module
+    /// `transfer` calls the function for a task that spins. It is a pointer, because the module
+    /// `crash` depends on `transfer`.
     pub(super) may_crash: Option<fn(Op)>,
 }
 
@@ -99,7 +100,7 @@ impl Components {
         self.may_crash = None;
     }
 
-    /// Whether there has been a component.
+    /// Whether the execution has had a component.
     #[inline]
     pub(super) fn are_any(&self) -> bool {
         !self.all.is_empty()

@@ -1,9 +1,9 @@
 //! Conflicting uses of files and of the environment: two tasks use one object, their effects do not
 //! commute, and neither use comes before the other in all schedules.
 //!
-//! Only spawning and joining count as order here. Locks and channels order uses, too, but not by
-//! this rule: a program that relies on them has a conflict. The search then runs more schedules
-//! than necessary, and misses none.
+//! Here, only the spawns and joins of tasks order uses. Locks and channels are ignored, so a
+//! program that orders its uses by a lock has a conflict. Then the search runs more schedules than
+//! necessary, and misses none.
 
 use super::{Effect, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
@@ -16,15 +16,15 @@ struct Use {
     effect: Effect,
     /// The number of the use, counted from 1.
     number: u32,
-    /// The index in `uses` of another use of the object.
+    /// The index in `uses` of the next use of the same object, or [`NO_USE`].
     next: u32,
 }
 
 /// Stands for a missing index in `uses`.
 const NO_USE: u32 = u32::MAX;
 
-/// The vector clock of a task. Its element at the number of another task is the number of the
-/// newest use by that task that comes before the next operations of the clock's task.
+/// The vector clock of a task. The element for another task is the number of the newest use by that
+/// other task that happens before the next operations of the clock's task.
 type Known = EngineVec<u32>;
 
 /// The uses of objects in one execution.
@@ -156,7 +156,7 @@ impl Conflicts {
         &mut self.known[task.0 as usize]
     }
 
-    /// The uses that come before the next operations of `task`, including its own.
+    /// The vector clock of `task`, including the uses by `task` itself.
     fn known_by(&mut self, task: TaskId) -> Known {
         let now = self.count;
         let mut known = self.row(task).clone();

@@ -1,25 +1,29 @@
 //! Components of a test that may crash: their tasks end for good, as a choice of the search.
 //!
-//! A component is the task that runs the body of a `crash_and_recover`, and all tasks that its tasks
-//! spawn. It ends when the body returns, or earlier, when it crashes. Then its tasks never continue:
-//! nothing of theirs is dropped, and their locks stay locked.
+//! A component is the task that runs the body of a `crash_and_recover`, and all tasks that its
+//! tasks spawn. A component ends when its body returns, or earlier by a crash. After the end, its
+//! tasks never continue: their values are not dropped, and their locks stay locked.
 //!
-//! **Where it crashes.** The search may let it crash before each operation of its tasks that other
-//! tasks may see or that may wait for other tasks ([`may_crash_before`]), and when its body has
-//! returned. A crash before any other operation leaves the same state as one before the next
-//! operation of this kind, which the task reaches without the help of other tasks. There is no
-//! crash before the release of a lock either: the recovery would find the lock locked. After a
-//! real crash, the recovery is another process, with a lock of its own. The choice belongs to the
-//! step before the operation, like a choice of `rarely`. The crash is the next step of its task,
-//! with a scheduling point of its own, so that the searches order it with the steps of the other
-//! tasks.
+//! **Places of crashes.** The search may let a component crash when its body has returned. It may
+//! also let the component crash before an operation of its tasks that other tasks can see, or that
+//! may wait for other tasks ([`may_crash_before`]). A crash before any other operation would leave
+//! the same state as a crash before the task's next operation of this kind, because the task
+//! reaches that operation without the help of other tasks. Before the release of a lock, a
+//! component does not crash: the recovery would find the lock locked, but after a real crash, the
+//! recovery is another process, with a lock of its own.
 //!
-//! **Dependences.** An object stands for the life of the component. Each event of its tasks reads
-//! the object, and its end writes it. A task that the end stops would have read the object in its
-//! next step. The trace therefore has such a step at its end, with unknown further accesses. So
-//! the reductions reverse the end and this step, as they reverse the acquisition of a lock and an
-//! operation that it blocks for ever. A crash that loses bytes of a file writes this file. The
-//! task that waits for the end is woken by it, and follows all tasks of the component.
+//! The choice of a crash belongs to the step before the operation, like a choice of `rarely`. The
+//! crash itself is the next step of its task, with a scheduling point of its own, so that the
+//! searches order it with the steps of the other tasks.
+//!
+//! **Dependences.** An object stands for the life of a component. Each event of the component's
+//! tasks reads this object, and the end of the component writes it. A task that is stopped by the
+//! end of its component would have read the object in its next step. Therefore the end of the trace
+//! has such a step for each stopped task; the further accesses of this step are unknown. So the
+//! reductions reverse the end of the component and this step, as they reverse the acquisition of a
+//! lock and an operation that is blocked for ever by it. A crash that loses bytes of a file writes
+//! this file. The end of a component wakes the task that waits for it, and this task comes after
+//! all tasks of the component.
 
 use chess_vocabulary::Class;
 
@@ -32,8 +36,8 @@ use super::terms::{Mode, Site, Step};
 use super::{Effect, Note, Op, TaskId};
 use crate::search::{ObjectId, Outcomes};
 
-/// Whether tasks outside of the component may see this operation, or the operation may wait for
-/// such a task.
+/// Whether the search may let a component crash before `op`. It may if tasks outside of the
+/// component can see `op`, or if `op` may wait for such a task. It may not if `op` releases a lock.
 const fn may_crash_before(op: Op) -> bool {
     let may_wait = matches!(
         op,
@@ -45,7 +49,8 @@ const fn may_crash_before(op: Op) -> bool {
             | Op::Exit
             | Op::Spawn
             | Op::Finish
-            // This waits for tasks of the same component only, which may crash themselves.
+            // This operation waits only for tasks of the same component, and the component may
+            // crash before their operations.
             | Op::ScopeEnd
             | Op::Fence
             | Op::PlainWrite
@@ -82,13 +87,13 @@ impl Execution {
             if let Some((object, effect)) = stopped.blocked {
                 trace.access(object, effect, effect);
             }
-            // Its other accesses are not known.
+            // The other accesses of this step are not known.
             trace.continue_step();
         }
     }
 
-    /// The access with which `task` is blocked, if the trace records it only when the task
-    /// continues.
+    /// The access of the operation in which `task` is blocked, if the trace would record this
+    /// access only after the task has continued.
     pub(super) fn blocked_access(&self, task: TaskId) -> Option<(ObjectId, Effect)> {
         let task = self.task(task);
         match task.state {
@@ -130,7 +135,8 @@ impl Execution {
     }
 
     /// Lets the search choose whether the component of the running task crashes at this place.
-    /// There is no choice and no crash if no line is known.
+    /// Without a line for the report, neither `site` nor that of an earlier operation, there is no
+    /// choice and no crash.
     fn chooses_crash(&mut self, site: Option<Site>) -> bool {
         let Some(site) = site.or(self.running().site) else {
             return false;
@@ -184,7 +190,8 @@ pub(crate) fn component_of(task: TaskId) -> Option<ComponentId> {
     with(|execution| execution.task(task).component).flatten()
 }
 
-/// As [`may_crash`], before any operation.
+/// Lets the search crash the component of the running task here, before any kind of operation. Does
+/// not return if the component crashes. No effect if the task has no component.
 #[cold]
 pub(super) fn crash_point(execution: Running, site: Option<Site>) {
     let Some(component) = execution.with(Execution::own_component) else {
@@ -212,8 +219,8 @@ pub(super) fn crash_point(execution: Running, site: Option<Site>) {
     unreachable!("the task has been stopped");
 }
 
-/// Lets the search choose, for each file, the number of last writes of the component that its
-/// crash loses, and undoes them.
+/// For each file, lets the search choose the number of newest writes of the component that the
+/// crash loses, and undoes these writes.
 fn lose_writes(execution: Running, component: ComponentId, site: Option<Site>) {
     let disk = execution.with(|it| it.disk);
     for file in 0..disk.count() {
@@ -244,7 +251,8 @@ fn lose_writes(execution: Running, component: ComponentId, site: Option<Site>) {
     }
 }
 
-/// Ends a component: its writes are safe, and the task that waits for its end is woken.
+/// Ends a component. From now on, no crash loses its writes, and the task that waits for its end is
+/// woken.
 pub(super) fn end(execution: Running, component: ComponentId) {
     let disk = execution.with(|it| it.disk);
     disk.ends(component);

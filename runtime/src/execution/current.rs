@@ -6,7 +6,8 @@ use core::cell::Cell;
 
 /// The number of the calling task plus one; 0 if the thread is no task. Each task has its own
 /// thread-local block, so a switch between tasks need not set this value. The static does not use
-/// the `thread_local!` macro, because every shim reads it, also in code that is not optimised.
+/// the `thread_local!` macro: every shim reads the static, and the function calls of the macro
+/// would be slow in code that is not optimised.
 #[thread_local]
 pub(super) static TASK: Cell<u32> = Cell::new(0);
 
@@ -32,7 +33,7 @@ pub fn current() -> TaskId {
     TaskId(TASK.get().wrapping_sub(1))
 }
 
-/// Makes the calling thread an ordinary one.
+/// Records that the calling thread is no task any more.
 pub(super) fn leave() {
     TASK.set(0);
 }

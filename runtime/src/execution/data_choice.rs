@@ -11,8 +11,8 @@ use crate::base::fingerprint::{self, mix};
 use crate::search::{ObjectId, Outcomes};
 
 impl Execution {
-    /// A choice of the running task that is no scheduling point, and commutes with all operations
-    /// of other tasks.
+    /// Lets the search choose one of `outcomes` outcomes for the running task. The choice is no
+    /// scheduling point, because it commutes with all operations of other tasks.
     fn choose_data(&mut self, op: Op, site: Site, outcomes: u32, kind: Outcomes<'_>) -> u32 {
         let count = self.running().draws;
         self.running().draws = count.wrapping_add(1);
@@ -34,8 +34,8 @@ impl Execution {
         outcome
     }
 
-    /// Records a choice of the running task. Unlike [`Self::record`], this does not count as
-    /// progress of the task: a loop that spins may make a choice in each iteration.
+    /// Records a choice of the running task. Unlike an event of [`Self::record`], the choice does
+    /// not count as progress of the task: a loop that spins may make a choice in each iteration.
     pub(super) fn log_choice(&mut self, op: Op, site: Site, note: Note) {
         let task = self.schedule.tasks.running_mut();
         let event = Event {
@@ -62,10 +62,10 @@ impl Execution {
         self.recording.chosen_data += u64::from(writes);
     }
 
-    /// Ends the running task, because an assumption does not hold.
+    /// Stops the running task for good, because the assumption at `site` does not hold.
     ///
-    /// The other tasks continue. Their operations commute with the assumption, so they could also
-    /// come before it: the search must see them.
+    /// The other tasks continue. Their operations commute with the assumption, so in another
+    /// schedule these operations come before it. Therefore the search must see them.
     fn leave_for_good(&mut self, site: Site) -> Step {
         self.log_choice(Op::Assume, site, Note::NONE);
         self.unmet_assumption = Some(site);
@@ -74,8 +74,8 @@ impl Execution {
     }
 }
 
-/// A choice of the search at no cost. `outcomes` is the number of outcomes, at least one. `None`
-/// outside an execution.
+/// Returns a number below `outcomes`, which must be at least one. The search chooses the number, at
+/// no cost. `None` outside an execution.
 pub fn choose(outcomes: u32, site: Site) -> Option<u32> {
     let execution = running()?;
     execution.step(|it| it.pass(Op::Choose, site));
@@ -91,7 +91,7 @@ pub fn happens_rarely(site: Site) -> Option<bool> {
 }
 
 /// Records the hash of a state that the test has reached. The same hash at another `site` stands
-/// for another state. This is no event: it has no effect on the search. No effect outside an
+/// for another state. The record is no event, and has no effect on the search. No effect outside an
 /// execution.
 pub fn observe(state: u64, site: Site) {
     let Some(execution) = running() else { return };
@@ -103,9 +103,9 @@ pub fn observe(state: u64, site: Site) {
     execution.with(|it| it.recording.observed.add(state));
 }
 
-/// A scheduling point at the start or at the end of an operation in the history `object`. Returns
-/// the number of steps so far, which orders the starts and ends of operations in an execution.
-/// `None` outside an execution.
+/// Reaches a scheduling point at the start of an operation in the history `object`, or at its end
+/// if `ends`. Returns the number of steps so far, which orders the starts and ends of operations in
+/// an execution. `None` outside an execution.
 pub fn note_in_history(object: usize, ends: bool, site: Site) -> Option<u64> {
     let execution = running()?;
     super::access(if ends { Op::Return } else { Op::Call }, object, site);

@@ -9,7 +9,7 @@ use super::state::Execution;
 use super::task::{State, Task};
 use crate::platform::stack_pool::pool;
 
-/// A place on the stack of a task that belongs to no running function.
+/// A place on the stack of a task, in a frame that no function of the task uses any more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DeadFrame {
     pub(crate) owner: TaskId,

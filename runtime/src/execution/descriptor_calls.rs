@@ -104,8 +104,9 @@ impl Execution {
     }
 }
 
-/// A scheduling point before a call on the thing for which `object` stands (0: nothing in
-/// particular).
+/// Reaches a scheduling point before a system call. `object` is the address that stands for the
+/// object of the call, such as a pipe (see [`descriptor_object`](super::descriptor_object)). It is
+/// 0 if the call has no object.
 pub(crate) fn before_call(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     may_crash_here(op);
@@ -113,8 +114,8 @@ pub(crate) fn before_call(op: Op, object: usize) {
     execution.step(|it| it.arrive_to_call(op, object));
 }
 
-/// Records the event of the call announced by [`before_call`], and enables the tasks that can
-/// continue now.
+/// Records the event of the call that [`before_call`] announced. If the call changed the state of
+/// the kernel, enables the tasks whose descriptors are ready now.
 pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
     with(|execution| {
         let object = execution.object(object);
@@ -125,7 +126,7 @@ pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
     });
 }
 
-/// Enables the tasks that can continue because of the current call's effects so far.
+/// Enables the tasks whose descriptors are ready because of the effects of the current call so far.
 pub(crate) fn descriptors_changed() {
     with(|execution| execution.wake_ready(false));
 }
@@ -145,9 +146,9 @@ pub(crate) fn wake_all_awaiting() {
     });
 }
 
-/// Blocks the calling task until one of `entries` may be ready, or until the time `deadline` or
-/// `alarm`. At `alarm`, a timer descriptor becomes ready. `outside` states whether only something
-/// outside the process makes the entries ready.
+/// Blocks the calling task until one of `entries` may be ready, but at most until `deadline` or
+/// `alarm`. `alarm` is the time at which a timer descriptor becomes ready. `outside` states whether
+/// only something outside the process makes the entries ready.
 pub(crate) fn await_descriptors(
     op: Op,
     object: usize,
@@ -178,7 +179,7 @@ pub(crate) fn await_descriptors(
     });
     let timed_out = execution.with(|it| it.running().wake == Wake::TimedOut);
     if timed_out && deadline.is_none_or(|deadline| deadline > now()) {
-        // The task continued because of a timer descriptor, which is no timeout.
+        // The task continued because a timer descriptor became ready. This is no timeout.
         execution.with(|it| it.running().note = Note::NONE);
     }
 }

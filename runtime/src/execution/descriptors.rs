@@ -19,7 +19,8 @@ pub(crate) struct Descriptors {
     pub(super) watchful: bool,
     /// Children for which no task has waited yet.
     pub(crate) children: EngineVec<i32>,
-    /// All descriptors for which the tasks wait, in the form for the kernel.
+    /// The argument of the next wait in the kernel: the handles of children, and the descriptors of
+    /// waiting tasks that something outside the process may make ready.
     pub(super) gathered: EngineVec<PollEntry>,
     /// Whether the explorer waits in the kernel for events outside the process. The flag is
     /// atomic, because the zygote reads it during the wait.

@@ -6,7 +6,7 @@ use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks;
 use crate::platform::unwind::return_addresses;
 
-/// Makes the calling thread an ordinary one, in the child of a `fork`.
+/// Records that the calling thread is no task any more. Called in the child of a `fork`.
 pub(crate) fn forget_task() {
     current::leave();
     Hooks::task_leaves();

@@ -1,12 +1,14 @@
-//! Tasks that compute without end: they are set aside, so that the others continue without them.
+//! Tasks that compute without end. They are set aside, so that the other tasks continue without
+//! them.
 //!
-//! A fiber is not preempted while it computes. The zygote detects that a task reaches no
-//! scheduling point, and ends the explorer. The search restarts, and now knows the task's history,
-//! which is the hash of its last event's happens-before. The behaviour of a task up to its next
-//! scheduling point depends on its history alone, so a task with the same history would compute
-//! equally long. Such a task is set aside right after that event, unless the event is recorded
-//! before its operation is complete. In that case, the execution ends if the test's body has
-//! returned, as the end of a process ends all threads.
+//! Control passes to another task only at scheduling points. So a task that computes without end
+//! keeps all other tasks from running. The zygote (the process that watches the explorer) detects
+//! that a task reaches no scheduling point, and ends the explorer. The search restarts, and now
+//! knows the history of the task, which is the hash of the happens-before of the task's last event.
+//! The behaviour of a task up to its next scheduling point depends on its history alone, so a task
+//! with the same history would compute equally long. Such a task is set aside right after that
+//! event, unless the event is recorded before its operation is complete. In that case, the
+//! execution ends if the test's body has returned, as the end of a process ends all threads.
 
 use core::time::Duration;
 
@@ -28,7 +30,8 @@ pub(crate) const WITHIN_BODY: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
     pub(super) history: u64,
-    /// The task computed for [`WITHIN_BODY`], or for the watchdog's time if that is less.
+    /// The task computed while the test's body ran, for [`WITHIN_BODY`], or for the watchdog's time
+    /// if that is less.
     pub(super) within_body: bool,
 }
 
@@ -40,7 +43,8 @@ codec!(Known {
 /// The known tasks that compute without end.
 pub(crate) struct Endless {
     pub(crate) known: EngineVec<Known>,
-    /// In the running execution, a task was set aside, or such a task ended the execution.
+    /// In the running execution, a task that computes without end was set aside, or ended the
+    /// execution.
     pub(crate) is_met: bool,
     /// The other tasks continued without the task that was set aside, before the test's body had
     /// returned.
@@ -63,7 +67,8 @@ impl Endless {
         self.is_missed = false;
     }
 
-    /// Remembers a history. Returns whether it is new and there is room for it.
+    /// Remembers a history. Returns `false` if the history is already known, or if there is no room
+    /// for it.
     pub(crate) fn learn(&mut self, news: Known) -> bool {
         if self.known.contains(&news) || self.known.len() == MOST {
             return false;

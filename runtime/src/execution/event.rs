@@ -32,7 +32,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Whether `other` is the same operation of the same task on the same object.
+    /// Whether `other` is the same operation of the same task on the same object, at the same line.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
         let address = |site: Option<Site>| site.map(core::ptr::from_ref);
         (self.task, self.object, self.op) == (other.task, other.object, other.op)
@@ -43,8 +43,9 @@ impl Event {
 /// A wait or sleep that ended while another task could run.
 #[derive(Clone, Copy)]
 pub(crate) struct Early {
-    /// The task that waited, its operation, its object and its line.
+    /// The task that waited.
     pub(crate) task: TaskId,
+    /// The operation in which the task waited.
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
@@ -52,16 +53,16 @@ pub(crate) struct Early {
     pub(crate) length: u64,
     /// The number of events of the execution when the wait ended.
     pub(crate) event: u32,
-    /// A task that could have run instead, with its operation and the line.
+    /// A task that could have run instead, its next operation, and the line of that operation.
     pub(crate) other: (TaskId, Op, Option<Site>),
-    /// Whether the operation of `other` was a wait with an earlier deadline.
+    /// Whether `other` itself could only continue by a timeout, whose deadline is earlier.
     pub(crate) other_waits: bool,
 }
 
-/// The operation of the source to which a touch of the trace belongs.
+/// The operation in the source that caused a touch (an access to an object that the trace records).
 #[derive(Clone, Copy)]
 pub(crate) struct Label {
-    /// The index of the touch.
+    /// The index of the touch in the trace.
     pub(crate) touch: u32,
     pub(crate) op: Op,
     pub(crate) site: Site,
@@ -71,7 +72,7 @@ pub(crate) struct Label {
 pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
     pub(crate) trace: Trace,
-    /// The operations of the touches of the trace. Kept only if `wants_labels`.
+    /// The operations that caused the touches of the trace. They are kept only if `wants_labels`.
     pub(crate) labels: EngineVec<Label>,
     pub(crate) wants_labels: bool,
     pub(crate) values: Values,
@@ -114,8 +115,8 @@ impl EventLog {
         self.graph
     }
 
-    /// Records `event`. `last` is the hash of its task's previous event, and becomes the hash of
-    /// this one. Returns whether the event changes an object that tasks watch.
+    /// Records `event`. `last` is the hash of the previous event of the task, and becomes the hash
+    /// of `event`. Returns whether `event` changes an object whose change other tasks await.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "an event's fields stay in registers")]
     pub(crate) fn record(
@@ -162,7 +163,7 @@ impl EventLog {
     }
 
     /// Makes the newest event also depend on `object`. Returns whether the event changes an object
-    /// that tasks watch.
+    /// whose change other tasks await.
     pub(crate) fn depend(
         &mut self,
         object: ObjectId,
@@ -221,8 +222,8 @@ impl EventLog {
         object.watchers != 0 && !effect.is_quiet()
     }
 
-    /// Whether the last `length` events repeat a short sequence. Loops that send or wake do not
-    /// count: messages accumulate, and a woken task has work.
+    /// Whether the last `length` events repeat a short sequence. A sequence that sends a message or
+    /// wakes a task does not count: messages accumulate, and a woken task has work.
     pub(crate) fn ends_in_a_cycle(&self, length: usize) -> bool {
         let Some(start) = self.events.len().checked_sub(length) else {
             return false;

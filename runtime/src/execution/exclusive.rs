@@ -2,17 +2,18 @@
 //! two tasks are in calls of one object at once, and one of these calls is exclusive, this is a
 //! thread-safety violation (Li and others, SOSP'19).
 //!
-//! The start and the end of a call are operations on an object that stands for the called one. It
-//! is separate from the synchronization objects within the called one. All these operations
-//! conflict, except that those of two shared calls commute. So whether two calls overlap is the
-//! same in all executions with one happens-before graph, and the searches try both orders of a
-//! start and another call's end.
+//! The start and the end of a call are operations on an object of the engine that stands for the
+//! called object. This object is separate from the synchronization objects within the called
+//! object. All these operations conflict, except that those of two shared calls commute. So whether
+//! two calls overlap is the same in all executions with one happens-before graph, and the searches
+//! try both orders of a start and another call's end.
 //!
 //! - A call changes nothing that a task can wait for: [`Effect::Rewrite`](super::Effect::Rewrite)
-//!   and [`Effect::Read`](super::Effect::Read) wake no task, and the operations have no part in
-//!   the detection of loops that wait. So a loop around a call waits as it does without the check.
-//!   Its last iteration, which is not repeated, stands for all others: if a call of another task
-//!   could overlap another iteration, it can overlap the last one.
+//!   and [`Effect::Read`](super::Effect::Read) wake no task, and the operations have no part in the
+//!   detection of loops that wait. So a loop around a call waits as it does without the check. A
+//!   waiting loop stops after an iteration that changed nothing. This iteration stands for all
+//!   later ones: if a call of another task could overlap a later iteration, it can overlap this
+//!   one.
 //! - The end is a scheduling point also within a call into `atomic` code. That call would otherwise be
 //!   one step, within which no other call begins.
 
@@ -70,8 +71,8 @@ impl Execution {
 }
 
 /// Begins a call of `method` on the object with the number `object`, whose type is `of`. Returns
-/// whether [`end_call`] must follow. This is `false` outside an execution, and if the task is
-/// already in a call of this object that excludes as much.
+/// whether [`end_call`] must follow. Returns `false` outside an execution, and if the task is
+/// already in a call of this object that excludes at least as much as the new call.
 pub fn begin_call(
     object: usize,
     mode: Mode,

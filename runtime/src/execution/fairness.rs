@@ -14,13 +14,14 @@ use super::TaskId;
 use super::task_set::TaskSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// A task that makes no progress waits for a sleeping task after this number of yields. Loops that
-/// spin before they block have fewer: two runs of crossbeam's `Backoff` have 22, a loop of kanal
-/// has up to 191.
+/// After this number of yields without progress, a task gives way also to a task that sleeps or
+/// waits with a timeout. Loops that spin before they block yield less often: two runs of
+/// crossbeam's `Backoff` yield 22 times, a loop of kanal up to 191 times.
 const ITERATIONS: u32 = 256;
 
-/// A task that makes progress waits for a sleeping task after this number of yields. A loop that
-/// counts until a sleeping task stops it reaches this number; a few waits for spin locks do not.
+/// After this number of yields, a task gives way also to a task that sleeps or waits with a
+/// timeout, even if the yielding task makes progress. A loop that counts until a sleeping task
+/// stops it reaches this number; a few waits for spin locks do not.
 const MOST_ITERATIONS: u32 = 4 * ITERATIONS;
 
 /// The scheduler's state for one task.
@@ -40,14 +41,14 @@ struct Window {
     /// The number of yields since this task last had to wait for a sleeping task, or last became
     /// enabled.
     iterations: u32,
-    /// The number of these yields since the task last made progress.
+    /// The number of the yields in `iterations` that came after the last progress of the task.
     idle_iterations: u32,
 }
 
 /// The state of the fair scheduler in one execution.
 pub(crate) struct Fairness {
     windows: EngineVec<Window>,
-    /// Tasks with a non-empty `waits_for`.
+    /// The number of tasks whose `waits_for` is not empty.
     restrained: u32,
 }
 

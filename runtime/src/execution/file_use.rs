@@ -11,13 +11,13 @@ pub(crate) struct FileUse {
     /// The number of changes of all files and variables.
     pub(super) version: u32,
     /// The number of successive calls that only read, without a scheduling point in between.
-    /// `since` is the value of the engine's pulse (a count of scheduling points) during these
-    /// calls.
     pub(super) looks: u32,
+    /// The value of the engine's pulse (a count of scheduling points) during the calls that
+    /// `looks` counts.
     pub(super) since: u64,
     /// The number of calls on files and directories, without those on the environment.
     pub(crate) calls: u32,
-    /// The number of these calls that may change a directory.
+    /// The number of calls on files and directories that may change a directory.
     pub(crate) directory_changes: u32,
 }
 
@@ -34,7 +34,8 @@ impl FileUse {
         }
     }
 
-    /// Begins an execution. `are_points` states whether these calls are scheduling points.
+    /// Begins an execution. `are_points` states whether calls that use files or the environment are
+    /// scheduling points.
     pub(crate) fn begin(&mut self, are_points: bool) {
         self.are_points = are_points;
         self.conflicts.clear();

@@ -4,9 +4,9 @@
 //! In most programs, no two tasks use one file in such a way that the order matters. In such a
 //! program all these calls commute, and are no scheduling points. If two uses conflict
 //! ([`super::conflicts`]), each such call becomes a scheduling point, and the search begins anew
-//! ([`Execution::has_file_conflict`]). This is sound: as long as no two uses conflict, the
-//! explored schedules are all that exist. The operations of the first task before it has spawned
-//! another one come before all others.
+//! ([`Execution::has_file_conflict`]). This is sound: as long as no two uses conflict, all orders
+//! of these calls have the same results. The operations of the first task before its first spawn
+//! are never scheduling points, because they come before all operations of other tasks.
 //!
 //! The interposed functions find the objects and the effects of each call.
 
@@ -39,7 +39,7 @@ impl Execution {
     }
 
     /// The object at `address`, which stands for something outside the program's memory. The
-    /// address is its identity, and the same in all executions.
+    /// address is the same in all executions, so it is also the object's identity for hashes.
     fn named_object(&mut self, address: usize) -> ObjectId {
         self.objects.at(address, address as u64)
     }
@@ -136,8 +136,8 @@ pub(crate) fn are_points() -> bool {
     with(|execution| execution.files.are_points && !execution.is_only_task()).unwrap_or(false)
 }
 
-/// Announces a call that uses the object at `object`, and perhaps others. This is a scheduling
-/// point, if calls on files are.
+/// Announces a call that uses the object at address `object`, and perhaps other objects. The
+/// announcement is a scheduling point if calls on files are scheduling points.
 pub(crate) fn arrive(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
@@ -153,7 +153,7 @@ pub(crate) fn arrive(op: Op, object: usize) {
 }
 
 /// As [`arrive`], for a call that commutes with all operations that other tasks can perform before
-/// it. This is no scheduling point.
+/// it. Such a call is no scheduling point.
 pub(crate) fn pass(op: Op) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
@@ -166,13 +166,13 @@ pub(crate) fn pass(op: Op) {
     });
 }
 
-/// Records the objects that the call announced by [`arrive`] used, with their effects, the main
-/// object of the call first.
+/// Records the objects that a call used, each with the effect of the call on it. [`arrive`] has
+/// announced the call. The first element of `touches` is the call's main object.
 ///
-/// The kernel serves the calls on one object one after the other. A program may rely on this: the
-/// operations of a task before it wrote a file come before those of another task after it has read
-/// the file. Neither Rust nor POSIX promises this, so a race may be missed here; but no impossible
-/// race is reported.
+/// For data races, the write of a file counts as a release, and the read of a file as an
+/// acquisition: the kernel performs the calls on one object one after the other, and a program may
+/// rely on this order. Neither Rust nor POSIX promises the order. So a data race may be missed
+/// here, but no impossible one is reported.
 pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
     let Some(execution) = running() else { return };
     for &(object, effect) in touches {
@@ -240,8 +240,8 @@ pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
     });
 }
 
-/// For the conflicts of files: orders all operations of the tasks of `scope` before the next ones
-/// of the running task.
+/// For the detection of conflicting uses of files: orders all operations of the tasks of `scope`
+/// before the next operations of the running task.
 pub fn end_scope(scope: usize) {
     with(|execution| {
         let task = execution.schedule.current;

@@ -6,8 +6,8 @@ use super::task::{State, Wait};
 use super::terms::Wake;
 use super::{Effect, Op, TaskId};
 
-/// A futex wait, to be called after its word was found to hold the expected value. Returns whether
-/// it timed out.
+/// Waits at the futex at `address`. The caller has found the expected value in the futex word.
+/// Returns whether the wait timed out.
 pub(crate) fn wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
     let Some(execution) = running() else {
         return false;
@@ -24,8 +24,9 @@ pub(crate) fn wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
     })
 }
 
-/// Wakes up to `count` tasks from futex waits at `address`, the one that has waited longest first,
-/// as the kernel does. Returns the number of woken tasks.
+/// Wakes up to `count` tasks that wait at the futex at `address` and have a bit of `bits` in their
+/// masks. As in the kernel, the task that has waited longest is woken first. Returns the number of
+/// woken tasks.
 pub(crate) fn wake(address: usize, bits: u32, count: usize) -> usize {
     let mut woken = 0;
     with(|it| {
@@ -39,8 +40,8 @@ pub(crate) fn wake(address: usize, bits: u32, count: usize) -> usize {
     woken
 }
 
-/// Moves up to `count` tasks that wait at `from` to `to`, after the tasks that already wait there.
-/// Returns the number of moved tasks.
+/// Moves up to `count` tasks that wait at the futex at `from` to the futex at `to`, after the tasks
+/// that already wait at `to`. Returns the number of moved tasks.
 pub(crate) fn requeue(from: usize, to: usize, count: usize) -> usize {
     let mut moved = 0;
     with(|it| {

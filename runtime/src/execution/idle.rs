@@ -16,8 +16,8 @@ use crate::search::{ObjectId, TraceStep};
 
 impl Execution {
     /// If no task is enabled, ends the idle wait of the task that has waited longest. Returns
-    /// whether a wait ended. No wait ends while a task that was set aside computes, because this
-    /// task is not idle.
+    /// whether a wait ended. No wait ends while a task is set aside because it computes without
+    /// end: such a task is not idle.
     #[cold]
     pub(super) fn ends_idle_wait(&mut self) -> bool {
         let waits = |wait| {
@@ -30,7 +30,8 @@ impl Execution {
         let Some((task, _)) = waits(Wait::Idle).min_by_key(|(_, task)| task.queue) else {
             return false;
         };
-        // The dependences of a task that awaits a change at the end are not traced.
+        // If a task still awaits a change at the end of an idle wait, its dependences are not
+        // traced.
         let awaits = waits(Wait::Change).next().is_some();
         self.log.trace.is_irregular |= awaits;
         self.wake(task, Wake::Notified);

@@ -1,9 +1,9 @@
 //! The engine: scheduling points, blocking, and the tasks of the running execution. The public
 //! functions are its interface for the shims.
 //!
-//! Outside an execution, the functions for the shims return at once, without an effect. [`active`]
-//! states whether the calling thread is a task of an execution. A shim calls it once. If it
-//! returns `false`, the shim performs the real operation.
+//! Outside an execution, the functions for the shims have no effect on the engine. [`active`]
+//! states whether the calling thread is a task of an execution. If the thread is no task, a shim
+//! performs only the real operation.
 
 mod access;
 mod address_reuse;
