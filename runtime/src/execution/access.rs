@@ -181,7 +181,7 @@ pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
     access_and(op, object, None, || ((), effect()), false);
 }
 
-/// Whether any task [`own`]s `object`. This may be the calling task.
+/// Whether any task, perhaps the calling one, [`own`]s `object`.
 pub fn is_owned(object: usize) -> bool {
     with(|execution| {
         let id = execution.object(object);

@@ -8,7 +8,7 @@ pub(crate) struct Budget {
     /// From this step on, each step checks whether the execution must end. It is the step limit, or
     /// 0 after a monitor has ended the execution.
     pub(super) horizon: u64,
-    /// The step limit was passed: from then on, the search makes no choices.
+    /// Whether the step limit was passed. Past the limit, the search makes no choices.
     pub(crate) past_limit: bool,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,

@@ -25,8 +25,8 @@ pub(crate) trait Disk: Sync {
     /// Records that the component has ended: from now on, no crash loses its writes.
     fn ends(&self, component: ComponentId);
 
-    /// Closes the files that the tasks of the component have opened, as the kernel does when a process
-    /// ends.
+    /// Closes the files that the tasks of the component have opened, as the kernel does when a
+    /// process ends.
     fn closes(&self, component: ComponentId);
 }
 

@@ -33,8 +33,8 @@ pub(super) struct Conflicts {
     count: u32,
     /// The clocks, by task.
     known: EngineVec<Known>,
-    /// By the address of a scope: the merged clocks of its tasks, at the moments when they left
-    /// the scope.
+    /// The address of each scope that a task has left, with the merged clocks of these tasks at the
+    /// moments when they left the scope.
     scopes: EngineVec<(usize, Known)>,
     uses: EngineVec<Use>,
     /// By object: the index of one of its uses.

@@ -159,8 +159,8 @@ impl Execution {
 }
 
 /// Lets the search crash the component of the running task before `op`. There is no crash if the
-/// task has no component, or if a crash before `op` is not needed ([`may_crash_before`]). `site`
-/// is the line of `op`, if it is known.
+/// task has no component, or if [`may_crash_before`] is false for `op`. `site` is the line of `op`,
+/// if it is known.
 #[inline]
 pub(super) fn may_crash(execution: Running, op: Op, site: Option<Site>) {
     if execution.with(|it| it.components.are_any()) && may_crash_before(op) {

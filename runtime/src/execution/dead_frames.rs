@@ -1,7 +1,7 @@
 //! Stack frames that are dead: their function has returned, or their task has ended.
 //!
-//! Below the stack pointer of a suspended task, no function of the task keeps data. If a function has
-//! returned, and the frame of a later call now lies in the same place, an access there is not
+//! Below the stack pointer of a suspended task, no function of the task keeps data. If a function
+//! has returned, and the frame of a later call now lies in the same place, an access there is not
 //! recognised as one to a dead frame.
 
 use super::TaskId;
@@ -13,7 +13,7 @@ use crate::platform::stack_pool::pool;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DeadFrame {
     pub(crate) owner: TaskId,
-    /// Whether the task has ended. Otherwise, only the function of the frame has returned.
+    /// Whether the task has ended. If not, only the function of the frame has returned.
     pub(crate) has_ended: bool,
 }
 

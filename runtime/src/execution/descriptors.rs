@@ -1,4 +1,5 @@
-//! The state of an execution's descriptors, and the addresses that stand for them.
+//! The state of an execution's descriptors, and the addresses that stand for the objects to which
+//! they refer.
 
 use core::sync::atomic::AtomicBool;
 
@@ -89,8 +90,7 @@ impl Descriptors {
 
     /// Whether a task other than `task` may have taken the input, the room for output or the
     /// connection that `op` waits for. If `op` itself takes such a thing, only calls of the same
-    /// kind on `object` count. Otherwise, `op` may wait for several descriptors, and all calls
-    /// count.
+    /// kind on `object` count. Any other `op` may wait for several descriptors, so all calls count.
     pub(super) fn others_took(&self, task: TaskId, op: Op, object: ObjectId) -> bool {
         let concerns = |it: &&Taking| !takes(op) || it.op == op && it.object == object;
         let mut takings = self.takings.iter().filter(concerns);

@@ -14,8 +14,8 @@
 //!   waiting loop stops after an iteration that changed nothing. This iteration stands for all
 //!   later ones: if a call of another task could overlap a later iteration, it can overlap this
 //!   one.
-//! - The end is a scheduling point also within a call into `atomic` code. That call would otherwise be
-//!   one step, within which no other call begins.
+//! - The end is a scheduling point also within a call into `atomic` code. That call would otherwise
+//!   be one step, within which no other call begins.
 
 use super::object_calls::ObjectCall;
 use super::running::running;
@@ -96,7 +96,7 @@ pub fn begin_call(
     true
 }
 
-/// Ends a call of the task. `site` is the line at which the call began.
+/// Ends a call that [`begin_call`] began. `site` is the line at which the call began.
 pub fn end_call(object: usize, mode: Mode, site: Site) {
     let Some(execution) = running() else { return };
     let op = match mode {

@@ -1,11 +1,11 @@
 //! The fair scheduler of Musuvathi and Qadeer (PLDI'08, "Fair Stateless Model Checking").
 //!
 //! A task that yields gives way: it may not run again while a task that it has starved is enabled.
-//! The starved tasks are those that did not run in its window (the time since its last yield), and
-//! that either were enabled throughout it or were disabled by the task itself. The paper keeps
-//! three sets for each task, E, D and S, and updates them at every step. Here E and S are derived
-//! from two step numbers for each task, so that a step costs nothing and a yield costs one pass
-//! over the tasks.
+//! It has starved the tasks that did not run in its window (the time since its last yield), and
+//! that either were enabled throughout the window or were disabled by the yielding task itself. The
+//! paper keeps three sets for each task, E, D and S, and updates them at every step. Here E and S
+//! are derived from two step numbers for each task, so that a step costs nothing and a yield costs
+//! one pass over the tasks.
 //!
 //! `execution/step_limit.rs` orders the tasks past the step limit, and `monitor/livelock.rs` judges
 //! executions that do not end.
@@ -130,8 +130,8 @@ impl Fairness {
         }
     }
 
-    /// Records that `task` yields at `step`. `progressed` states whether it made progress since
-    /// its last yield. `enabled` are the enabled tasks; of these, the `late` ones sleep, or wait
+    /// Records that `task` yields at `step`. `progressed` states whether `task` made progress since
+    /// its last yield. `enabled` are the enabled tasks. The `late` ones among them sleep, or wait
     /// with a timeout. Many loops spin for a while before they block, usually for a much shorter
     /// time than a sleep. Therefore a task gives way to a sleeping task only after [`ITERATIONS`]
     /// yields without progress, or after [`MOST_ITERATIONS`] yields.

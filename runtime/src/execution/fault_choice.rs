@@ -12,7 +12,7 @@ use crate::search::Outcomes;
 /// Lets the search choose whether a call fails, and in which of the ways in `faults`. Each failure
 /// costs a preemption. Returns `None` if the call must do its work.
 ///
-/// The call belongs to the statement of `preempt` code from which it is made, perhaps through a
+/// The failing call belongs to the statement of `preempt` code that made it, perhaps through a
 /// dependency. Calls in test code do not fail: a test that cannot prepare its files shows nothing.
 ///
 /// A task's call is not interrupted twice in a row. Programs repeat an interrupted call, so an

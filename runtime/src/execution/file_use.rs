@@ -34,8 +34,8 @@ impl FileUse {
         }
     }
 
-    /// Begins an execution. `are_points` states whether calls that use files or the environment are
-    /// scheduling points.
+    /// Resets the state for a new execution. `are_points` states whether calls that use files or
+    /// the environment are scheduling points.
     pub(crate) fn begin(&mut self, are_points: bool) {
         self.are_points = are_points;
         self.conflicts.clear();

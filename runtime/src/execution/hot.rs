@@ -5,10 +5,10 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 /// A property that is hot.
 pub(crate) struct Hot {
-    /// The address of its object; 0 if the object was dropped.
+    /// The address of the property's object; 0 if the object was dropped.
     pub(super) object: usize,
     pub(crate) name: EngineVec<u8>,
-    /// The line of the last operation that made it hot.
+    /// The line of the last operation that made the property hot.
     pub(crate) since: Site,
 }
 

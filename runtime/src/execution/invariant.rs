@@ -1,26 +1,29 @@
-//! Invariants of a test: conditions that are checked after each change of the objects that they read.
+//! Invariants of a test: conditions that are checked after each change of an object that they read.
 //!
 //! A check runs the program's closure on the stack of the task whose operation changed such an
 //! object, as if the thread were no task: the operations of the closure are neither scheduling
 //! points nor events. The shims report the objects that the closure reads, by [`condition_reads`].
 //!
-//! **A check is a part of the step in which it runs: the step reads all objects that the check reads,
-//! and those that the check before it read.** Two adjacent steps that do not conflict are then
-//! followed by the same checks, with the same results, in either order:
-//! - If neither of the steps changes an object that the last check read, neither is checked.
-//! - If one of them is checked, the other one changes nothing that this check or the one before it read:
-//!   after a swap it is still not checked, and the check of the first one still sees the same values.
-//! - If both are checked, the second one changes an object that the check of the first one read: they
-//!   conflict.
+//! **A check is a part of the step in which it runs. The step reads all objects that this check
+//! reads, and all objects that the check before it read.** Two adjacent steps that do not conflict
+//! are then followed by the same checks, with the same results, in either order:
+//! - If neither of the steps changes an object that the last check read, there is no check after
+//!   either step.
+//! - If only one of the steps is followed by a check, the other step changes no object that this
+//!   check or the check before it read. After a swap, there is still no check after the other step,
+//!   and the check still sees the same values.
+//! - If both steps are followed by checks, the second step changes an object that the first check
+//!   read. So the steps conflict.
 //!
-//! The objects that a check reads may depend on values that third steps change. If a check reads
-//! other objects than the check before it, its step counts as one with several operations
-//! (`TraceStep::has_several_operations`). If it reads the same objects, a
-//! third step that changes these values is checked itself, and so reads all of them.
+//! The set of objects that a check reads may depend on values that a third step changes. If a check
+//! reads other objects than the check before it, its step counts as one with several operations
+//! (`TraceStep::has_several_operations`). If a check reads the same objects as the check before it,
+//! a third step that changes such a value is followed by a check itself, and so reads all these
+//! objects.
 //!
-//! So the searches keep their reductions. The step must also read the objects of the check before,
-//! because a check may read fewer objects than the one before it. For the same reason, the first
-//! and the last step of an invariant read the objects of its check. Both are scheduling points.
+//! So the searches keep their reductions. A step must also read the objects of the check before its
+//! own, because its own check may read fewer objects. For the same reason, the first and the last
+//! step of an invariant read the objects of its check. Both steps are scheduling points.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -40,14 +43,14 @@ use crate::search::ObjectId;
 struct IsLocked;
 
 impl Execution {
-    /// Whether a task holds a lock such that it cannot be acquired in this mode.
+    /// Whether a task holds the lock `object` in a mode that excludes an acquisition in `mode`.
     fn is_locked(&self, object: ObjectId, mode: Mode) -> bool {
         let lock = self.objects.get(object);
         lock.owner.is_some() || mode == Mode::Exclusive && lock.shared > 0
     }
 
-    /// Prepares the check of the invariant at `index`. Returns its condition, unless a task holds a lock
-    /// that the last check acquired.
+    /// Prepares the check of the invariant at `index`, and returns its condition. `None` if a task
+    /// holds a lock that the last check acquired, so that the condition could not acquire it.
     fn prepare(&mut self, index: usize) -> Option<*mut Condition> {
         self.invariants.seen.clear();
         let invariant = &self.invariants.all[index];
@@ -89,8 +92,8 @@ impl Execution {
         let mut touched = engine_vec();
         touched.extend_from_slice(&self.invariants.changed);
         for read in before.iter().chain(&now) {
-            // Two kinds of objects need no read: the step depends on an object that it changes
-            // anyway, and no other task changes a lock that this task holds.
+            // Two kinds of objects need no read. An object that the step changes is a dependence of
+            // the step anyway. And no other task changes a lock that this task holds.
             let is_held = self.objects.get(read.object).owner == Some(self.schedule.current);
             if !is_held && !touched.contains(&read.object) {
                 touched.push(read.object);
@@ -117,7 +120,7 @@ impl Execution {
 enum Outcome {
     Holds,
     Fails,
-    /// It panicked, with this message.
+    /// The condition panicked, with this message.
     Panics(EngineVec<u8>),
     /// A task holds a lock that the condition needs: nothing is known.
     Locked,
@@ -150,8 +153,8 @@ fn run(execution: Running, index: usize) -> Outcome {
     outcome
 }
 
-/// Checks the invariants that may not hold any more after the running operation. Call it after the
-/// event of an operation that can change an object, before any other task runs.
+/// Checks the invariants that may not hold any more after the running operation. Each operation
+/// that can change an object calls this function after its event, before any other task runs.
 #[inline]
 pub(super) fn check(execution: Running) {
     if execution.with(|it| it.observers.of_invariants && it.invariants.are_due) {
@@ -174,10 +177,10 @@ fn check_due(execution: Running) {
     execution.with(|it| it.invariants.changed.clear());
 }
 
-/// Adds an invariant and checks it. Returns its number, or its condition outside an execution.
+/// Adds an invariant and checks it. Returns the number of the invariant.
 ///
 /// # Errors
-/// The condition, outside an execution.
+/// Outside an execution, the error is `condition`.
 pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usize, Condition> {
     let Some(execution) = running() else {
         return Err(condition);
@@ -202,8 +205,8 @@ pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usi
     Ok(number)
 }
 
-/// Removes the invariant with this number, after a last check if it `is_checked`. No effect
-/// outside an execution, and if no invariant has this number.
+/// Removes the invariant with this number. If `is_checked`, checks it a last time before the
+/// removal. No effect outside an execution, and if no invariant has this number.
 pub fn remove_invariant(number: usize, is_checked: bool, site: Site) {
     let Some(execution) = running() else { return };
     super::access(Op::InvariantEnd, number, site);
@@ -226,7 +229,8 @@ pub fn remove_invariant(number: usize, is_checked: bool, site: Site) {
     drop(unsafe { Box::from_raw(invariant.condition) });
 }
 
-/// Reports that the caller, if it is a condition, reads the object at `address`.
+/// Records that the condition of an invariant reads the object at `address`. No effect if the
+/// calling thread runs no condition.
 #[inline]
 pub fn condition_reads(address: usize) {
     if checks() {
@@ -245,8 +249,8 @@ fn observed(address: usize, locked: Option<Mode>) {
     });
 }
 
-/// As [`condition_reads`], for a lock that the caller acquires. If a task holds the lock so that
-/// it cannot be acquired in this mode, the function unwinds and ends the check.
+/// As [`condition_reads`], for a lock that the caller acquires. If a task holds the lock in a mode
+/// that excludes this one, the function unwinds, which ends the check.
 #[inline]
 pub fn condition_locks(address: usize, mode: Mode) {
     if checks() {
@@ -269,8 +273,8 @@ fn locked_by_condition(address: usize, mode: Mode) {
     }
 }
 
-/// Checks that the caller is not the condition of an invariant. Shims call this before they change
-/// an object for a thread that is no task.
+/// Asserts that the caller is not the condition of an invariant. Shims call this function before
+/// they change an object for a thread that is no task.
 ///
 /// # Panics
 /// If the caller is the condition of an invariant.

@@ -21,15 +21,15 @@ pub(super) struct Invariant {
     /// Points to a box, which the first step of the invariant makes and its last step drops.
     pub(super) condition: *mut Condition,
     pub(super) name: EngineVec<u8>,
-    /// The objects that its last check read.
+    /// The objects that the last check of the invariant read.
     pub(super) reads: EngineVec<Read>,
-    /// An operation has changed one of them.
+    /// An operation has changed an object of `reads` since the last check.
     pub(super) is_due: bool,
 }
 
 /// An invariant that does not hold.
 pub(crate) struct Broken {
-    /// Its name.
+    /// The name of the invariant.
     pub(crate) name: EngineVec<u8>,
     /// The message of the panic of its condition, if the condition panicked.
     pub(crate) panic: Option<EngineVec<u8>>,
@@ -44,7 +44,8 @@ pub(crate) struct Invariants {
     pub(super) are_due: bool,
     /// The objects that the running operation changed.
     pub(super) changed: EngineVec<ObjectId>,
-    /// The addresses of the objects that the running condition has read, and how it locked them.
+    /// The address of each object that the running condition has read, with the mode in which the
+    /// condition locked the object, if it did.
     pub(super) seen: EngineVec<(usize, Option<Mode>)>,
     /// The first invariant that did not hold.
     pub(crate) broken: Option<Broken>,

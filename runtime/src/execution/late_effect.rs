@@ -1,4 +1,5 @@
-//! Late effects: choices of the search among the stores that an atomic operation may meet.
+//! Late effects. Under a weak memory model, an atomic operation may meet an older store than the
+//! newest one. The search chooses the store.
 
 use super::running::with;
 use super::spin::Access;
@@ -7,10 +8,10 @@ use super::{Note, Op};
 use crate::memory::At;
 use crate::search::{Outcomes, Trace};
 
-/// The facts that determine the stores among which the running task's operation `op` at `site` may
-/// choose. They are the version of the object at `object`; the version that this operation met the
-/// last time, if the task has only read since; and the trace of the execution. Without a trace,
-/// only the newest store is offered.
+/// Returns three facts that determine the stores that the running task's operation `op` at `site`
+/// may meet. The first is the version of the object at `object` (its number of changes). The second
+/// is the version that this operation met the last time, if the task has only read since. The third
+/// is the trace of the execution. Without a trace, the operation can only meet the newest store.
 pub(crate) fn view<'a>(op: Op, object: usize, site: Site) -> (u32, Option<u32>, Option<&'a Trace>) {
     with(|execution| {
         let object = execution.object(object);
@@ -42,8 +43,8 @@ pub(crate) fn place() -> At {
 }
 
 /// Lets the search choose one of the `offered` stores for the running task's operation to meet.
-/// Returns the number of the store; 0 is the newest. For the number of a store, `name` returns its
-/// name, and `overtaken` the event of the store after it.
+/// Returns the number of the store; 0 is the newest. `name` returns the name of the store with a
+/// given number. `overtaken` returns the number of the event that made the next newer store.
 pub(crate) fn choose_store(
     offered: u32,
     name: &dyn Fn(u32) -> u64,
@@ -65,7 +66,7 @@ pub(crate) fn choose_store(
     .unwrap_or(0)
 }
 
-/// The version of the object at `object`.
+/// The version of the object at `object`: the number of its changes. 0 outside an execution.
 pub(crate) fn version_of(object: usize) -> u32 {
     with(|execution| {
         let object = execution.object(object);

@@ -1,8 +1,8 @@
 //! Listeners: observers of a running execution, such as the live trace and the debugger.
 //!
 //! Unlike monitors, they judge nothing. They are called only for the few executions that are shown
-//! to a person, so the calls may be slow: the engine has a table of the listeners instead of
-//! static calls. The same holds for the work of libc at the start and the end of a task.
+//! to a person. So the calls may be slow, and the engine calls the listeners through a table. The
+//! same holds for the work of libc at the start and the end of a task ([`ThreadWork`]).
 
 use super::TaskId;
 use super::event::Event;
@@ -17,7 +17,7 @@ pub(crate) struct Panic {
     pub(crate) task: TaskId,
     pub(crate) message: EngineVec<u8>,
     pub(crate) place: Place,
-    /// The number of events of the execution before it.
+    /// The number of events of the execution before the panic.
     pub(crate) event: u32,
 }
 
@@ -89,7 +89,8 @@ impl ThreadWork for NoWork {
 pub(crate) type Listeners = &'static [&'static dyn Listener];
 
 impl Execution {
-    /// The current task performed an operation, in an execution whose events are reported.
+    /// Reports the operation `event` of the current task to the listeners. Called only if the
+    /// events of the execution are reported.
     #[cold]
     pub(super) fn report_event(&self, event: &Event) {
         for listener in self.listeners {
@@ -97,7 +98,8 @@ impl Execution {
         }
     }
 
-    /// The current task is preempted, in an execution whose events are reported.
+    /// Reports to the listeners that the current task is preempted. Called only if the events of
+    /// the execution are reported.
     #[cold]
     pub(super) fn report_preemption(&self) {
         for listener in self.listeners {
@@ -105,7 +107,8 @@ impl Execution {
         }
     }
 
-    /// The next operation of the current task has a late effect.
+    /// Reports to the listeners that the next operation of the current task takes effect before the
+    /// store of the event `overtaken`.
     #[cold]
     pub(super) fn report_late_effect(&self, overtaken: u32) {
         for listener in self.listeners {
@@ -113,7 +116,8 @@ impl Execution {
         }
     }
 
-    /// The current task gives way to `next`, in an execution on ordinary threads.
+    /// Reports to the listeners that the current task gives way to `next`. Called only if each task
+    /// runs on a kernel thread of its own.
     #[cold]
     pub(super) fn report_switch(&self, next: TaskId) {
         for listener in self.listeners {
@@ -121,7 +125,9 @@ impl Execution {
         }
     }
 
-    /// The current task has ended, and `step` comes next, in an execution on ordinary threads.
+    /// Reports to the listeners that the current task gives way to another task after its end, or
+    /// that the execution ends. `step` states which. Called only if each task runs on a kernel
+    /// thread of its own.
     #[cold]
     pub(super) fn report_task_end(&self, step: Step) {
         match step {
@@ -130,7 +136,8 @@ impl Execution {
         }
     }
 
-    /// The execution ends, on ordinary threads.
+    /// Reports the end of the execution to the listeners. Called only if each task runs on a kernel
+    /// thread of its own.
     #[cold]
     pub(super) fn report_end(&self) {
         for listener in self.listeners {

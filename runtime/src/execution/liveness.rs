@@ -40,8 +40,8 @@ pub fn become_cold(object: usize, site: Site) -> bool {
     true
 }
 
-/// The object of a property is dropped. If the property is hot, it stays hot. Returns whether the
-/// caller is a task.
+/// Records that the object of a property is dropped. If the property is hot, it stays hot. Returns
+/// whether the caller is a task.
 pub fn forget_hot(object: usize) -> bool {
     with(|execution| {
         let hot = execution.liveness.hot.iter_mut();

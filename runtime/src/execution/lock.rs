@@ -1,9 +1,9 @@
 //! Locks: holders, acquisition, and waiting tasks.
 //!
-//! A task whose next operation cannot run is already disabled at the scheduling point before it
-//! (CHESS section 3.4: try and wait), so the search never switches to a task only to find it
-//! blocked. The one exception is a real step: a writer that finds a read-write lock read-locked
-//! takes a step to enter its queue, and new readers then wait for this writer.
+//! If a task cannot acquire a lock, it is already disabled at the scheduling point before the
+//! acquisition (CHESS section 3.4: try and wait). So the search never switches to a task only to
+//! find it blocked. There is one exception: a writer that finds a read-write lock read-locked makes
+//! a step that enters the queue of the lock. New readers then wait for this writer.
 
 use super::crash::may_crash;
 use super::monitor_calls::Hooks;
@@ -20,7 +20,7 @@ use crate::search::ObjectId;
 const OWN_BITS: usize = u64::BITS as usize;
 
 impl Execution {
-    /// Whether a lock can be acquired now.
+    /// Whether a lock can be acquired in this mode now.
     pub(super) fn is_free(&self, object: ObjectId, mode: Mode) -> bool {
         let lock = self.objects.get(object);
         match mode {
@@ -29,8 +29,8 @@ impl Execution {
         }
     }
 
-    /// Whether a task whose next operation acquires the lock can make a step: acquire it, or enter
-    /// its queue.
+    /// Whether a task whose next operation acquires the lock can make a step: acquire the lock, or
+    /// enter its queue. `queued` states whether the task is in the queue already.
     fn is_passable(&self, object: ObjectId, mode: Mode, queued: bool) -> bool {
         let enters_queue =
             mode == Mode::Exclusive && self.objects.get(object).shared > 0 && !queued;
@@ -99,7 +99,8 @@ impl Execution {
         self.running().awaits = Some(Wait::Lock(object, mode));
     }
 
-    /// Continues after the announcement of an operation that acquires a lock.
+    /// Decides the next step, after an operation of the current task that acquires a lock was
+    /// announced. Blocks the task if it can neither acquire the lock nor enter its queue.
     pub(super) fn arrived_to_acquire(
         &mut self,
         object: ObjectId,
@@ -117,8 +118,8 @@ impl Execution {
         }
     }
 
-    /// Blocks the current task at a lock that it cannot acquire. A writer enters the queue of the
-    /// lock before that, unless it is in the queue already.
+    /// Blocks the current task at a lock that it cannot acquire. Before that, a writer enters the
+    /// queue of the lock, unless it is already there.
     pub(super) fn enter_queue(&mut self, object: ObjectId, mode: Mode) -> Step {
         if mode == Mode::Exclusive && !core::mem::replace(&mut self.running().queued, true) {
             self.objects.get_mut(object).queued_writers += 1;
@@ -178,8 +179,8 @@ impl Execution {
     }
 }
 
-/// A scheduling point that the task passes only when the lock at `object` is free for `mode`. The
-/// task then holds the lock.
+/// Acquires the lock at `object` for the calling task. There is a scheduling point before that,
+/// which the task passes only when the lock is free for `mode`.
 pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, op, Some(site));
@@ -193,8 +194,8 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
     set_aside::look(execution, true);
 }
 
-/// A scheduling point, then an attempt to acquire the lock. Returns whether the task holds it now;
-/// `true` outside an execution.
+/// Reaches a scheduling point, and then tries to acquire the lock at `object`. Returns whether the
+/// task acquired the lock. Returns `true` outside an execution.
 pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     let Some(execution) = running() else {
         return true;
@@ -217,8 +218,8 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     free
 }
 
-/// A scheduling point, then the release of the lock. Waiting tasks become enabled. The shim
-/// releases the real lock in `unlock`, which must neither panic nor reach a scheduling point.
+/// Reaches a scheduling point, and then releases the lock at `object`. Waiting tasks become
+/// enabled. `unlock` releases the real lock, and must neither panic nor reach a scheduling point.
 /// There is no `site`, because a drop does not know the line of its caller. The event shows the
 /// line where the lock was acquired.
 #[inline]
@@ -251,7 +252,7 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
     set_aside::look(execution, true);
 }
 
-/// A scheduling point. After it, the task holds the lock at `object` shared instead of
+/// Reaches a scheduling point. After it, the task holds the lock at `object` shared instead of
 /// exclusively. `change` changes the real lock.
 #[inline]
 pub fn downgrade(op: Op, object: usize, change: impl FnOnce()) {
@@ -274,12 +275,13 @@ fn downgraded(op: Op, object: ObjectId) {
     set_aside::look(execution, true);
 }
 
-/// A scheduling point, then a call of `clear`, which clears the poison of the lock at `object` and
-/// returns whether the lock was poisoned.
+/// Reaches a scheduling point, and then calls `clear`. This clears the poison of the lock at
+/// `object`, and returns whether the lock was poisoned.
 ///
-/// If the task holds the lock exclusively, the change has the effect of a release: only the next
-/// holder can observe it, and comes after the release anyway. With the effect of a write, the
-/// change would come between the acquisitions of the two holders, and hide their race.
+/// If the task holds the lock exclusively, the change counts as a release: only the next holder of
+/// the lock can observe the change, and this holder comes after the release of the lock anyway. If
+/// the change counted as a write, it would come between the acquisitions of the two holders, and
+/// hide the race of these acquisitions.
 pub fn clear_poison(object: usize, site: Site, clear: impl FnOnce() -> bool) {
     super::access_with(Op::ClearPoison, object, Some(site), || {
         let effect = if clear() {

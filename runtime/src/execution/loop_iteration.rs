@@ -49,7 +49,8 @@ impl Execution {
         self.decide(true)
     }
 
-    /// Makes the current task, which had to wait for a change, check all its objects again.
+    /// Ends the wait of the current task for a change. The trace records that the task reads all
+    /// objects of its iteration again.
     #[cold]
     pub(super) fn look_again(&mut self) {
         let task = self.schedule.tasks.running_mut();
@@ -88,8 +89,9 @@ impl Execution {
         }
     }
 
-    /// Makes the tasks that await a change repeat their iterations from now on, as they would
-    /// natively. Called only if no task is enabled. Returns whether a task awaits a change.
+    /// From now on, no task awaits a change. The tasks that await one repeat their iterations, as
+    /// they would natively. Called only if no task is enabled. Returns whether a task awaits a
+    /// change.
     #[cold]
     pub(super) fn stops_awaiting(&mut self) -> bool {
         self.awaits = false;
@@ -104,9 +106,9 @@ impl Execution {
         found
     }
 
-    /// Whether the state of the current task, whose iteration ends, is computed. Past the step
-    /// limit, nothing is explored, and there may be a very large number of waiting iterations.
-    /// Therefore the state is computed there only for some of them.
+    /// Whether the state of the current task is computed at the end of the task's iteration. Past
+    /// the step limit, the state is computed only for some iterations: nothing is explored there,
+    /// and the number of waiting iterations may be very large.
     pub(super) fn looks_at_state(&self) -> bool {
         let is_time = !self.budget.past_limit
             || (self.budget.steps / self.options.max_steps).is_power_of_two();
@@ -117,8 +119,9 @@ impl Execution {
     /// `stack_pointer`. Returns 0 if the state is not computed or is too large.
     ///
     /// The state contains memory that the program has not initialized: frames have gaps, and so
-    /// have blocks of the heap. Remains of earlier executions there must not decide whether two
-    /// iterations are the same: the result is [`UNCLEAN`] if they could.
+    /// have blocks of the heap. If this memory may contain remains of earlier executions, the
+    /// result is [`UNCLEAN`], because these remains must not decide whether two iterations are the
+    /// same.
     pub(super) fn state_above(&self, stack_pointer: usize) -> u64 {
         if !self.looks_at_state() {
             return 0;

@@ -1,9 +1,8 @@
-//! Marks: whether the calling task is within a call into `atomic` code, or `preempt` code has
-//! control again.
+//! Marks. A mark states that `preempt` code has control again, after a call into `atomic` code.
 //!
 //! The engine sees operations, not calls, so it cannot detect the return of a call. Rewritten
 //! `preempt` code therefore marks each of its statements: two consecutive calls are two steps. A
-//! mark is one store, and no scheduling point.
+//! mark stores to two thread-locals, and is no scheduling point.
 
 use super::terms::Site;
 

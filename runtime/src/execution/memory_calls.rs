@@ -6,9 +6,9 @@ use super::running::{running, with};
 use crate::platform::heap::{Allocation, Block, Free};
 
 /// Records an event for an access to plain memory. If `is_point`, there is a scheduling point
-/// before the event, and the objects of the event are all granules (aligned groups of bytes) of
-/// the accessed memory, so that accesses to the same granule depend on each other. Otherwise, the
-/// event has only the first granule.
+/// before the event, and the objects of the event are all granules (aligned groups of bytes) of the
+/// accessed memory, so that accesses to the same granule depend on each other. If not `is_point`,
+/// the event has only the first granule.
 #[cold]
 pub(crate) fn plain_access(access: DataAccess, is_point: bool) {
     const GRANULE: usize = 8;
@@ -65,9 +65,10 @@ pub(crate) fn frees_objects(start: usize, size: usize) {
     with(|execution| execution.objects.mark_maybe_freed(start, size));
 }
 
-/// Reports that the task is about to free memory. Does not return if that is an error.
-/// `has_objects` (whether synchronization objects lie there) and `class` are known only for live
-/// blocks. Returns whether the engine keeps the block, so that the search may choose its reuse.
+/// Reports that the task is about to free memory. Does not return if a monitor ends the execution
+/// because of this, for example because the free is invalid. `has_objects` (whether synchronization
+/// objects lie there) and `class` are known only for live blocks. Returns whether the engine keeps
+/// the block, so that the search may choose its reuse.
 #[inline]
 pub(crate) fn frees(free: Free, has_objects: bool, class: usize) -> bool {
     let Some(execution) = running() else {

@@ -103,7 +103,7 @@ impl Execution {
         self.end(Ending::Stopped)
     }
 
-    /// Whether the execution will be repeated for the monitors.
+    /// Whether the execution must be repeated, because a monitor has missed something.
     #[cold]
     pub(super) fn must_repeat() -> bool {
         // SAFETY: as in `report_point`.

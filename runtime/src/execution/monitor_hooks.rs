@@ -10,14 +10,14 @@ use super::{Effect, Op, TaskId};
 use crate::platform::heap::{Allocation, Free};
 use crate::search::ObjectId;
 
-/// The kind of an atomic access to its location.
+/// The kind of an atomic access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
-    /// It reads.
+    /// The access reads.
     Load,
-    /// It writes, independent of the old value.
+    /// The access writes a value that does not depend on the old one.
     Store,
-    /// It reads and writes in one step.
+    /// The access reads and writes in one step.
     Exchange,
 }
 
@@ -33,10 +33,10 @@ pub(crate) struct SyncAccess {
     pub(crate) effect: Effect,
     /// The source line; `None` in drops and in opaque code.
     pub(crate) site: Option<Site>,
-    /// Whether the memory of the object may be free. This is so for an object on the heap or on a
-    /// stack at its first access, and at its first access after its block was freed, or after the
-    /// test's body ended if it lies on the stack of the body. At other accesses, the memory counts
-    /// as live.
+    /// Whether the memory of the object may be free. It may be at the first access to an object on
+    /// the heap or on a stack, and at the first access after the block of the object was freed. For
+    /// an object on the stack of the test's body, it may also be at the first access after the end
+    /// of the body. At other accesses, the memory counts as live.
     pub(crate) may_be_free: bool,
 }
 
@@ -78,8 +78,8 @@ pub(crate) trait MonitorHooks {
     /// The current task arrives before an operation.
     fn scheduling_point(&mut self, execution: &Execution);
 
-    /// Whether every synchronization access must be reported. Otherwise, only accesses to objects
-    /// that may be free are.
+    /// Whether every synchronization access must be reported. If not, only accesses to objects
+    /// whose memory may be free are reported.
     fn wants_accesses(&self) -> bool;
 
     /// The current task performs an operation.
@@ -116,8 +116,8 @@ pub(crate) trait MonitorHooks {
     /// touch.
     fn counted(counter: usize, access: (How, Ordering), op: Op);
 
-    /// `parent` has made the new task `task`. It is `None` for the first task. `stack` has the
-    /// bounds of its stack.
+    /// `task` is a new task, spawned by `parent`. The first task has no `parent`. `stack` has the
+    /// bounds of the stack of `task`.
     fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>, stack: (usize, usize));
 
     /// The current task begins, on its own stack.
@@ -147,6 +147,6 @@ pub(crate) trait MonitorHooks {
     /// The current task calls opaque code, within a call that is one step.
     fn opaque_entered();
 
-    /// The current task continues at its former place, possibly in opaque code.
+    /// The current task continues after other tasks have run, possibly in opaque code.
     fn opaque_resumed();
 }

@@ -1,7 +1,8 @@
 //! Side table of the synchronization objects, by address.
 //!
-//! Objects keep the exact layout of std's types, so the engine's state for them lies here. The
-//! table is emptied between executions by starting a new generation.
+//! The objects of the program have the exact layout of std's types, without room for the state of
+//! the engine. So this state lies here. The table is emptied between executions by starting a new
+//! generation.
 
 use super::TaskId;
 use super::terms::Site;
@@ -16,11 +17,12 @@ use crate::search::ObjectId;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
     pub(crate) address: usize,
-    /// Identity that does not depend on addresses, for hashes of happens-before.
+    /// A number that identifies the object in hashes of happens-before, and does not depend on
+    /// addresses.
     pub(crate) identity: u64,
     /// The number of changes of the object. Effects of the kind `Rewrite` do not count.
     pub(crate) version: u32,
-    /// Hash of the last write's happens-before.
+    /// A hash of the last write to the object and of all events that happen before this write.
     pub(crate) last_write: u64,
     /// Sum of the hashes of the reads since the last write.
     pub(crate) reads: u64,
@@ -44,8 +46,8 @@ pub(crate) struct Object {
     /// The number of tasks that wait for a change of the object, or waited for one and have not
     /// run since.
     pub(crate) watchers: u32,
-    /// It lies on the heap or on a stack, and its memory may have been freed since its last access
-    /// (if there was one).
+    /// The object lies on the heap or on a stack, and its memory may have been freed since the last
+    /// access to the object, or before the first access.
     is_maybe_freed: bool,
 }
 

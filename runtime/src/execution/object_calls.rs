@@ -1,4 +1,5 @@
-//! The calls in progress of objects whose calls exclude each other, in one execution.
+//! The calls in progress of the methods that `[[exclusive]]` in Chess.toml selects, in one
+//! execution.
 
 use super::TaskId;
 use super::terms::{Mode, Site};
@@ -11,7 +12,7 @@ pub(crate) struct ObjectCall {
     pub(crate) task: TaskId,
     pub(super) object: ObjectId,
     pub(super) mode: Mode,
-    /// Its number among the calls that began in this execution, from 1.
+    /// The number of the call among all such calls that began in this execution, from 1.
     pub(crate) number: u32,
     pub(crate) method: &'static str,
     /// The line at which the method begins.

@@ -33,7 +33,7 @@ impl Observed {
         }
     }
 
-    /// The states, in the order in which they were first observed.
+    /// The states, in the order in which they were observed. A state may occur more than once.
     pub(crate) fn states(&self) -> &[u64] {
         &self.states
     }

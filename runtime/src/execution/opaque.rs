@@ -3,10 +3,10 @@
 //!
 //! Such code has neither a line nor a policy. A call into it is one step, as is one into `atomic`
 //! code: there is a scheduling point before the first operation that the engine sees, and none
-//! after that until code of policy `preempt` has control again. In between, the engine sees only
-//! blocking. This leaves out the schedules that preempt such code half-way, and adds none: every
-//! explored schedule can happen. A point before each operation would be as sound, but would make
-//! every allocation of an allocator in C a choice.
+//! after that until code of policy `preempt` has control again. In between, the engine switches to
+//! another task only if the task blocks or spins. This leaves out the schedules that preempt such
+//! code half-way, and adds none: every explored schedule can happen. A point before each operation
+//! would be as sound, but would make every allocation of an allocator in C a choice.
 
 use chess_vocabulary::OutsideEffect;
 
@@ -29,7 +29,7 @@ const UNSEEN: usize = 8;
 
 impl Execution {
     /// Records the next operation of the current task. Returns whether the operation is within a
-    /// call that is one step. If it is not, such a call begins.
+    /// call that is one step. If the result is `false`, such a call begins with this operation.
     #[inline]
     pub(super) fn announce_opaque(&mut self, op: Op, object: ObjectId) -> bool {
         let task = self.running();
@@ -84,8 +84,8 @@ fn may_crash_outside(execution: Running, op: Op) {
     }
 }
 
-/// The scheduling point of a task before it performs `op` on the object at address `object`.
-/// Returns whether this was a scheduling point: within a call that is one step, it is none.
+/// Reaches a scheduling point before `op` on the object at address `object`. Within a call that is
+/// one step, there is no scheduling point, and the function returns `false`.
 pub(crate) fn arrive(op: Op, object: usize) -> bool {
     let Some(execution) = running() else {
         return false;
@@ -143,7 +143,7 @@ fn nowhere() -> Site {
     Location::caller()
 }
 
-/// The event of the operation announced by [`arrive`].
+/// Records the event of the operation that [`arrive`] announced.
 pub(crate) fn record(op: Op, object: usize, effect: Effect) {
     let Some(execution) = running() else { return };
     execution.with(|it| {
@@ -153,7 +153,7 @@ pub(crate) fn record(op: Op, object: usize, effect: Effect) {
     set_aside::look(execution, false);
 }
 
-/// Blocks the calling task until another task wakes it at `object`, or until the deadline. This is
+/// Blocks the calling task until another task wakes it at `object`, or until the deadline. Records
 /// no event.
 pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
     let Some(execution) = running() else {
@@ -180,9 +180,9 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
     })
 }
 
-/// Waits at `object` as [`sleep`] does, or wakes spuriously. This is a choice of the search that
-/// costs as much as a preemption. It exists only if the wait is `outermost`, which means not within
-/// a call that is one step.
+/// Waits at `object` as [`sleep`] does, or wakes spuriously if the search chooses so. A spurious
+/// wake-up costs as much as a preemption. It is possible only if the wait is `outermost`, which
+/// means not within a call that is one step.
 pub(crate) fn sleep_or_wake_spuriously(
     op: Op,
     object: usize,
@@ -203,8 +203,8 @@ pub(crate) fn sleep_or_wake_spuriously(
     sleep(op, object, deadline)
 }
 
-/// Enables all waiters of `object` if `all` is true. Otherwise enables one waiter, which the
-/// search chooses. This is part of the running step.
+/// Enables all waiters of `object` if `all` is true. If not, enables one waiter, which the search
+/// chooses. The wake-up is part of the running step.
 pub(crate) fn wake(object: usize, all: bool) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
@@ -218,8 +218,8 @@ pub(crate) fn wake(object: usize, all: bool) {
     });
 }
 
-/// A scheduling point. After it, all waiters of `object` become enabled if `all` is true.
-/// Otherwise one waiter does, which the search chooses.
+/// Reaches a scheduling point. Then enables all waiters of `object` if `all` is true. If not,
+/// enables one waiter, which the search chooses.
 pub(crate) fn notify(op: Op, object: usize, all: bool) {
     arrive(op, object);
     with(|execution| {
@@ -351,7 +351,8 @@ pub(crate) fn enter() {
 }
 
 /// Records a call from Rust code of a function in C or another language. C has no guards that a
-/// task can drop in its own code, so each later operation on the same state is in a call as well.
+/// task can drop in its own code, so each later operation on the same state is within another
+/// recorded call.
 pub(crate) fn enter_foreign() {
     enter_for(OutsideEffect::ForeignCode, false);
 }

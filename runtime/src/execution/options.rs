@@ -2,7 +2,7 @@
 
 use chess_vocabulary::Fault;
 
-/// The options of the executions of a test. They hold from one execution to the next.
+/// The options of the executions of a test. They stay the same from one execution to the next.
 pub(crate) struct Options {
     /// The step limit. Past it, the search makes no choices.
     pub(crate) max_steps: u64,
@@ -71,7 +71,7 @@ pub(crate) struct Faults(u32);
 impl Faults {
     pub(crate) const NONE: Self = Self(0);
 
-    /// These kinds and `fault`.
+    /// These kinds, and `fault` as well.
     #[must_use]
     pub(crate) fn with(self, fault: Fault) -> Self {
         Self(self.0 | 1 << fault.index())

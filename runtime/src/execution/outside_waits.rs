@@ -1,9 +1,9 @@
 //! The real wait for events outside the process, and the notes about it for the user.
 //!
-//! The outside answers at times that no schedule could repeat. It is therefore assumed to be slower
-//! than every task: the engine polls it only when no task is enabled, or when the only enabled task
-//! does nothing but yield. Then the process waits in the kernel, until the earliest deadline at the
-//! latest.
+//! No schedule could repeat the times at which the outside answers. Therefore the engine assumes
+//! that the outside is slower than every task. It polls for answers only when no task is enabled,
+//! or when the only enabled task does nothing but yield. Then the process waits in the kernel, at
+//! most until the earliest deadline.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
@@ -44,8 +44,8 @@ impl Execution {
         self.choose_next(false)
     }
 
-    /// Keeps a note for the user: an effect outside control, with the line of the operation if one
-    /// is given. Each note is kept once.
+    /// Keeps a note for the user: an effect outside control, with the line `site` of the operation
+    /// if there is one. Each note is kept once.
     pub(super) fn note_outside(&mut self, effect: OutsideEffect, site: Option<Site>) {
         let is_known = self.outside.iter().any(|(known, place)| {
             let is_at_site = match (place, site) {
@@ -67,9 +67,9 @@ impl Execution {
         self.choose_next(true)
     }
 
-    /// If no task is enabled except by timing out, waits in the kernel until the outside has made
-    /// a descriptor ready, and enables the tasks that wait for it. The wait ends at the earliest
-    /// deadline. If `yielded` and only the current task is enabled, waits for a short time.
+    /// If no task is enabled except by timing out, waits in the kernel until the outside has made a
+    /// descriptor ready, and enables the tasks that wait for it. The wait ends at the earliest
+    /// deadline. If `yielded` and only the current task is enabled, waits for at most [`BREATH`].
     #[cold]
     pub(super) fn wait_outside(&mut self, yielded: bool) {
         let (first, second) = {
@@ -96,7 +96,7 @@ impl Execution {
             if self.wake_ready(true) {
                 return;
             }
-            // This check costs more than everything else here.
+            // `gather` costs more than everything else here.
             let worth_it = self.descriptors.watchful || self.schedule.enabled.is_empty();
             if !worth_it || !self.gather() {
                 return;
@@ -234,7 +234,7 @@ impl Descriptors {
     }
 }
 
-/// Records a new process for which the tasks may wait.
+/// Records a new child process, for which the tasks may wait.
 pub(crate) fn add_child(child: c_int) {
     with(|execution| {
         execution.descriptors.watchful = true;
@@ -274,7 +274,8 @@ pub(crate) fn note_connection(socket: c_int) {
     }
 }
 
-/// Whether only something outside the process makes `descriptor` ready for `wanted`.
+/// Whether only something outside the process makes `descriptor` ready for the events `wanted` of
+/// `poll`. If so, notes this for the user.
 #[inline]
 pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     let Some(execution) = running() else {

@@ -1,7 +1,8 @@
 //! The lock of std around the panic hook. A task that panics holds it, shared, while the hook runs.
 //!
-//! The hook may lock and wait like any other code. The lock therefore takes part in deadlocks, and
-//! the hook that a panic runs depends on the order of the changes.
+//! The hook may lock and wait like any other code. Therefore the lock takes part in deadlocks. A
+//! panic runs the hook that the newest change has installed, so the order of panics and changes
+//! matters.
 
 use super::running::running;
 use super::state::Execution;
@@ -38,8 +39,8 @@ impl Execution {
     }
 }
 
-/// A scheduling point that the task passes only when no task runs the hook. Then `change` changes
-/// the hook.
+/// Changes the panic hook by a call of `change`. There is a scheduling point before that, which the
+/// task passes only when no task runs the hook.
 #[track_caller]
 pub fn change_hook<R>(op: Op, change: impl FnOnce() -> R) -> R {
     /// Releases the lock, also if `change` panics.

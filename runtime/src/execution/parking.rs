@@ -27,7 +27,7 @@ pub fn park_at(parker: usize, op: Op, key: usize, deadline: Option<u64>, site: S
     })
 }
 
-/// Wakes the tasks that wait at `parker`, usually one. This is no scheduling point.
+/// Wakes the tasks (usually one) that wait at `parker`, without a scheduling point.
 pub fn unpark_at(parker: usize, site: Site) {
     with(|execution| {
         let parker = execution.object(parker);

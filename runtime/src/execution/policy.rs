@@ -29,10 +29,10 @@ const ATOMIC_FILES: usize = 64;
 /// `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
-    /// The only lines before which tasks are preempted, in ascending order, with the ends of their
-    /// files' paths. Empty if tasks are preempted before all lines.
+    /// The only lines before which tasks are preempted, in ascending order, each with the end of
+    /// the path of its file. Empty if tasks are preempted before all lines.
     preempted: EngineVec<(EngineVec<u8>, u32)>,
-    /// Test code: calls in these lines do not fail by the search's choice.
+    /// The lines of test code. The search lets no call in these lines fail.
     faultless: EngineVec<(EngineVec<u8>, (u32, u32))>,
     /// The directory of the workspace.
     root: EngineVec<u8>,
@@ -66,7 +66,7 @@ impl Policies {
         });
     }
 
-    /// Adds test code, in whose lines no call fails by the search's choice. `place` is as in
+    /// Adds lines of test code, in which the search lets no call fail. `place` is as in
     /// [`add`](Self::add).
     pub(crate) fn add_faultless(&mut self, place: &str) {
         let (prefix, lines) = prefix_and_lines(place);
@@ -75,7 +75,7 @@ impl Policies {
         self.faultless.push((bytes, lines));
     }
 
-    /// Whether a call of the line `site` may fail by the search's choice.
+    /// Whether the search may let a call at the line `site` fail.
     pub(crate) fn may_fail(&self, site: Site) -> bool {
         let (file, line) = (site.file(), site.line());
         let is_test = |(prefix, (first, last)): &(EngineVec<u8>, (u32, u32))| {
@@ -92,7 +92,8 @@ impl Policies {
         self.preempted.insert(place, (bytes, line));
     }
 
-    /// Ends the confinement by [`preempt_at`](Self::preempt_at).
+    /// Allows preemptions before all lines again, after [`preempt_at`](Self::preempt_at) has
+    /// confined them.
     pub(crate) fn preempt_anywhere(&mut self) {
         self.preempted.clear();
     }

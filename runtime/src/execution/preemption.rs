@@ -6,9 +6,9 @@
 //! | yields (`yield_step` and `spin_step` in `scheduling_point.rs`) | free |
 //! | is blocked, ended, or held back by fairness | free |
 //!
-//! Time passes at no cost only while no task can run, and in the order of the deadlines: a program
-//! that sleeps to let others finish is nearly always right. So each other timeout costs as much as
-//! a preemption, and so do the outcomes for which `ChoicePoint::costs` of the search returns true:
+//! A timeout costs nothing only if no task can run and no other deadline is earlier: a program that
+//! sleeps to let other tasks finish is nearly always right. Each other timeout costs as much as a
+//! preemption. So do the outcomes for which `ChoicePoint::costs` of the search returns true:
 //! spurious events, faults, rare events and late effects.
 
 use super::state::Execution;
@@ -17,8 +17,7 @@ use crate::search::Cost;
 /// The costs of the options at a scheduling point.
 #[derive(Clone, Copy)]
 pub(super) struct SwitchCosts {
-    /// The number of options that cost nothing. They come first. Each other option costs a
-    /// preemption.
+    /// The first `free` options cost nothing. Each later option costs a preemption.
     pub(super) free: usize,
     /// The first option is the current task, which can continue and does not yield. Each other
     /// option is a preemption.
@@ -55,8 +54,7 @@ impl Execution {
         }
     }
 
-    /// Counts the cost of an outcome. `costs` states that each outcome other than 0 costs a
-    /// preemption.
+    /// Counts the cost of `outcome`. If `costs`, each outcome other than 0 costs a preemption.
     #[inline]
     pub(super) fn count_outcome(&mut self, costs: bool, outcome: u32) {
         if costs && outcome != 0 {

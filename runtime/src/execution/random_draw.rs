@@ -7,8 +7,8 @@ use super::{Note, Op};
 use crate::base::fingerprint::mix;
 use crate::search::Outcomes;
 
-/// The default outcome of the first draws of a task is 0. This is the number of these draws. After
-/// them the default varies, so that a loop that relies on chance ends.
+/// The number of first draws of a task whose default outcome is 0. For later draws, the default
+/// outcome varies, so that a loop that relies on chance ends.
 const IN_ORDER: u32 = 32;
 
 impl Execution {
@@ -29,7 +29,7 @@ pub fn draw(outcomes: u32, site: Site) -> Option<u32> {
 }
 
 /// Records that a runtime of the library `library` runs its tasks on the thread that waits for
-/// them.
+/// these tasks.
 pub fn runs_on_one_thread(library: &'static str) {
     with(|execution| execution.one_thread_runtime = library);
 }

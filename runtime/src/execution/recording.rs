@@ -11,15 +11,16 @@ use crate::search::Decision;
 /// The recording of one execution so far.
 pub(crate) struct Recording {
     pub(crate) decisions: EngineVec<Decision>,
-    /// The points where a confined search has no choice and another search would have one. For
-    /// each: the number of decisions before the point, and the task that continues there.
+    /// The points where the search has no choice only because it is confined: it preempts only
+    /// before some lines. Each element has the number of decisions before the point, and the task
+    /// that continues there.
     pub(super) passed_over: EngineVec<(u32, TaskId)>,
-    /// Hash of all decisions and states of the execution so far.
+    /// A hash of all decisions and states of the execution so far.
     pub(super) prefix: u64,
     pub(crate) preemptions: u32,
     /// The number of late effects, which count as preemptions.
     pub(crate) late_effects: u32,
-    /// The sum of the choices of data.
+    /// The sum of the outcomes of all choices of data.
     pub(crate) chosen_data: u64,
     /// The number of timeouts that fired while another task could run.
     pub(crate) early: u32,
@@ -61,7 +62,7 @@ impl Recording {
     }
 }
 
-/// An empty list in the memory of this one.
+/// Empties `list`, and returns it with its memory.
 fn emptied<T>(list: &mut EngineVec<T>) -> EngineVec<T> {
     list.clear();
     core::mem::replace(list, engine_vec())

@@ -10,7 +10,8 @@
 //!   stands for the waits of the task, and the end of the wait acquires this object.
 //!
 //! For data races, too, the operations before a signal happen before the end of the waits that it
-//! ends. They also happen before a later wait for the resource: its condition sees their results.
+//! ends. They also happen before a later wait for the resource, because the condition of this wait
+//! reads their results.
 
 use super::awaited::Awaited;
 use super::crash::may_crash;
@@ -87,10 +88,10 @@ pub fn signals(resource: usize) -> Option<u32> {
     Some(execution.with(|it| it.objects.get(object).version))
 }
 
-/// Waits until one of the resources is signalled if `is_any`, and otherwise until each of them is.
-/// `resources` must have at least one resource, and no resource twice. If the first resource has
-/// changed since [`signals`] returned `unless`, there is no wait. Returns the position of a
-/// signalled resource. `None` outside an execution.
+/// Waits until one of the resources is signalled if `is_any` is true, or until each of them is
+/// signalled if it is false. `resources` must have at least one resource, and no resource twice. If
+/// the first resource has changed since [`signals`] returned `unless`, there is no wait. Returns
+/// the position of a signalled resource. `None` outside an execution.
 ///
 /// The wait begins in the same step as the operation before it: no signal comes between them.
 pub fn wait_for_signals(
@@ -137,9 +138,9 @@ pub fn wait_for_signals(
     Some(place)
 }
 
-/// A scheduling point, then a signal of the resource. The signal reaches all waiting tasks if
-/// `to_all`, and otherwise one of them, which the search chooses. Without a waiting task, the
-/// signal is lost. Returns whether the caller is a task.
+/// Reaches a scheduling point, and then signals the resource. The signal reaches all waiting tasks
+/// if `to_all` is true, or one of them, which the search chooses, if it is false. Without a waiting
+/// task, the signal is lost. Returns whether the caller is a task.
 pub fn signal(resource: usize, to_all: bool, site: Site) -> bool {
     let Some(execution) = running() else {
         return false;

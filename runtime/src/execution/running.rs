@@ -6,8 +6,8 @@
 //!
 //! Within the closure no code may borrow the execution again. Code of the engine does not: its
 //! collections lie in the engine's memory, so that they call no interposed allocator, and the
-//! monitors and listeners are given the execution as an argument. Builds for tests check it, see
-//! [`borrow`](super::borrow).
+//! monitors and listeners are given the execution as an argument. Builds for tests check this rule,
+//! see [`borrow`](super::borrow).
 
 use super::TaskId;
 use super::borrow::Borrow;
@@ -58,7 +58,8 @@ impl Running {
         unsafe { perform(step) };
     }
 
-    /// As [`Self::step`]. Returns the second value that `decide` returns.
+    /// As [`Self::step`], for a `decide` that also returns a result. Returns this result after the
+    /// step.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `with`")]
     pub(crate) fn step_and<R>(self, decide: impl FnOnce(&mut Execution) -> (Step, R)) -> R {

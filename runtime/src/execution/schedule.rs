@@ -11,8 +11,8 @@ pub(crate) struct Schedule {
     pub(crate) tasks: Tasks,
     /// The number of `tasks` that belong to this execution.
     pub(crate) live: usize,
-    /// The index of the task at which the next search for a donor begins. The search is for the
-    /// donor of a task that has ended.
+    /// A task that has ended may leave its donor (the thread that lends it a stack) to a new task.
+    /// The next search for such a task begins at this index.
     pub(super) retired: usize,
     pub(crate) current: TaskId,
     /// The enabled tasks, including those that can continue only by timing out.

@@ -12,7 +12,8 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::{ChoicePoint, Decision, Outcomes, Past, SchedulingPoint, TraceStep};
 
-/// A task with this number of yields since the test's body returned is idle.
+/// A task is idle after this number of yields that followed the end of the test's body and the last
+/// wake-up of the task.
 const IDLE_TURNS: u32 = 3;
 
 /// Up to this number of tasks, the options are listed on the stack instead of in a vector.
@@ -71,7 +72,8 @@ impl Execution {
         }
     }
 
-    /// As [`Self::choose_next`], for any set of enabled and restrained tasks.
+    /// As [`Self::choose_next`], for all cases: fairness may hold tasks back, for example, or tasks
+    /// may wait for something outside the process.
     #[inline(never)]
     fn choose_in_general(&mut self, yielded: bool) -> Step {
         if self.awaits_outside() {
@@ -127,8 +129,8 @@ impl Execution {
             && !self.policies.may_preempt_at(self.task(current).site)
     }
 
-    /// Returns the current task, which continues because the search is confined. Records the point
-    /// if another search would have a choice here.
+    /// Returns the current task, which continues because the search is confined: it preempts only
+    /// before some lines. Records the point if another search would have a choice here.
     #[cold]
     fn pass_over(&mut self) -> TaskId {
         self.list_many(false);
@@ -141,7 +143,8 @@ impl Execution {
         self.schedule.current
     }
 
-    /// The decisions of this execution in the form for a search that is not confined.
+    /// The decisions of this execution, with those that a search without a confinement to some
+    /// lines would have made in addition.
     pub(crate) fn whole_decisions(&self) -> EngineVec<Decision> {
         let mut whole = engine_vec();
         let mut next = 0;
@@ -268,7 +271,7 @@ impl Execution {
         next
     }
 
-    /// Fills `candidates`. The first one is the task that runs next in an execution without
+    /// Fills `candidates`. The first candidate is the task that runs next in an execution without
     /// preemptions. Tasks that could only time out come last, the earliest deadline first. Returns
     /// whether the current task can continue.
     fn list_many(&mut self, yielded: bool) -> bool {
@@ -308,7 +311,8 @@ impl Execution {
         runs_on
     }
 
-    /// Chooses an outcome of the current task's operation, of `outcomes` possible ones.
+    /// Lets the search choose one of `outcomes` outcomes of the current task's operation. The
+    /// outcome is 0 without a choice if there is only one, or past the step limit.
     pub(crate) fn choose_outcome(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
         if outcomes >= 2 && !self.budget.past_limit {
             self.running().spin.read_unversioned();

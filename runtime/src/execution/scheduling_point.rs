@@ -54,7 +54,8 @@ impl Execution {
         }
     }
 
-    /// Records the next operation of the current task, and returns the kind of its place.
+    /// Records the next operation of the current task. Returns the kind of place at which the task
+    /// arrives.
     #[inline]
     pub(crate) fn announce(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Arrival {
         let policy = site.and_then(|site| self.policies.of(site));
@@ -92,8 +93,8 @@ impl Execution {
         self.policies.of(site) == Some(Policy::Preempt)
     }
 
-    /// The current task performs `op` within its step. This is no scheduling point, since `op`
-    /// commutes with all operations that other tasks could perform.
+    /// The current task performs `op` within its step. There is no scheduling point before `op`,
+    /// since `op` commutes with all operations that other tasks could perform.
     pub(super) fn pass(&mut self, op: Op, site: Site) -> Step {
         // A call into `atomic` code has one scheduling point, at its first operation that has one.
         // This operation has none, so it does not begin such a call.
@@ -108,7 +109,7 @@ impl Execution {
         self.count_step()
     }
 
-    /// A step inside a call into `atomic` code: no scheduling point.
+    /// Counts a step inside a call into `atomic` code. This is no scheduling point.
     #[inline]
     pub(crate) fn inside_step(&mut self) -> Step {
         self.log.trace.continue_step();
@@ -127,14 +128,15 @@ impl Execution {
         }
     }
 
-    /// The current task yields: switching away is free. `state` is the task's state, 0 if it is not
-    /// known.
+    /// The current task yields: switching away is free. `state` is a hash of the task's state, or 0
+    /// if it is not known.
     pub(crate) fn yield_step(&mut self, state: u64) -> Step {
         self.budget.last_wait = self.budget.steps;
         self.give_way(state, false)
     }
 
-    /// The current task arrives before a read that it repeats without a yield of its own.
+    /// The current task arrives before a read that it has repeated several times without a yield of
+    /// its own.
     #[cold]
     pub(super) fn arrive_again(&mut self) -> Step {
         let task = self.schedule.tasks.running_mut();
@@ -151,8 +153,8 @@ impl Execution {
     }
 
     /// Yields for the current task, which spins in this `state`. The yield counts as a wait if the
-    /// state is not known, or if no other task is enabled. Otherwise the task may be in a long
-    /// computation, as long as its state changes.
+    /// state is not known, or if no other task is enabled. In other cases, the task may be in a
+    /// long computation as long as its state changes.
     pub(super) fn spin_step(&mut self, state: u64) -> Step {
         let is_unknown = !self.awaits || state == 0 && self.looks_at_state();
         if is_unknown || self.schedule.enabled.is_only(self.schedule.current) {
@@ -190,8 +192,9 @@ impl Execution {
         self.decide(true)
     }
 
-    /// Records the current task's operation. Returns whether the execution continues, for callers
-    /// that can leave it.
+    /// Records the event of the current task's operation. The returned step states whether the
+    /// execution continues. A caller that cannot perform the step may ignore it: then the execution
+    /// ends at the next step of the task.
     // Not inlined: see `transfer::spin`.
     #[inline(never)]
     pub(crate) fn record(

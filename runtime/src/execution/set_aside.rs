@@ -11,8 +11,9 @@ use core::time::Duration;
 
 impl Execution {
     /// The history to remember if the current task computes without end, and the time after which
-    /// it counts as such. `None` if no other task could continue without it, or if the history is
-    /// known already.
+    /// the task counts as such. `None` if the task has ended, or if its history is known already.
+    /// While the test's body runs, also `None` for the body itself, and if no other task is
+    /// enabled.
     pub(crate) fn endless_if_silent(&self) -> Option<(Known, Duration)> {
         let (current, task) = self.live_tasks().nth(self.schedule.current.0 as usize)?;
         let within_body = !self.body_done;
@@ -31,8 +32,7 @@ impl Execution {
         Some((known, time))
     }
 
-    /// Handles the current task if it computes without end. `is_done` states whether its operation
-    /// is complete.
+    /// As [`look`], and returns the next step.
     #[cold]
     fn meet_endless(&mut self, is_done: bool) -> Step {
         let history = self.running().last_event;

@@ -8,7 +8,8 @@ use crate::base::sys::{self, number};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
 use crate::platform::socket;
 
-/// The depth of the search: an `epoll` descriptor can watch another one.
+/// The maximum length of a chain of `epoll` descriptors, each of which watches the next one. Longer
+/// chains are not followed.
 const DEPTH: u32 = 4;
 
 /// The source outside the process that can make `descriptor` ready for `wanted`; `None` if only
@@ -35,7 +36,7 @@ pub(super) fn is_running(child: c_int) -> Option<bool> {
     (result == 0).then(|| info[PID_AT] == 0)
 }
 
-/// A descriptor that becomes readable when the process ends.
+/// Opens a descriptor of `process` that becomes readable when the process ends.
 pub(crate) fn open_process(process: c_int) -> c_int {
     // SAFETY: no memory is passed.
     unsafe { sys::syscall(number::PIDFD_OPEN, [process as usize, 0, 0, 0, 0, 0]) as c_int }

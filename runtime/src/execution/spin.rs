@@ -1,13 +1,14 @@
 //! Detection of loops that read unchanged objects again: loops without a yield of their own, and
 //! iterations that changed nothing.
 //!
-//! A spin without a hint would run to the step limit under a scheduler that preempts seldom. A
-//! task counts as yielding if it performs the same operation several times, at the same line, on
-//! the same unchanged object, without a write of its own in between.
+//! A spin without a hint would run to the step limit under a scheduler that preempts seldom.
+//! Therefore a task counts as yielding if it performs the same operation several times, at the same
+//! line, on the same unchanged object, without a write of its own in between.
 //!
-//! An iteration is the part of a task from one yield to the next. If its task only read, ends it in
-//! exactly the same state as the iteration before, and the objects that it read have not changed,
-//! all further iterations would be the same: see [`super::loop_iteration`].
+//! An iteration is the part of a task from one yield to the next. All further iterations would be
+//! the same if three conditions hold: the task only read in the iteration, the objects that it read
+//! have not changed, and its state at the end of the iteration is exactly that at the end of the
+//! iteration before. See [`super::loop_iteration`].
 
 use super::Op;
 use super::terms::Site;
@@ -73,11 +74,12 @@ const NOTHING: Seen = Seen {
 pub(crate) struct SpinDetector {
     seen: [Seen; REMEMBERED],
     count: u8,
-    /// It read more objects than are remembered, or state that has no version.
+    /// In this iteration, the task read more objects than are remembered, or state that has no
+    /// version.
     saw_unversioned: bool,
     /// The task's state at its last yield; 0 if it is not known.
     last_iteration: u64,
-    /// The number of iterations with nothing but reads.
+    /// The number of iterations in which the task only read, since it last made progress.
     iterations: u32,
     /// The read at which the iterations of a loop without a yield end, by its index in `seen`: the
     /// first of the loop's reads that was detected to spin. At the other reads of the loop, the
@@ -118,8 +120,8 @@ impl SpinDetector {
         self.awaited_count = 0;
     }
 
-    /// As [`Self::progress`], if the change was awaited: the reads before it are still known to
-    /// [`Self::version_at`].
+    /// As [`Self::progress`], for a task that awaited a change. [`Self::version_at`] still finds
+    /// the reads before the wait.
     pub(crate) fn progress_after_wait(&mut self) {
         let (seen, count) = (self.seen, self.count);
         self.progress();
@@ -207,7 +209,7 @@ impl SpinDetector {
         self.only_read() && (self.iterations < WATCHED_ITERATIONS || first_of_two.is_power_of_two())
     }
 
-    /// The objects that the task has read since its last yield, with their versions at that time.
+    /// The objects that the task has read since its last yield, with the versions that it read.
     pub(crate) fn in_iteration(&self) -> impl Iterator<Item = (ObjectId, u32)> {
         let seen = self.seen[..self.count as usize].iter();
         let read = seen.filter(|seen| seen.repeats != 0);
@@ -222,8 +224,8 @@ impl SpinDetector {
         repeated.map(|seen| seen.access).min_by_key(|it| it.site)
     }
 
-    /// Records that the task yields in this `state`, which is 0 if it is not known. Returns whether
-    /// the iteration before ended in the same state.
+    /// Records that the task yields in this `state`, a hash that is 0 if it is not known. Returns
+    /// whether the iteration before is known to have ended in the same state.
     pub(crate) fn ends_iteration(&mut self, state: u64) -> bool {
         let same = state != 0 && state == self.last_iteration;
         self.last_iteration = state;

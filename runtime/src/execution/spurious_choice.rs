@@ -1,5 +1,5 @@
-//! Spurious events as choices of the search: waits that end without a wake-up, and weak exchanges that
-//! fail.
+//! Spurious events as choices of the search: waits that end without a wake-up, and weak exchanges
+//! that fail.
 
 use super::options::Spurious;
 use super::running::with;
@@ -13,8 +13,8 @@ impl Execution {
         self.options.spurious == Spurious::Any && self.choose_outcome(2, Outcomes::Spurious) == 1
     }
 
-    /// Whether this wait ends at once and spuriously: a choice of the search that costs as much as
-    /// a preemption. It never does within `atomic` code.
+    /// Lets the search choose whether this wait ends at once and spuriously. A spurious end costs
+    /// as much as a preemption. Within `atomic` code, there is none.
     pub(super) fn wakes_spuriously(&mut self) -> bool {
         let wakes = !mark::is_inside() && self.chooses_spurious();
         if wakes {
@@ -24,9 +24,9 @@ impl Execution {
     }
 }
 
-/// Whether this weak compare-exchange, which could succeed, must fail. This is a choice of the
-/// search that costs as much as a preemption. Call it after [`before`](super::before), and only if
-/// the exchange would succeed.
+/// Lets the search choose whether a weak compare-exchange that could succeed fails. Such a failure
+/// costs as much as a preemption. A shim calls this function after [`before`](super::before), and
+/// only if the exchange would succeed.
 pub fn fails_spuriously() -> bool {
     with(|execution| {
         let fails = !mark::is_inside() && execution.chooses_spurious();

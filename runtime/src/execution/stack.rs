@@ -40,7 +40,7 @@ pub(crate) fn in_a_copy(look: impl FnOnce()) {
 }
 
 /// The caller's frames, the innermost first, including those of functions that the compiler
-/// inlined. Only within [`in_a_copy`].
+/// inlined. Must only be called within [`in_a_copy`].
 pub(crate) fn frames() -> Vec<Frame> {
     let frames = format!("{:?}", Backtrace::force_capture());
     frames.split("{ fn: ").skip(1).map(Frame::read).collect()

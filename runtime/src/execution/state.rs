@@ -46,13 +46,14 @@ pub(crate) enum Ending {
     Deadlock,
     /// A fair execution passed the step limit.
     Livelock,
-    /// The execution was ended past the step limit, without a sign that it would never end.
+    /// The execution was ended past the step limit, but not because it seemed endless.
     TooLong,
     /// A monitor ended the execution, and states the reason.
     Stopped,
     /// This task ran without yielding while other tasks were enabled.
     Spin(TaskId),
-    /// A task needs a donor with a stack of this size, and none is left.
+    /// A new task needs a donor (a thread that lends it a stack) with a stack of this size, and
+    /// none is left.
     NoDonor(usize),
     /// The state of a yielding task may contain remains of earlier executions: the execution must
     /// be repeated in clean memory.
@@ -87,8 +88,8 @@ pub(crate) struct Execution {
     pub(super) resources: Resources,
     pub(super) components: Components,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
-    /// In some execution, a task began to wait with a deadline while there were other tasks: time
-    /// could have passed early.
+    /// In some execution, a task began to wait with a deadline while there were other tasks. So an
+    /// early timeout was possible.
     pub(crate) could_be_early: bool,
     /// Whether iterations that changed nothing are not repeated: see [`super::loop_iteration`].
     pub(crate) awaits: bool,
@@ -102,11 +103,12 @@ pub(crate) struct Execution {
     pub(crate) pulse: u64,
     /// Set by the zygote when the time budget is used up.
     pub(crate) out_of_time: AtomicBool,
-    /// The address of the access that killed the program.
+    /// The address of the invalid memory access that ended the program.
     pub(crate) fault: Option<usize>,
     /// The effects outside control, each once. Effects of inline assembly have their line.
     pub(crate) outside: EngineVec<(OutsideEffect, Option<source_path::Place>)>,
-    /// The library whose runtime ran its own tasks on the thread that waits for them.
+    /// The library whose runtime ran its tasks on the thread that waits for these tasks. Empty if
+    /// there was none.
     pub(crate) one_thread_runtime: &'static str,
 }
 
@@ -161,7 +163,7 @@ impl Execution {
         }
     }
 
-    /// Makes the structure serve a new execution.
+    /// Resets the state of the last execution, and keeps its memory for the new one.
     pub(crate) fn reset(&mut self) {
         self.budget.begin(self.options.max_steps);
         self.recording.clear();
@@ -191,7 +193,7 @@ impl Execution {
         self.out_of_time.load(Ordering::Relaxed)
     }
 
-    /// Whether the execution ended by itself.
+    /// Whether the execution ended as [`Ending::Finished`].
     pub(crate) fn has_finished(&self) -> bool {
         self.ending == Ending::Finished
     }

@@ -8,8 +8,8 @@ use super::TaskId;
 use super::options::Limit;
 use super::state::{Ending, Execution};
 
-/// An execution that passes the step limit may take this many times the limit to end by itself:
-/// stress tests with loops of thousands of operations do.
+/// An execution that passes the step limit may take this many times the limit to end by itself.
+/// Stress tests with loops of thousands of operations need so many steps.
 const PATIENCE: u64 = 50;
 
 /// As [`PATIENCE`], before any execution has ended by itself: the length of the test is not known
@@ -17,7 +17,7 @@ const PATIENCE: u64 = 50;
 const FIRST_PATIENCE: u64 = 10_000;
 
 /// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million. This
-/// value is multiplied by the number of tasks, because each of the others may have had such a
+/// value is multiplied by the number of tasks, because each of the other tasks may have had such a
 /// loop.
 const CYCLE_PATIENCE: u64 = 1_000;
 
@@ -39,7 +39,8 @@ const LONGER: u64 = 2;
 const SLICES: u64 = 40;
 
 /// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native
-/// step. A loop that runs for a second does far more than read the clock.
+/// step. It is longer than a read of the clock, because a loop that runs for a second does far more
+/// than read the clock.
 const STEP: u64 = 100;
 
 impl Execution {
@@ -139,9 +140,9 @@ impl Execution {
     }
 
     /// The next task past the limit. The candidates are the first `free` tasks of `options`, which
-    /// can run at no cost, and the tasks whose sleep is over by now. The candidate that last ran
-    /// the longest time ago runs, as under an operating system. Otherwise tasks that block and
-    /// wake one another, or never wait, would keep all others from running.
+    /// can run at no cost, and the tasks whose sleep is over by now. The candidate that has not run
+    /// for the longest time runs next, as under an operating system. Without this rule, tasks that
+    /// never wait, or that block and wake one another, could keep all other tasks from running.
     #[cold]
     pub(super) fn longest_waiting(&self, options: &[TaskId], free: usize) -> TaskId {
         let is_due = |task: TaskId| {

@@ -2,10 +2,11 @@
 //! matters.
 //!
 //! Nearly always a task acquires such a lock, prints, and releases it within one step. Then no
-//! other task can find it held, and all its uses commute: it is no scheduling point. If a task
-//! keeps a lock across a scheduling point, or while it acquires another one, every use of a stream
-//! becomes a scheduling point, and the search begins anew ([`Execution::has_kept_stream`]). This is
-//! sound: as long as no task has kept one, the explored schedules are all that exist.
+//! other task can find the lock held, and all its uses commute, so that they are no scheduling
+//! points. If a task keeps a lock across a scheduling point, or while it acquires another one,
+//! every use of a stream becomes a scheduling point, and the search begins anew
+//! ([`Execution::has_kept_stream`]). This is sound: as long as no task has kept a lock in this way,
+//! all orders of these uses have the same results.
 
 use super::Op;
 use super::mark::marked_line;
@@ -30,8 +31,8 @@ impl Execution {
         !are_points && (was_kept || held > 0)
     }
 
-    /// The current task arrives before it acquires the lock of a stream, if the acquisition is a
-    /// scheduling point or another task holds the lock.
+    /// The current task arrives before it acquires the lock of a stream. Called only if the
+    /// acquisition is a scheduling point, or if another task holds the lock.
     fn arrive_to_lock_stream(&mut self, object: ObjectId, site: Option<Site>) -> Step {
         self.contend(object, Mode::Exclusive);
         let is_inside = self.announce_opaque(Op::StreamLock, object);
@@ -82,8 +83,8 @@ pub(crate) unsafe fn lock(word: usize) {
 /// Records that the current task has released the lock of a stream, whose futex word lies at
 /// `word`.
 ///
-/// There is no scheduling point before it: the release commutes with all operations that other
-/// tasks can perform before it.
+/// There is no scheduling point before the release, because it commutes with all operations that
+/// other tasks can perform before it.
 ///
 /// # Safety
 /// As [`lock`].

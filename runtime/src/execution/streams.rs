@@ -6,7 +6,7 @@ pub(crate) struct StreamUse {
     pub(super) are_points: bool,
     /// The number of such locks that tasks hold now.
     pub(super) held: u32,
-    /// The value of the engine's pulse (a count of scheduling points) when the first of these
+    /// The value of the engine's pulse (a count of scheduling points) when the first of the held
     /// locks was acquired.
     pub(super) since: u64,
     /// A task kept such a lock across a scheduling point, or while it acquired another one.
@@ -23,7 +23,8 @@ impl StreamUse {
         }
     }
 
-    /// A task has acquired the lock of a stream, at this pulse of the engine.
+    /// Records that a task has acquired the lock of a stream. `pulse` is the engine's count of
+    /// scheduling points so far.
     pub(super) fn acquired(&mut self, pulse: u64) {
         // Another stream is held while this one is acquired, by this task or another one: in
         // between, other tasks could have acquired the two locks in the opposite order.
@@ -34,14 +35,15 @@ impl StreamUse {
         self.held += 1;
     }
 
-    /// A task releases the lock of a stream, at this pulse of the engine.
+    /// Records that a task releases the lock of a stream. `pulse` is the engine's count of
+    /// scheduling points so far.
     pub(super) fn released(&mut self, pulse: u64) {
         self.was_kept |= self.since != pulse;
         self.held -= 1;
     }
 
-    /// Begins an execution. `are_points` states whether the acquisition of a stream's lock is a
-    /// scheduling point.
+    /// Resets the state for a new execution. `are_points` states whether the acquisition of a
+    /// stream's lock is a scheduling point.
     pub(crate) fn begin(&mut self, are_points: bool) {
         *self = Self {
             are_points,

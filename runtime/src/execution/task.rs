@@ -15,43 +15,46 @@ use crate::search::{ObjectId, Pending, TraceStep};
 /// The reason why a task is blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wait {
-    /// It needs this lock to be free for the mode.
+    /// The task needs this lock to be free for the mode.
     Lock(ObjectId, Mode),
-    /// It waits to be woken at this object.
+    /// The task waits until another task wakes it at this object.
     Object(ObjectId),
-    /// The end of another task.
+    /// The task waits for the end of this other task.
     Task(TaskId),
-    /// Its own token, in `park`.
+    /// The task waits in `park` for its token, which `unpark` gives it.
     Token,
-    /// A change of an object that it read in its iteration.
+    /// The task awaits a change of an object that it read in its iteration: see
+    /// [`super::loop_iteration`].
     Change,
-    /// A deadline alone.
+    /// The task waits for its deadline alone.
     Time,
-    /// The end of its computation: see [`super::endless`].
+    /// The task is set aside, because it computes without end: see [`super::endless`].
     Computation,
-    /// Nothing: it never continues, and no report mentions it.
+    /// The task never continues, and no report mentions its wait.
     Nothing,
-    /// Nothing, because an assumption of the test does not hold.
+    /// The task never continues, because an assumption of the test does not hold.
     Assumption,
-    /// Until no other task can run: see [`super::idle`].
+    /// The task waits until no other task can run: see [`super::idle`].
     Idle,
-    /// A futex wake at this address, with a bit in common.
+    /// The task waits for a futex wake at this address. The mask of the wake must have a bit in
+    /// common with this mask.
     Futex(usize, u32),
-    /// Until one of several descriptors is ready: the address of their `PollEntry`s, and their
-    /// number.
+    /// The task waits until one of several descriptors is ready. The values are the address of
+    /// their `PollEntry`s, and their number.
     Descriptors(usize, u32),
-    /// The same, but only something outside the process makes them ready.
+    /// As `Descriptors`, for descriptors that only something outside the process makes ready.
     Outside(usize, u32),
 }
 
 /// Whether a task can run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// Its next operation can run.
+    /// The next operation of the task can run.
     Runnable,
-    /// Its next operation cannot run. With a deadline the task can still run, by timing out.
+    /// The next operation of the task cannot run. A task with a deadline can still run, by timing
+    /// out.
     Blocked(Wait),
-    /// It has ended.
+    /// The task has ended.
     Finished,
 }
 
@@ -72,13 +75,15 @@ pub(crate) enum Entry {
 pub(crate) struct Task {
     pub(crate) entry: Entry,
     pub(crate) donor: usize,
-    /// The flow of the donor: control passes to and from the task through it.
+    /// The flow of the donor (the thread that lends the task its stack). Control passes to and from
+    /// the task through this flow.
     pub(crate) flow: Flow,
-    /// Its stack pointer when it was last suspended; 0 before that. See [`super::dead_frames`].
+    /// The stack pointer of the task when it was last suspended; 0 if it never was. See
+    /// [`super::dead_frames`].
     pub(super) suspended_at: usize,
     /// The object that stands for the task, once it exists.
     pub(super) own_object: ObjectId,
-    /// Whether another task waits or has waited for its end.
+    /// Whether another task waits or has waited for the end of this task.
     pub(super) is_awaited: bool,
     pub(crate) state: State,
     /// The operation that the task performs next, or is blocked in.
@@ -88,67 +93,74 @@ pub(crate) struct Task {
     /// If the next operation acquires a lock: the wait in which the task blocks if the lock is not
     /// free.
     pub(crate) awaits: Option<Wait>,
-    /// Its place among the waiting tasks: the task that has waited longest has the lowest.
+    /// The place of the task among the waiting tasks. The task that has waited longest has the
+    /// lowest number.
     pub(crate) queue: u64,
     /// The deadline of a blocked task, in virtual nanoseconds.
     pub(crate) deadline: Option<u64>,
-    /// The start of that wait.
+    /// The start of the task's wait with a deadline, in virtual nanoseconds.
     pub(super) waits_since: u64,
     pub(crate) wake: Wake,
-    /// The note of its next event.
+    /// The note of the task's next event.
     pub(crate) note: Note,
-    /// The version of its object that its next event reads, if that is not the newest.
+    /// The version of the object that the task's next event reads, if this is not the newest
+    /// version.
     pub(crate) reads_version: Option<u32>,
-    /// The number of unparks since it last returned from `park`: its token.
+    /// The number of unparks of the task since it last returned from `park`. If this is not 0, the
+    /// task has its token.
     pub(crate) unparks: u32,
-    /// The step that woke it, if it has not run since.
+    /// The step that woke the task, if the task has not run since.
     pub(crate) waker: u32,
-    /// After the task is woken, its operation checks its condition again.
+    /// After a wake-up, the operation of the task checks again whether it can complete.
     pub(crate) retries: bool,
-    /// It waited at this object with a deadline, and has not run since.
+    /// The object at which the task waited with a deadline, if the task was woken and has not run
+    /// since. [`ObjectId::NONE`] for a wait without an object.
     pub(crate) timed: Option<ObjectId>,
-    /// It awaits a change of the objects that it read in its iteration, or did and has not run
-    /// since.
+    /// The task awaits a change of an object that it read in its iteration, or has awaited one and
+    /// has not run since.
     pub(crate) watches: bool,
-    /// It has performed a fence: each later write may release its earlier operations.
+    /// The task has performed a fence. So each later write of the task may release its earlier
+    /// operations.
     pub(crate) fenced: bool,
-    /// It has called into a package that is compiled unchanged.
+    /// The task has called into a package that is compiled unchanged.
     pub(super) has_called_opaque: bool,
-    /// It was switched out by a preemption, and has not run since.
+    /// The task was switched out by a preemption, and has recorded no event since.
     pub(crate) preempted: bool,
-    /// It is a writer in a read-write lock's queue.
+    /// The task is a writer in the queue of a read-write lock.
     pub(crate) queued: bool,
     pub(crate) spin: SpinDetector,
     /// Hash of the happens-before of its last event.
     pub(crate) last_event: u64,
-    /// Its closure unwound.
+    /// The closure of the task unwound.
     pub(crate) panicked: bool,
-    /// Its closure unwound, and no task has received the panic.
+    /// The closure of the task unwound, and no task has received the panic.
     pub(crate) unhandled_panic: bool,
-    /// The number of times that it has yielded since the test's body returned.
+    /// The number of yields and timed waits of the task after the end of the test's body. A wake-up
+    /// of the task sets the number to 0.
     pub(crate) idle_yields: u32,
-    /// The number of its random draws and of the choices that it left to the search.
+    /// The number of random draws of the task, and of the choices that the test left to the search
+    /// in it.
     pub(crate) draws: u32,
-    /// The component that it belongs to, which may crash.
+    /// The component (which may crash) that the task belongs to.
     pub(super) component: Option<ComponentId>,
-    /// The number of components that it has run.
+    /// The number of components that the task has started.
     pub(super) components: u32,
-    /// Its last call that could be interrupted was interrupted by the search's choice.
+    /// The search let the task's last call that could be interrupted fail with an interruption.
     pub(super) was_interrupted: bool,
-    /// It is a pthread that no task will join.
+    /// The task is a pthread that no task will join.
     pub(crate) detached: bool,
-    /// The program has no valid pthread handle of this task. Once the task has ended, a new task may
-    /// use its donor, the pthread that lends it a stack and a thread-local block.
+    /// The program has no valid pthread handle of this task. Once the task has ended, a new task
+    /// may use its donor, the pthread that lends it a stack and a thread-local block.
     pub(crate) released: bool,
     pub(crate) result: *mut c_void,
-    /// Its main function has returned. Set only if the program may check that.
+    /// The main function of the task has returned. Set only if the program may check that.
     pub(crate) has_finished: bool,
-    /// The scope that waits for its end, after the task has left it.
+    /// The scope that waits for the end of the task. Set when the task leaves the scope.
     pub(crate) scope: ObjectId,
     pub(crate) name: EngineVec<u8>,
     /// Destructors of thread-locals, to run from last to first.
     pub(crate) destructors: EngineVec<(Destructor, *mut c_void)>,
-    /// Its values of pthread keys.
+    /// The task's values of pthread keys.
     pub(crate) key_values: EngineVec<*mut c_void>,
 }
 
@@ -276,8 +288,8 @@ pub(crate) fn thread_object(task: TaskId) -> usize {
     (1 << 12) + ((task.0 as usize) << 4)
 }
 
-/// The address that stands for the token of a task's `park`. It is separate from [`thread_object`],
-/// because the start and the end of the task do not depend on the token.
+/// The address that stands for the token of a task's `park`. The token has an address of its own,
+/// because the start and the end of the task ([`thread_object`]) do not depend on it.
 pub(crate) fn token_object(task: TaskId) -> usize {
     thread_object(task) + 8
 }

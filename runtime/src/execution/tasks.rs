@@ -7,7 +7,8 @@ use super::TaskId;
 use super::task::Task;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// All tasks of the executions so far. The first ones serve the current execution.
+/// The tasks of all executions so far, whose memory is reused. The first ones of `all` belong to
+/// the current execution.
 pub(crate) struct Tasks {
     all: EngineVec<Task>,
     /// Points to the running task, which every operation uses many times. Null before the first
@@ -82,8 +83,9 @@ impl DerefMut for Tasks {
 }
 
 /// The first of `count` tasks that fits, searched from the task `start` to the last and then from
-/// the first. A test may spawn thousands of tasks, a few at a time. The tasks that ended recently
-/// come after the task that was found last, so a search that begins there is short.
+/// the first. A test may spawn thousands of tasks, a few at a time. A caller that searches for
+/// ended tasks begins after the task that it found last: the tasks that ended recently come there,
+/// so the search is short.
 pub(super) fn search_on(
     count: usize,
     start: usize,

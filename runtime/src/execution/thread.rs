@@ -132,7 +132,8 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
 }
 
 impl Execution {
-    /// Adds a task; `None` if no donor is left.
+    /// Adds a task that runs `entry` on a stack of at least `stack` bytes. `None` if no donor (a
+    /// thread that lends its stack to a task) is left.
     pub(crate) fn add_task(
         &mut self,
         pool: &mut Pool,
@@ -180,8 +181,9 @@ impl Execution {
         Some(id)
     }
 
-    /// The donor of a task that has ended and to which the program can no longer refer, with a
-    /// stack of at least `stack` bytes. `None` if there is no such task.
+    /// Takes the donor (the thread that lends a task its stack) from an ended task to which the
+    /// program can no longer refer. The stack of the donor has at least `stack` bytes. `None` if
+    /// there is no such task.
     #[cold]
     fn retired_donor(&mut self, pool: &mut Pool, stack: usize) -> Option<usize> {
         let fits = |task: &Task| {
@@ -226,8 +228,8 @@ impl Execution {
         self.decide(false)
     }
 
-    /// Whether the end of the current task can be observed other than by waiting for it. If it
-    /// cannot, the end commutes with all operations of other tasks, and belongs to the task's last
+    /// Whether the program can observe the end of the current task other than by waiting for it. If
+    /// not, the end commutes with all operations of other tasks, and belongs to the task's last
     /// step.
     fn is_end_observed(&self) -> bool {
         let is_pthread = matches!(self.schedule.tasks.running().entry, Entry::C(..));
@@ -328,7 +330,7 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
     task
 }
 
-/// Waits until `task` has ended, with a scheduling point before that.
+/// Reaches a scheduling point, which the calling task passes only when `task` has ended.
 pub fn join(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, Op::Join, Some(site));
@@ -341,9 +343,9 @@ pub fn join(task: TaskId, site: Site) {
     set_aside::look(execution, true);
 }
 
-/// Records that the main function of the calling task has returned and that its result is stored,
-/// which [`is_finished`] observes. There is a scheduling point before this. No effect if the
-/// program never calls `is_finished`. Thread-local destructors run later.
+/// Reaches a scheduling point, and then records for [`is_finished`] that the main function of the
+/// calling task has returned, and that its result is stored. Thread-local destructors run later. No
+/// effect if the program never calls `is_finished`.
 pub fn finish() {
     let Some(execution) = running() else { return };
     if !execution.with(|it| it.observers.of_finishes) {
@@ -362,7 +364,8 @@ pub fn finish() {
     });
 }
 
-/// Whether the main function of `task` has returned, with a scheduling point before the check.
+/// Reaches a scheduling point, and then returns whether the main function of `task` has returned.
+/// Returns `true` outside an execution.
 pub fn is_finished(task: TaskId, site: Site) -> bool {
     let Some(execution) = running() else {
         return true;
@@ -374,14 +377,14 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     execution.with(|it| it.task(task).has_finished)
 }
 
-/// The pthread on whose stack `task` runs. The program may join it. If the task has ended and its
-/// donor serves another task, this is an identifier that belongs to no pthread. It is 0 outside an
-/// execution.
+/// The identifier of the pthread on whose stack `task` runs. The program may join this pthread. If
+/// `task` has ended and another task uses its stack, the identifier belongs to no pthread. It is 0
+/// outside an execution.
 pub fn pthread_of(task: TaskId) -> usize {
     with(|execution| {
         let named = execution.task_mut(task);
         if named.donor == Task::NO_DONOR {
-            // It ended, and its donor serves another task: it gets an identifier of its own.
+            // The task has ended, and its donor serves another task.
             return thread_object(task);
         }
         named.released = false;

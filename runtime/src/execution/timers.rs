@@ -16,8 +16,8 @@ use super::{Effect, Note, Op, TaskId};
 use crate::search::ObjectId;
 
 /// The virtual nanoseconds from a deadline to the end of its wait: the default timer slack of the
-/// kernel (prctl(2), `PR_SET_TIMERSLACK`). Natively no wait ends earlier, so that a test may measure
-/// a wait from a moment shortly after its start.
+/// kernel (prctl(2), `PR_SET_TIMERSLACK`). Natively, waits end as late as this. So a test may start
+/// to measure a wait shortly after the start of the wait, and still measure its full length.
 const SLACK: u64 = 50_000;
 
 /// The address of the clock in the side table. No other object lies there.
@@ -66,8 +66,8 @@ impl Execution {
         }
     }
 
-    /// Advances time to the deadline of `task`: it times out, as do all tasks that were due before.
-    /// `is_early` states whether other tasks could have run.
+    /// Advances time to the deadline of `task`. This task times out, and so do all tasks whose
+    /// deadline is not later. `is_early` states whether other tasks could have run.
     pub(super) fn fire_timers(&mut self, task: TaskId, is_early: bool) {
         let deadline = self.task(task).deadline.unwrap_or(self.clock);
         let due = self.clock.max(deadline);

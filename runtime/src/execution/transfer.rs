@@ -28,11 +28,12 @@ pub(crate) unsafe fn perform(step: Step) {
     }
 }
 
-/// A yield of the current task, which spins: it is about to repeat a read that it has repeated
-/// before. Its state begins with the caller's frame, which is the frame of a shim. A number of the
-/// engine that changes with each event, such as a hash or a count, must not remain there, because
-/// the states of two iterations would differ. Therefore shims call [`Execution::arrive`] and
-/// [`Execution::record`], which are never inlined, and hold nothing else of the engine.
+/// Yields for the current task, which spins: it is about to repeat a read that it has repeated
+/// before. The state of the task includes the caller's frame, which is the frame of a shim. A
+/// number of the engine that changes with each event, such as a hash or a count, must not remain in
+/// this frame, because the states of two iterations would then differ. Therefore shims call
+/// [`Execution::arrive`] and [`Execution::record`], which are never inlined, and hold nothing else
+/// of the engine.
 #[unsafe(naked)]
 extern "C" fn spin() {
     call_above_registers!("rdi", spin_above)

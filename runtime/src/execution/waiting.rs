@@ -103,8 +103,8 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
     execution.with(|it| it.running().wake)
 }
 
-/// A scheduling point. After it, all waiters of `object` become enabled if `all` is true.
-/// Otherwise one waiter does, which the search chooses.
+/// Reaches a scheduling point. Then enables all waiters of `object` if `all` is true. If not,
+/// enables one waiter, which the search chooses.
 pub fn notify(op: Op, object: usize, all: bool, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, op, Some(site));
@@ -122,15 +122,15 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
 }
 
 /// Blocks until [`wake_all`] is called for `object` or the deadline passes. There is no scheduling
-/// point before the wait: call [`super::before`] first. This is for shims that keep their own
-/// state (barriers): in a loop, they check the state and wait.
+/// point before the wait: call [`super::before`] first. A shim that keeps its own state, such as
+/// that of a barrier, calls this function in a loop that checks the state.
 pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     let wake = wait_quietly(op, object, deadline, site);
     super::effect(op, object, op.effect(), site);
     wake
 }
 
-/// As [`wait`], without an event: the operation records one when it is complete.
+/// As [`wait`], without an event. The caller records the event when its operation is complete.
 pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
@@ -151,8 +151,8 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
     })
 }
 
-/// As [`wait_quietly`], for an object from which tasks take things, such as a channel: the task
-/// has found nothing left.
+/// As [`wait_quietly`], for a task that has found nothing left at an object from which tasks take
+/// things, such as a channel.
 pub fn wait_after_failed_attempt(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     with(|execution| {
         let object = execution.object(object);
@@ -161,7 +161,7 @@ pub fn wait_after_failed_attempt(op: Op, object: usize, deadline: Option<u64>, s
     wait_quietly(op, object, deadline, site)
 }
 
-/// Enables every task that waits on `object`. This is no scheduling point.
+/// Enables every task that waits on `object`, without a scheduling point.
 pub fn wake_all(object: usize) {
     with(|execution| {
         let object = execution.object(object);
@@ -169,8 +169,8 @@ pub fn wake_all(object: usize) {
     });
 }
 
-/// `thread::park` and `park_timeout`: a scheduling point, then a wait for the task's token. A
-/// spurious return is a choice of the search.
+/// Performs `thread::park` or `park_timeout`: reaches a scheduling point, and then waits for the
+/// task's token. The search may choose a spurious return.
 pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, op, Some(site));
@@ -193,7 +193,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     set_aside::look(execution, true);
 }
 
-/// `Thread::unpark`: a scheduling point, then `task` gets its token.
+/// Performs `Thread::unpark`: reaches a scheduling point, and then gives `task` its token.
 pub fn unpark(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     may_crash(execution, Op::Unpark, Some(site));
@@ -214,7 +214,8 @@ pub fn unpark(task: TaskId, site: Site) {
     set_aside::look(execution, true);
 }
 
-/// `thread::sleep` until `deadline`. The sleep is a yield. The search chooses when it ends.
+/// Performs `thread::sleep` until `deadline`. The sleep is a yield. The search chooses the moment
+/// at which the sleep ends.
 pub fn sleep(deadline: u64, site: Site) {
     sleep_until(deadline, Some(site));
 }
@@ -231,8 +232,8 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
     set_aside::look(execution, true);
 }
 
-/// A yield: a scheduling point at which switching away is free. It has no `site` if no line is
-/// known.
+/// Yields: reaches a scheduling point at which a switch to another task is free. `site` is `None`
+/// if no line is known.
 #[unsafe(naked)]
 pub extern "C" fn yield_now(op: Op, site: Option<Site>) {
     call_above_registers!("rdx", yield_above)
