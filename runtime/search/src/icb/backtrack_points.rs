@@ -1,4 +1,4 @@
-//! Backtrack points: the other choices that an execution shows to be needed.
+//! Backtrack points: the decisions of an execution at which another choice must be explored.
 
 use core::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::races::Race;
 use crate::{Ended, Trace};
 
 impl Icb {
-    /// Finds the choices that the last execution shows to be needed.
+    /// Records the backtrack points of the last execution in the findings.
     pub(super) fn expand(&mut self, execution: &Ended<'_>) {
         // The decisions and steps before the last deviation are those of the parent schedule. The
         // execution of the parent has shown their backtrack points.
@@ -77,8 +77,8 @@ impl Icb {
         }
     }
 
-    /// Adds a backtrack point for each other outcome of the operations that are decided at
-    /// `places`, in the steps before `end`.
+    /// Adds all other outcomes of operations to the backtrack points. Only the decisions at
+    /// `places` that belong to steps before `end` count.
     pub(super) fn open_outcomes(&mut self, places: Range<usize>, end: u32) {
         for place in places {
             let Point { options, step, .. } = self.points[place];
@@ -103,16 +103,17 @@ impl Icb {
             && options(turn) == options(first)
     }
 
-    /// Whether a backtrack point at the decision before a step may be of use. If one choice beyond
-    /// the largest bound is known, further choices beyond it are of no use.
+    /// Whether a backtrack point at the decision before a step may be of use. It is of no use if
+    /// all other choices are beyond the largest bound, and a choice beyond this bound is already
+    /// known.
     fn may_backtrack_before(&self, trace: &Trace, step: u32) -> bool {
         let place = trace.steps[step as usize].decision;
         let point = self.points.get(place as usize);
         point.is_some_and(|point| !self.shows_beyond || point.others(self.largest_bound) > 0)
     }
 
-    /// Adds the choice of the task of the step `second` at the decision before `step`, if that step
-    /// has a decision and a backtrack point there may be of use.
+    /// Adds a backtrack point at the decision before `step`: the choice of the task of `second`.
+    /// Adds nothing if there was no decision, or if the backtrack point would be of no use.
     pub(super) fn open_before(&mut self, trace: &Trace, step: u32, second: u32) {
         if self.may_backtrack_before(trace, step) {
             let place = trace.steps[step as usize].decision;
@@ -138,10 +139,10 @@ impl Icb {
         steps
     }
 
-    /// Adds the choice of the task of the step `second` at a decision, or all choices if that task
-    /// could not run. If the trace has timers, it also adds all choices if the task's choice is a
-    /// preemption: a timeout at this decision costs no more than the preemption, and after the task
-    /// that timed out has finished, a switch to any task is free.
+    /// Adds a backtrack point at the decision `place`: the choice of the task of the step
+    /// `second`. Adds all choices if that task was not enabled, or if the trace has timers and the
+    /// choice costs a preemption. With timers, a timeout at this decision costs no more than the
+    /// preemption, and a switch to any task is free after the task that timed out has ended.
     fn open_for(&mut self, trace: &Trace, place: usize, second: u32) {
         let task = trace.steps[second as usize].task;
         let Point {

@@ -1,22 +1,27 @@
 //! `icb`: iterative context bounding (Musuvathi and Qadeer, PLDI'07).
 //!
-//! Every schedule with `c` preemptions is explored before any with `c + 1`, so the
-//! first failure has the fewest preemptions, and a finished bound is a guarantee.
+//! Every schedule with `c` preemptions runs before any schedule with `c + 1`. So the first failure
+//! has the fewest preemptions. If a bound is finished without a failure, no schedule within this
+//! bound fails.
 //!
-//! A schedule is named by its deviations from the default one, which continues the current task,
-//! and takes the first option where the task cannot run. Each schedule is run once. Free deviations
-//! (the current task blocked or yielded) are explored depth first within the bound. Deviations that
-//! preempt are queued, in order, for the next bound. The runtime decides which switches are free
+//! A schedule is a list of deviations from the default schedule. At each decision, the default
+//! schedule takes the first option: the current task, if it is enabled and did not yield. Each
+//! schedule runs once. A deviation is free if the current task is blocked or has yielded. Free
+//! deviations are explored depth first within the bound. Deviations that cost a preemption are
+//! queued, in order, for the next bound. The runtime decides which deviations are free
 //! (`runtime/src/execution/preemption.rs`).
 //!
-//! A turn is a run of consecutive steps of one task. Most decisions need no other choices. For each
-//! race, only two decisions do: the decision before the first step of the race, and the decision at
-//! the start of this step's turn, where a switch may cost less (bounded partial-order reduction by
-//! Coons, Musuvathi and others, OOPSLA'13). A turn that only [repeats](sleep_sets) a turn of
-//! another schedule needs no other choices. A timeout is a step of the task that waited. If another
-//! task could run, a timeout costs as much as a preemption, so that an alternative to a preemption
-//! never costs more. If fairness limited the enabled tasks of an execution, all choices at all
-//! decisions are explored.
+//! Most decisions of an execution need no other choices (bounded partial-order reduction by Coons,
+//! Musuvathi and McKinley, OOPSLA'13). Each race needs other choices at two decisions: before the
+//! first step of the race, and at the start of the turn that contains this step. A turn is a run
+//! of consecutive steps of one task. A switch at its start may cost less than a switch in its
+//! middle. An execution needs fewer other choices if one of its turns only repeats a turn of
+//! another schedule: see [`sleep_sets`].
+//!
+//! A timeout is a step of the waiting task. A timeout that fires while another task could run
+//! costs as much as a preemption. So all choices of a decision that are not free have the same
+//! cost. If the trace of an execution is incomplete, all choices at all its decisions are
+//! explored. The trace is incomplete, for example, if fairness held a task back.
 
 mod backtrack_points;
 mod partition;
@@ -70,7 +75,8 @@ struct Point {
 }
 
 impl Point {
-    /// The number of choices within a bound, without the default choice.
+    /// The number of choices that cost at most `bound` preemptions in all, without the default
+    /// choice.
     fn others(&self, bound: u32) -> u32 {
         let within = if self.cost < bound {
             self.count
@@ -81,8 +87,8 @@ impl Point {
     }
 }
 
-/// The value of [`Point::options`] if the outcome of an operation is decided: outcomes are not
-/// listed.
+/// The value of [`Point::options`] if the decision chose the outcome of an operation. Outcomes are
+/// not listed.
 const OUTCOMES: u32 = u32::MAX;
 
 /// The search, up to a largest preemption bound.
@@ -102,54 +108,60 @@ pub struct Icb {
     now: EngineVec<u32>,
     /// The schedules of the next bound, in order.
     next: EngineVec<u32>,
-    /// The number of schedules of this bound that were run, and their estimated share in all
-    /// schedules of the bound.
+    /// The number of schedules of this bound that were run.
     taken: u64,
+    /// The estimated share of the schedules that were run in all schedules of this bound.
     explored: f64,
-    /// The largest length of the queue of a bound. It equals the budget.
+    /// The largest length of `now` and of `next`. It equals the budget of executions.
     keep: usize,
     /// The lowest bound that cannot be finished, because some of its schedules were dropped.
     dropped: Option<u32>,
-    /// A schedule beyond the largest bound exists. The second field: the last execution shows one,
-    /// or one was known before it.
+    /// A schedule beyond the largest bound is known to exist, so the search is not complete.
     beyond: bool,
+    /// `beyond` is true, or the last execution shows that a schedule beyond the largest bound
+    /// exists. One such schedule is enough: further ones are not recorded.
     shows_beyond: bool,
-    /// The choices that were queued. Each one is a hash of the choice and of the execution before
-    /// it.
+    /// The choices that were queued: for each one, a hash of the choice and of the execution
+    /// before the choice ([`Deviation::name`]).
     opened: HashSet,
     happens_before: HappensBefore,
-    /// The deviations of the schedule whose trace was read last.
+    /// The deviations of the schedule whose trace `happens_before` read last.
     last_read: EngineVec<Deviation>,
+    /// Whether `happens_before` has read a trace.
     has_read: bool,
     /// The findings of the last execution.
     findings: Findings,
-    /// The number of choices within the largest bound that were needed, and the number of all
-    /// possible choices within that bound.
+    /// The number of choices that must be explored, because executions have shown backtrack points
+    /// for them. Only choices within the largest bound count, and no default choices.
     needed: u64,
+    /// The number of all choices at the decisions of the executions, needed or not. Only choices
+    /// within the largest bound count, and no default choices.
     possible: u64,
-    /// The deviations of the running schedule, and the node of each one.
+    /// The deviations of the running schedule.
     current: EngineVec<Deviation>,
+    /// The node of each deviation of the running schedule.
     path: EngineVec<u32>,
     followed: usize,
     cost: u32,
     points: EngineVec<Point>,
-    /// The enabled tasks, point by point.
+    /// The options of all decisions between tasks, concatenated.
     options: EngineVec<TaskId>,
     diverged: bool,
     started: bool,
     /// The partition, if only a part of the space is explored.
     partition: Option<Partition>,
-    /// Operations meet only the newest stores.
+    /// The search explores no late effects: atomic operations meet only the newest stores.
     without_late_effects: bool,
-    /// The highest permitted sum of the test's choices of data in an execution, and the sum in the
-    /// current execution.
+    /// The highest permitted sum of the test's choices of data in an execution.
     most_data: u64,
+    /// The sum of the test's choices of data in the current execution.
     data: u64,
-    /// This is the search of a helper process: it finds backtrack points, and queues no schedules.
+    /// This is the search of a helper process. It finds backtrack points, and queues no schedules.
     only_finds: bool,
-    /// In the search of a helper process: the round of its schedule, and the backtrack points that
-    /// it recently reported to the served search.
+    /// In the search of a helper process: the round of the schedule that it runs.
     serves: u16,
+    /// In the search of a helper process: the backtrack points that it recently reported to the
+    /// search that it serves.
     reported: RecentHashes,
 }
 
@@ -214,8 +226,8 @@ impl Icb {
         self
     }
 
-    /// Records the decision `point`. Returns the choice that the schedule prescribes there, or 0 if
-    /// it prescribes none.
+    /// Records the decision `point`. Returns the choice that the schedule prescribes there, or the
+    /// default choice 0.
     #[inline]
     fn decide(&mut self, mut point: Point) -> u32 {
         point.cost = self.cost;

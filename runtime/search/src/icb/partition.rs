@@ -1,12 +1,15 @@
 //! Partition of the search space into parts, which several searches explore without communication.
 //!
-//! All parts first explore the same schedules. Once enough schedules are queued, each part keeps
-//! its own share of them. A unit is a schedule with all schedules that deviate from it. The
-//! contents of a unit depend only on its first schedule. The queued schedules that a part has kept
-//! are its own unit. After the division, an execution may show that one more child of the common
-//! schedules is needed: this child begins a late unit. Every part that needs a late unit explores
-//! it. A late unit has the same name in all these parts, so that it can be counted only once. So
-//! the parts together explore the same schedules as one search.
+//! All parts first explore the same schedules. Once enough schedules are queued, the space is
+//! divided. Each part keeps a share of the queued schedules, and explores these schedules and all
+//! schedules that deviate from them.
+//!
+//! After the division, an execution may show that a further deviation from one of the common
+//! schedules must be explored. Other parts may find the same deviation. The schedule with this
+//! deviation and all schedules that deviate from that schedule are a *late unit*. Every part that
+//! finds a late unit explores it. All these parts explore the same schedules of the unit and use
+//! the same name for it, so each of its schedules can be counted once. So the parts together
+//! explore the same schedules as one search.
 
 use core::cmp::Reverse;
 
@@ -15,12 +18,12 @@ use super::{DEFAULT, Icb, Node, Progress, Strategy};
 use crate::base::codec::codec;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// The index of a part, from 0, and the number of parts.
+/// A part of the search space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// From 0.
+    /// The index of the part, from 0.
     pub index: u32,
-    /// At least 1.
+    /// The number of parts, at least 1.
     pub count: u32,
 }
 
@@ -28,13 +31,14 @@ impl Part {
     /// All of the space.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// Whether this part takes the work that cannot be divided.
+    /// Whether this is the first part, which also does the work that cannot be divided.
     pub fn is_first(self) -> bool {
         self.index == 0
     }
 }
 
-/// The partition of the space, and the units of this part.
+/// The partition of the space, and the units of this part. A unit is a set of schedules that are
+/// counted together: [`SHARED`], [`OWN`], or a late unit.
 pub(crate) struct Partition {
     part: Part,
     /// The space is divided when at least this number of schedules is queued.
@@ -45,21 +49,21 @@ pub(crate) struct Partition {
     schedules: EngineVec<u64>,
     /// The names of the late units.
     late: EngineVec<u64>,
-    /// The state before the division: the largest completed bound, and the number of schedules that
-    /// were pruned.
+    /// The largest bound that was completed before the division.
     completed: Option<u32>,
+    /// The number of schedules that were pruned before the division.
     pruned: u64,
     is_divided: bool,
 }
 
-/// The results of a part that are needed to merge all parts.
+/// The results of one part. The results of all parts are merged.
 pub struct Share {
     /// The number of schedules that all parts have in common.
     pub shared: u64,
     /// The number of schedules that were pruned before the division.
     pub shared_pruned: u64,
     /// The name of each late unit, and the number of its schedules. Other parts may have explored
-    /// the same unit.
+    /// the same unit, under the same name.
     pub late: EngineVec<(u64, u64)>,
     /// The largest bound that was completed before the division, and so by all parts. Without a
     /// division: the largest completed bound.
@@ -70,7 +74,8 @@ pub struct Share {
 
 /// The unit of the common schedules: all parts explored them before the division.
 const SHARED: u32 = 0;
-/// The unit of the queued schedules that this part has kept.
+/// The unit of the queued schedules that this part has kept, and of all schedules that deviate
+/// from them.
 const OWN: u32 = 1;
 /// The first late unit.
 const LATE: u32 = 2;
@@ -113,7 +118,8 @@ impl Partition {
         }
     }
 
-    /// The unit of a schedule that deviates from the schedule `parent`.
+    /// The unit of a schedule that deviates from the schedule `parent`. Begins a late unit of this
+    /// `name` if `parent` is one of the common schedules.
     fn unit_below(&mut self, parent: u32, name: u64) -> u32 {
         let unit = match parent {
             DEFAULT => SHARED,
@@ -129,7 +135,7 @@ impl Partition {
 }
 
 /// Appends the schedules of `queue` that belong to `part` to `own`. Schedules with the same first
-/// two deviations go to one part, because they mostly need the same other schedules. All parts get
+/// two deviations go to one part, because they mostly need the same late units. All parts get
 /// about the same number of schedules.
 fn deal(queue: &[u32], nodes: &ChunkedVec<Node>, part: Part, own: &mut EngineVec<u32>) {
     let mut seeds: EngineVec<(u32, u32)> = engine_vec();
@@ -151,7 +157,8 @@ fn deal(queue: &[u32], nodes: &ChunkedVec<Node>, part: Part, own: &mut EngineVec
     }
 }
 
-/// The ancestor of `node` that has only its first two deviations. Returns `node` if it has fewer.
+/// The ancestor of `node` that has only the first two deviations of `node`. Returns `node` itself
+/// if it has at most two deviations.
 fn group(mut node: u32, nodes: &ChunkedVec<Node>) -> u32 {
     let mut last = [node; 2];
     while node != DEFAULT {
@@ -182,8 +189,8 @@ impl Icb {
         self
     }
 
-    /// Divides the space if a bound has just begun and enough schedules are queued: removes the
-    /// queued schedules that belong to other parts.
+    /// Called at the beginning of a bound. Divides the space if enough schedules are queued:
+    /// removes the queued schedules that belong to other parts.
     pub(super) fn divide(&mut self) {
         let Some(partition) = &mut self.partition else {
             return;
@@ -236,7 +243,7 @@ impl Icb {
         })
     }
 
-    /// Counts the next schedule for its unit.
+    /// Adds the schedule that begins to the count of its unit.
     pub(super) fn count_for_part(&mut self) {
         let node = self.path.last().copied();
         if let Some(partition) = &mut self.partition {

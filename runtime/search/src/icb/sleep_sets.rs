@@ -1,14 +1,20 @@
-//! Sleep sets: schedules that only repeat others, with commuting turns in another order.
+//! Sleep sets of `icb`: an execution needs fewer backtrack points if one of its turns could have
+//! run earlier.
 //!
-//! Sleep sets (Godefroid 1996) as far as they are sound under a bound on preemptions. A choice that
-//! has been taken at a decision sleeps in the executions of the later choices there, as long as
-//! every step is independent of the whole turn that the choice begins. If such a turn is moved to
-//! the decision at which it fell asleep, it costs no more: that decision switches tasks anyway, and
-//! the end of the turn is unchanged. (Coons, Musuvathi and others, OOPSLA'13, show that sleep sets
-//! of single steps are unsound under a bound.) Sleeping choices are searched after the schedule has
-//! run, because only then are its turns known.
+//! A turn is a run of consecutive steps of one task. A sleep set contains tasks that need not run,
+//! because another schedule covers their next turn (Godefroid 1996). A decision puts the tasks to
+//! sleep whose choices come before the choice that it takes: other schedules take these choices. A
+//! sleeping task wakes up at the first step that depends on its next turn. If a task still sleeps
+//! when its turn begins, the turn could have run at the decision that put the task to sleep, with
+//! the same effect.
 //!
-//! Without a bound, the sleep sets of single steps are sound: see `dpor/sleep_sets.rs`.
+//! Single steps would not suffice: sleep sets of single steps are unsound under a bound on
+//! preemptions (Coons, Musuvathi and McKinley, OOPSLA'13). A whole turn costs no more at the
+//! earlier decision: that decision switches tasks in any case, and the end of the turn is
+//! unchanged. The sleep sets are computed after an execution, because only then its turns are
+//! known.
+//!
+//! Without a bound, sleep sets of single steps are sound: see `dpor/sleep_sets.rs`.
 
 use core::ops::Range;
 
@@ -17,28 +23,32 @@ use crate::races::Race;
 use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
-/// A turn that could have run earlier, with the same effect and at no higher cost.
+/// A turn of the last execution that could have run at an earlier decision, with the same effect
+/// and no more preemptions.
 pub(super) struct Repeat {
-    /// Its steps.
+    /// The steps of the turn.
     pub(super) turn: Range<u32>,
+    /// The decision at which the turn could have run.
     entry: SleepEntry,
 }
 
-/// An entry of the sleep set: the decision at which a task fell asleep.
+/// A decision at which a task fell asleep.
 struct SleepEntry {
-    /// The index of the decision, and the choice of the task there. This choice comes before the
-    /// choice that was taken.
+    /// The index of the decision.
     place: u32,
+    /// The choice of the task at the decision. It comes before the choice that was taken.
     choice: u32,
     /// The step that begins with the decision.
     from: u32,
 }
 
-/// The largest number of steps that are inspected to find those that happen before a given step.
+/// The largest number of steps that [`Icb::open_initials`] inspects for a race. If there are more
+/// steps, it may add backtrack points that are not needed.
 const PATIENCE: u32 = 128;
 
 impl Icb {
-    /// The first turn, from the step `fresh` on, that could have run earlier.
+    /// The first turn of the execution that could have run earlier. Inspects the turn of the step
+    /// `fresh` and all later turns. Returns `None` if the trace has timers.
     pub(super) fn find_repeat(&self, trace: &Trace, fresh: u32) -> Option<Repeat> {
         // With timers the cost of a switch depends on the other enabled tasks.
         if self.current.is_empty() || trace.has_timers {
@@ -64,9 +74,9 @@ impl Icb {
 
     fn could_run_earlier(&self, trace: &Trace, turn: Range<u32>) -> Option<Repeat> {
         // The later operations of a step depend on the results of its first operation. The reads
-        // at the end of an iteration that awaits depend on earlier reads. A third step that
-        // changes these results hides the races of the turn. Such races are found only in the
-        // executions to which the repeated schedule leads.
+        // at the end of an iteration that awaits depend on earlier reads. If a step of another
+        // task changes these results, the execution does not show the races of these operations.
+        // They are found only in executions to which the backtrack points of this execution lead.
         let steps = &trace.steps[turn.start as usize..turn.end as usize];
         if steps
             .iter()
@@ -83,8 +93,9 @@ impl Icb {
         entry.map(|entry| Repeat { turn, entry })
     }
 
-    /// The decisions before the step `until` at which `task` fell asleep, the latest first. Only
-    /// decisions after `last` count: this is the last step of the task before `until`.
+    /// The decisions between the steps `last` and `until` at which `task` fell asleep, the latest
+    /// first. `last` is the last step of `task` before `until`, or [`TraceStep::NONE`] to include
+    /// all earlier decisions.
     fn sleep_entries(
         &self,
         task: TaskId,
@@ -111,8 +122,8 @@ impl Icb {
             })
     }
 
-    /// Whether no switch costs more if `turn` is moved before the step `from`. The turn must depend
-    /// on none of the steps between `from` and the turn.
+    /// Whether the execution costs no more preemptions if `turn` runs before the step `from`. The
+    /// turn must depend on no step from `from` to its start.
     fn costs_no_more(&self, trace: &Trace, from: u32, turn: &Range<u32>) -> bool {
         let steps = &trace.steps;
         if steps[from as usize..turn.end as usize]
@@ -137,8 +148,9 @@ impl Icb {
         })
     }
 
-    /// Removes the backtrack points that the execution with the earlier turn shows as well. Adds
-    /// those that lead to that execution. Changes nothing if this would not reduce their number.
+    /// Removes the backtrack points that the execution with the earlier turn shows as well, and
+    /// adds those that lead to that execution. Changes nothing if the number of backtrack points
+    /// would not fall. `outcomes` contains the decisions that may have decided outcomes.
     pub(super) fn leave_out(&mut self, trace: &Trace, repeat: &Repeat, outcomes: Range<usize>) {
         let (count, shows_beyond) = (self.findings.backtrack_points.len(), self.shows_beyond);
         self.shows_beyond = self.beyond;
@@ -160,10 +172,10 @@ impl Icb {
         }
     }
 
-    /// Whether the execution with the earlier turn shows a race of this execution as well. It does
-    /// if two conditions hold. First, the second step of the race is in the turn or after it.
-    /// Second, this step depends on the turn, or another free choice is explored in place of the
-    /// turn.
+    /// Whether the execution with the earlier turn shows a race of this execution as well. Two
+    /// conditions must hold. First, the second step of the race is in the turn or after it.
+    /// Second, that step happened after the first step of the turn, or another free choice is
+    /// explored [in place of](Self::instead) the turn.
     fn is_shown_earlier(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
         let start = repeat.turn.start;
         race.second >= start
@@ -171,9 +183,9 @@ impl Icb {
                 || self.happens_before.precedes(start, race.second))
     }
 
-    /// Adds the backtrack points that replace those of this execution: the choice that leads to the
-    /// execution with the earlier turn, the next free choice in place of the sleeping task, and the
-    /// choices of the tasks whose steps race with a step of the turn.
+    /// Adds the backtrack points that lead to the execution with the earlier turn, and to the
+    /// executions that only this execution would lead to. The latter are at the start of the turn:
+    /// the next free choice, and the tasks whose later steps race with a step of the turn.
     fn open_in_place_of(&mut self, trace: &Trace, repeat: &Repeat) {
         let Repeat { turn, entry } = repeat;
         self.add_backtrack_point(entry.place as usize, entry.choice);
@@ -188,8 +200,9 @@ impl Icb {
         }
     }
 
-    /// The decision at the start of the turn, and the choice after the one that was taken there, if
-    /// that choice is free.
+    /// The decision at the start of the turn, and the choice after the one that was taken there.
+    /// `None` if one of the two choices costs a preemption, or if there is no such decision or
+    /// choice.
     fn instead(&self, trace: &Trace, repeat: &Repeat) -> Option<(usize, u32)> {
         let TraceStep { task, decision, .. } = trace.steps[repeat.turn.start as usize];
         let point = self.points.get(decision as usize)?;
@@ -198,12 +211,13 @@ impl Icb {
         (next < options.len()).then_some((decision as usize, next as u32))
     }
 
-    /// Adds the initials of the step `second` at a decision to the backtrack points, if the task of
-    /// `second` may sleep there. Then this task can perhaps not be chosen there, and the wanted
-    /// order is reached only if another task runs first. The initials are the tasks whose next step
-    /// depends on no step of other tasks since the decision. If the search for initials is too
-    /// expensive or would miss some, adds all choices that cost no more than the choice of the
-    /// task.
+    /// Adds further backtrack points at the decision `place` if the task of the step `second` may
+    /// sleep there. A sleeping task is perhaps not chosen. Then the wanted order is reached only
+    /// if another task runs first.
+    ///
+    /// Adds the initials: the tasks whose next step before `second` depends on no step of other
+    /// tasks since the decision. If the search for initials is too expensive or would miss some,
+    /// adds all choices that cost no more than the choice of the task of `second`.
     pub(super) fn open_initials(&mut self, trace: &Trace, place: usize, second: u32) {
         let TraceStep { task, .. } = trace.steps[second as usize];
         let start = self.points[place].step;
@@ -232,7 +246,7 @@ impl Icb {
         }
     }
 
-    /// Whether the task of the step `second` may sleep before the step `start`.
+    /// Whether the task of the step `second` may have fallen asleep before the step `start`.
     fn may_sleep(&self, task: TaskId, second: u32, start: u32) -> bool {
         let mut last = self.happens_before.previous(second);
         for _ in 0..PATIENCE {

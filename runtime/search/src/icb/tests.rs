@@ -314,8 +314,8 @@ fn a_turn_that_repeats_may_continue_with_another_outcome() {
     assert!(!misses(&program, &all, 0));
 }
 
-/// The task that a race reversal needs is asleep. The wanted order needs a step of another task
-/// before it.
+/// The task that must run first to reverse a race is asleep. The wanted order needs a step of
+/// another task before it.
 #[test]
 fn a_task_before_a_sleeping_task_is_run_in_its_place() {
     let program = vec![
@@ -328,7 +328,8 @@ fn a_task_before_a_sleeping_task_is_run_in_its_place() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// As the test above, but the other task comes before a later step of the sleeping turn.
+/// As in `a_task_before_a_sleeping_task_is_run_in_its_place`, but the other task comes before a
+/// later step of the sleeping turn.
 #[test]
 fn a_task_before_a_later_step_of_a_sleeping_turn_is_run() {
     let program = vec![

@@ -3,8 +3,8 @@
 use super::super::testing::Act;
 use super::tests::{all, misses};
 
-/// With one preemption, the last task begins to wait for the lock while the first one reads. To
-/// begin to wait is its first step. From then on the second task cannot read.
+/// In its first step, the last task begins to wait for the lock. With one preemption, it does so
+/// while the first task reads. From then on, the second task cannot read.
 #[test]
 fn a_task_that_comes_first_may_wait_for_readers_to_leave() {
     let program = vec![
@@ -48,8 +48,8 @@ fn a_turn_may_begin_with_the_lock_of_an_earlier_one() {
     assert!(!misses(&shared, &all_of_it, 1));
 }
 
-/// As the test above, but another task holds the lock shared in between. The last task, which
-/// reads, commutes with this task.
+/// As in `a_turn_may_begin_with_the_lock_of_an_earlier_one`, but another task holds the lock
+/// shared between the two acquisitions. The last task, which reads, commutes with this task.
 #[test]
 fn a_reader_does_not_hide_the_holder_from_another_reader() {
     let program = vec![
@@ -74,9 +74,9 @@ fn a_reader_does_not_hide_the_holder_from_another_reader() {
     assert!(!misses(&program, &all_of_it, 1));
 }
 
-/// With one preemption, the second task waits for the first one, and so the third task continues
-/// before the second one. In the schedules that lead to this one, the second task comes later, and
-/// blocks the third task for ever.
+/// In one schedule with one preemption, the second task waits for the first one, so that the third
+/// task continues before the second one. In the schedules that lead to this schedule, the second
+/// task comes later, and blocks the third task for ever.
 #[test]
 fn a_task_that_waits_earlier_may_not_block_another_one() {
     let program = vec![
@@ -161,8 +161,8 @@ fn a_reader_could_have_entered_before_the_first_of_those_that_wait() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// The third task begins to wait for the first one before the second one reads twice. It could
-/// also have begun between the two reads.
+/// The third task begins to wait for the first one before the second one reads twice. The third
+/// task could also have begun to wait between the two reads.
 #[test]
 fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() {
     let reads_twice = [Act::Read(2), Act::Read(2), Act::EndRead(2), Act::EndRead(2)];
@@ -259,8 +259,8 @@ fn a_check_of_an_await_runs_after_two_other_tasks() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// As the test above, but with a step of two loads. The second load is performed only if the first
-/// value is 0.
+/// As in `a_check_of_an_await_runs_after_two_other_tasks`, but with a step of two loads. The
+/// second load is performed only if the first value is 0.
 #[test]
 fn a_step_with_a_second_operation_runs_after_two_other_tasks() {
     let program = vec![
