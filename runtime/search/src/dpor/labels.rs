@@ -6,7 +6,7 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::{Effect, TaskId};
 
-/// A number that stands for a step: for its task, its outcomes and its touches.
+/// A number that represents a step: its task, its outcomes and its touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label(u32);
 
@@ -17,7 +17,7 @@ pub(super) type Touches = [(usize, Effect)];
 /// The address of an unknown object: it may be any object.
 pub(super) const ANYTHING: usize = usize::MAX;
 
-/// The step that a label stands for.
+/// The step that a label represents.
 #[derive(Clone, Copy)]
 struct Meaning {
     task: TaskId,
@@ -59,7 +59,7 @@ impl Codec for Outcomes {
     }
 }
 
-/// All labels.
+/// The table of all labels.
 pub(super) struct Labels {
     meanings: EngineVec<Meaning>,
     touches: EngineVec<(usize, Effect)>,

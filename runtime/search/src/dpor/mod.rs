@@ -1,10 +1,10 @@
-//! `dpor`: each happens-before graph once, without a bound.
+//! `dpor`: a search that runs each happens-before graph once, without a bound on preemptions.
 //!
 //! Optimal dynamic partial-order reduction with source sets, sleep sets and wakeup trees (Abdulla,
 //! Aronis, Jonsson and Sagonas, POPL'14). The races of an execution show which other orders of its
-//! steps lead to other graphs. The wakeup sequences that lead there are inserted at the points
-//! where the orders part, and tried depth first. All outcomes of operations are tried one after
-//! another.
+//! steps lead to other graphs. For each such order, a wakeup sequence is inserted at the step
+//! where the new order first differs. The wakeup sequences are tried depth first. All outcomes of
+//! operations are tried one after another.
 
 mod labels;
 mod race_reversal;
@@ -20,26 +20,26 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
-/// The most planned steps: a search that needs more gives up.
+/// The largest number of steps in all wakeup sequences. A search that plans more steps gives up.
 const MOST_PLANNED: usize = 1 << 25;
 /// In executions with more steps than this, wakeup sequences are partial: they lack steps that
 /// could come before their last step.
 const LONG: usize = 1000;
-/// The most labels.
+/// The largest number of [labels](Label). A search that needs more labels gives up.
 const MOST_LABELS: usize = 1 << 22;
 
 /// An outcome of an operation within a step.
 struct Outcome {
     taken: u32,
-    /// The name of the taken one.
+    /// The name of the taken outcome: see [`ChoicePoint::name`].
     name: u64,
-    /// The number of outcomes to try, the taken one included.
+    /// The number of outcomes that are left to try, the taken one included.
     count: u32,
     /// Whether every outcome but the first happens without a cause in the program.
     is_spurious: bool,
 }
 
-/// The branches after a step, if it had these outcomes.
+/// The wakeup sequences after a step, for one list of outcomes of its operations.
 struct Continuation {
     outcomes: Outcomes,
     then: EngineVec<Branch>,
@@ -59,8 +59,8 @@ struct Node {
     tried: u32,
     /// The wakeup sequences after the step, for each list of outcomes of its operations.
     continuations: EngineVec<Continuation>,
-    /// The label of the step, with its touches in all executions that took it; unknown if there was
-    /// no choice.
+    /// The label of the step, with the touches of the step in all executions that took it. `None`
+    /// if there was no choice.
     label: Option<Label>,
 }
 
@@ -83,7 +83,7 @@ codec!(Node {
 });
 
 impl Node {
-    /// The outcomes of its operations.
+    /// The outcomes of the operations of the step.
     fn outcomes(&self) -> Outcomes {
         Outcomes::of(self.outcomes.iter().map(|outcome| outcome.name))
     }
@@ -132,16 +132,20 @@ impl Node {
 )]
 pub struct Dpor {
     labels: Labels,
-    /// The steps of the current execution, and the number of prescribed steps at its start.
+    /// The steps of the current execution.
     nodes: EngineVec<Node>,
+    /// The number of prescribed steps at the start of the current execution.
     prescribed: usize,
     /// The number of planned steps at all nodes.
     planned: usize,
     happens_before: HappensBefore,
-    /// The races of the last execution, if it was read.
+    /// The races of the last execution.
     races: EngineVec<Race>,
+    /// Whether the search has read an execution since it was created. If not, `races` is not
+    /// valid, for example in a search that continues from a saved state.
     has_read: bool,
-    /// The first new step of each task in the current execution.
+    /// The first step of each task in the current execution that the previous execution did not
+    /// have.
     first_steps: EngineVec<u32>,
     /// The labels of the steps of the current trace, as far as they are known.
     steps: EngineVec<Option<Label>>,
@@ -150,12 +154,15 @@ pub struct Dpor {
     long: usize,
     /// The number of spurious outcomes that the operations of the nodes have taken.
     spurious: u32,
-    /// The number of outcomes of the running step so far, and the index of that step.
+    /// The number of outcomes of the step `outcomes_of` so far.
     outcomes: usize,
+    /// The index of the last step that had an outcome, or [`usize::MAX`].
     outcomes_of: usize,
-    /// The number of steps at the last choice.
+    /// The number of steps up to the last choice of a task or outcome, the step of this choice
+    /// included.
     come_to: usize,
-    /// Executions whose graph had been explored before; the algorithm guarantees none.
+    /// The number of decisions at which all enabled tasks slept. Such an execution repeats an
+    /// explored graph. The algorithm guarantees that there is none.
     redundant: u64,
     /// The search met something that it cannot handle, and stopped.
     gave_up: bool,
@@ -194,8 +201,8 @@ impl Dpor {
         }
     }
 
-    /// Whether the execution took its prescribed steps. If a program depends on more than its
-    /// schedule, an execution can end earlier, or have other choices.
+    /// Whether the execution took its prescribed steps. If the behaviour of a program does not
+    /// depend on the schedule alone, an execution may end earlier, or have other choices.
     fn is_as_prescribed(&self, trace: &Trace) -> bool {
         let prescribed = &self.nodes[..self.prescribed];
         let mut begun = trace.steps.iter().zip(prescribed);
@@ -220,7 +227,7 @@ impl Dpor {
         }
     }
 
-    /// Appends a step of `task`.
+    /// Appends a node for a step of `task`.
     fn push(&mut self, task: TaskId, options: EngineVec<TaskId>, asleep: EngineVec<Label>) {
         let mut node = Node {
             task,
@@ -264,8 +271,8 @@ impl Dpor {
                 self.spurious -= u32::from(outcome.is_spurious && outcome.taken > 0);
                 node.outcomes.pop();
             }
-            // A branch was added under another outcome of an earlier operation. After this outcome
-            // its first step may not be enabled.
+            // A branch may have been added while an earlier operation had another outcome. With
+            // the current outcome, the first step of the branch may not be enabled.
             let (options, labels) = (&node.options, &self.labels);
             self.planned -= size(&node.branches);
             node.branches
@@ -395,8 +402,8 @@ impl Strategy for Dpor {
         self.diverged || self.come_to < self.prescribed
     }
 
-    /// All known choices of a step are assumed to be equally large parts of the space. As long as
-    /// more choices turn up, the true part is smaller.
+    /// The estimate assumes that all known choices of a step are equally large parts of the space.
+    /// While further choices are found, the true part is smaller.
     fn explored(&self) -> Option<f64> {
         if self.finished {
             return Some(1.0);

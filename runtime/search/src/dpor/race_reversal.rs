@@ -1,4 +1,4 @@
-//! Race reversal: the wakeup sequences to insert after an execution.
+//! Race reversal: the wakeup sequences that are inserted after an execution.
 
 use super::labels::{ANYTHING, Label, Outcomes, Touches};
 use super::wakeup::insert;
@@ -45,7 +45,8 @@ impl Dpor {
         touches
     }
 
-    /// Labels the steps of the execution. The first `known` steps already have labels.
+    /// Labels the steps of the execution that had a choice. The first `known` steps already have
+    /// labels.
     pub(super) fn note_labels(&mut self, past: Past<'_>, known: usize) {
         self.steps.truncate(known);
         self.steps.resize(past.trace.steps.len(), None);
@@ -171,7 +172,8 @@ impl Dpor {
     }
 }
 
-/// The touches that the second step of a race may have if the first one does not come before it.
+/// The touches that the second step of a race may have if the first step does not come before it.
+/// [`ANYTHING`] is one of them if the step has several operations.
 fn possible_touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
     let mut touches = engine_vec();
     let named = past.trace.touches_of(step).iter();

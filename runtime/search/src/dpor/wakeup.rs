@@ -66,8 +66,8 @@ impl Sequence {
     /// the step `label` is equivalent to an execution that begins with this sequence.
     ///
     /// For a partial sequence, `label` must be an initial: its task must have a step in the
-    /// sequence. If the step came later than the sequence, its races would not lead to all
-    /// executions of the missing steps.
+    /// sequence. Otherwise the step could come after the sequence. Then its races would not lead
+    /// to all executions with the steps that the sequence lacks.
     pub(super) fn can_begin_with(
         &self,
         labels: &Labels,
@@ -111,7 +111,7 @@ impl Sequence {
     }
 }
 
-/// Consecutive steps, and the branches after the last one of them.
+/// A branch of a wakeup tree: consecutive steps, and the branches after the last one of them.
 pub(super) struct Branch {
     /// The steps in reverse order: the last element is the next step. Never empty.
     labels: EngineVec<Label>,

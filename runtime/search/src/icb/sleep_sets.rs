@@ -174,8 +174,8 @@ impl Icb {
 
     /// Whether the execution with the earlier turn shows a race of this execution as well. Two
     /// conditions must hold. First, the second step of the race is in the turn or after it.
-    /// Second, that step happened after the first step of the turn, or another free choice is
-    /// explored [in place of](Self::instead) the turn.
+    /// Second, that step is in the turn, or happened after the first step of the turn, or another
+    /// free choice is explored [in place of](Self::instead) the turn.
     fn is_shown_earlier(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
         let start = repeat.turn.start;
         race.second >= start

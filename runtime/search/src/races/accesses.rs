@@ -5,23 +5,25 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::{ObjectId, Touch};
 use chess_vocabulary::Effect;
 
-/// An access to an object.
+/// The accesses to an object by one task with one pair of effects, without an exclusive access
+/// between them. An exclusive access has an entry of its own.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
-    /// The newest step of `task` with `effect` and `could` since the last exclusive access.
+    /// The newest step with such an access.
     pub(super) step: u32,
-    /// The oldest such step.
+    /// The oldest step with such an access.
     pub(super) oldest: u32,
     pub(super) task: u32,
     pub(super) effect: Effect,
-    /// The effect that the access could have had after other steps.
+    /// The effect that the access could have had if other steps had come before it.
     pub(super) could: Effect,
     /// The next entry in the object's list: an older access.
     pub(super) next: u32,
     object: u32,
 }
 
-/// Whether an access with this effect hides the earlier accesses from most later accesses.
+/// Whether an access with this effect conflicts with most other accesses. Then most later accesses
+/// are compared with this access, and not with those before it.
 #[inline]
 pub(super) fn is_exclusive(effect: Effect) -> bool {
     matches!(effect, Effect::Rewrite | Effect::Write | Effect::Acquire)
@@ -35,8 +37,8 @@ struct Renewal {
 }
 
 /// The accesses to all objects: a list for each object, newest first. Between two exclusive
-/// accesses there is one entry for each task and pair of effects. A later access of the same task
-/// and effects changes the step of this entry.
+/// accesses there is one entry for each task and pair of effects. A later access with the same
+/// task and effects only updates the step of this entry.
 pub(super) struct Accesses {
     all: EngineVec<Access>,
     renewals: EngineVec<Renewal>,
@@ -61,7 +63,7 @@ impl Accesses {
         }
     }
 
-    /// The newest access to the object.
+    /// The newest access to the object, or [`NOTHING`].
     #[inline]
     pub(super) fn newest_of(&self, object: ObjectId) -> u32 {
         match self.newest.get(object.0 as usize) {

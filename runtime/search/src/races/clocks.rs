@@ -105,8 +105,8 @@ impl Clocks {
         self.lanes.as_flattened_mut()[clock.0 as usize + task as usize] = step + 1;
     }
 
-    /// Makes room for `tasks` tasks. This may move all clocks: `clocks` are the references to
-    /// update.
+    /// Makes room for `tasks` tasks. This may move all clocks. `clocks` are the clocks in use,
+    /// which are updated.
     pub(super) fn make_room<'a>(
         &mut self,
         tasks: usize,

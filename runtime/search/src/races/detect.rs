@@ -7,8 +7,8 @@ use crate::{Touch, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect};
 
 impl HappensBefore {
-    /// Checks whether the step `at` races with the earlier step `other`. The step `at` depends on
-    /// `other`, and no earlier step of its task happened after `other`.
+    /// Checks whether the step `at` races with the earlier access `other`. The step `at` depends
+    /// on `other`, and no earlier step of the task of `at` happened after `other`.
     #[inline]
     pub(super) fn detect(
         &mut self,
@@ -66,7 +66,7 @@ impl HappensBefore {
         }
     }
 
-    /// Adds a race of the step `second` with the step `first`, which only enables `second`.
+    /// Adds a race with [`Race::waits`].
     #[inline(never)]
     fn waits_for(&mut self, first: u32, second: u32) {
         self.races.push(Race {
@@ -78,12 +78,12 @@ impl HappensBefore {
 
     /// Adds the races of the step `at`, which acquires a lock for reading, with queue steps. In a
     /// *queue step* a task begins to wait until the readers of a lock release it. After a queue
-    /// step no further reader can acquire the lock.
+    /// step no further reader can acquire the lock. So `at` could not come between a queue step
+    /// and a later step: it has to come before the queue step.
     ///
-    /// Only queue steps that did not happen before `at` race with it. The search for them ends at
-    /// the last queue step or exclusive acquisition before the previous step of the task of `at`.
-    /// Races with steps after a queue step are of no use, because they cannot be reversed. (A `try`
-    /// acquisition is treated as a queue step. This costs a few schedules.)
+    /// Only queue steps that did not happen before `at` race with `at`. The search for them ends
+    /// at the last queue step or exclusive acquisition before the previous step of the task of
+    /// `at`.
     #[inline(never)]
     pub(super) fn detect_queues(&mut self, at: u32, before: Clock, touch: Touch) {
         let Place { previous, .. } = self.places[at as usize];
@@ -106,8 +106,9 @@ impl HappensBefore {
     }
 
     /// Adds the races of the step `at` with the steps in which readers released a lock. The step
-    /// `at` acquires this lock exclusively, or is a queue step. Only needed if tasks try to read:
-    /// after a queue step such attempts fail.
+    /// `at` acquires this lock exclusively, or begins to wait for its readers. These races are
+    /// needed only if tasks try to read, because attempts to read fail while a task waits for the
+    /// readers.
     #[inline(never)]
     pub(super) fn detect_leaves(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut next = self.accesses.newest_of(touch.object);
@@ -128,12 +129,12 @@ impl HappensBefore {
         }
     }
 
-    /// Adds a race of the step `at`, which acquires a lock. It races with the acquisition of the
-    /// task that held the lock when the task of `at` began to wait, even if other tasks have
-    /// acquired the lock since then. (Flanagan and Godefroid, POPL'05, do the same: the next step
-    /// of each task races in each state. A search without a bound does not need this: it finds the
+    /// Adds a race between the step `at`, which acquires a lock, and the acquisition by the task
+    /// that held the lock when the task of `at` began to wait. Adds it only if other tasks have
+    /// acquired the lock since then. (In Flanagan and Godefroid, POPL'05, the next step of each
+    /// task also races in each state. A search without a bound does not need this: it finds the
     /// race in an execution in which the lock is free earlier.) `newest` is the last exclusive
-    /// access.
+    /// access to the lock.
     #[inline(never)]
     pub(super) fn detect_arrival(
         &mut self,
@@ -167,8 +168,9 @@ impl HappensBefore {
 
     /// Adds races of the step `at`, which acquires a lock, with acquisitions that are hidden by
     /// later acquisitions of the same task. Usually the race with the later acquisition is enough:
-    /// a switch at the start of its turn reverses it at no cost. But if its task already held the
-    /// lock there, from an acquisition in an earlier turn, `at` also races with that acquisition.
+    /// a switch at the start of the turn of this acquisition reverses the race at no cost. But if
+    /// the same task already held the lock at the start of this turn, the earlier acquisition also
+    /// races with `at`.
     #[inline(never)]
     pub(super) fn detect_turns(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut holder = None;

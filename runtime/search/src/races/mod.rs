@@ -21,15 +21,17 @@ use chess_vocabulary::{Dependence, Effect};
 pub(super) struct Race {
     pub(super) first: u32,
     pub(super) second: u32,
-    /// The first step only enables the second one.
+    /// The reversal makes a difference only under the conditions of [`HappensBefore::matters`].
+    /// The first step only enables the second one, or acquires a lock that other tasks have
+    /// acquired again before the second step.
     pub(super) waits: bool,
 }
 
 /// The value of an index that refers to no step or no access.
 const NOTHING: u32 = u32::MAX;
 
-/// An earlier step on which the current step depends, and that happened before no earlier step of
-/// the current step's task.
+/// An earlier step on which the current step depends. It did not happen before any earlier step of
+/// the current task.
 #[derive(Clone, Copy)]
 struct Met {
     step: u32,
@@ -42,12 +44,14 @@ struct Met {
 enum Role {
     /// The met step may race with the current step.
     Candidate,
-    /// The met step may race as well. It also hides the steps that happened before it.
+    /// The met step may race with the current step. The current step does not race with the steps
+    /// that happened before the met step: the met step *hides* them.
     ///
-    /// Two kinds of met steps are only candidates. A step that only reads a lock does not hide
-    /// steps from an acquisition of this lock. A step that conflicts at another object does not
-    /// hide steps from a step that also acquires a lock: a task that waits for the lock could not
-    /// have continued there.
+    /// Two kinds of met steps are [`Self::Candidate`]s instead, and hide nothing. The first kind
+    /// only reads a lock that the current step acquires. The second kind exists only for a search
+    /// with a bound. It conflicts with the current step at another object than the lock that the
+    /// current step acquires. The current task may have had to wait for the lock there, so that it
+    /// could not run.
     Hiding,
     /// The current step had to wait for the met step.
     Enabling,
@@ -76,23 +80,24 @@ struct Place {
     clock: Clock,
 }
 
-/// The happens-before relation of one trace. One value reads all traces of a search, because its
-/// allocations are reused.
+/// The happens-before relation of one trace. A search uses one value for all its traces, so that
+/// the allocations are reused.
 pub struct HappensBefore {
     places: EngineVec<Place>,
     clocks: Clocks,
     accesses: Accesses,
     /// The newest step of each task.
     newest: EngineVec<u32>,
-    /// The first step whose races are searched.
+    /// Only races whose second step is this step or a later one are searched.
     fresh: u32,
-    /// Whether a step also races with a step that only enables it, if its task has steps between
-    /// the two. Then the task could have begun to wait earlier, and a switch away from a waiting
-    /// task is free.
+    /// Whether a step also races with an earlier step that only enables it, if the task of the
+    /// later step has steps between the two. The reversal of such a race makes the task begin to
+    /// wait earlier. A search with a bound needs it, because a switch away from a waiting task is
+    /// free.
     waits_too: bool,
     /// Whether a step in which a task begins to wait for readers is ordered with the steps in
-    /// which these readers release the lock. Attempts to read fail in between. Set once a trace
-    /// has such an attempt, and only if `waits_too` is false.
+    /// which these readers release the lock. Attempts to read fail between such steps. `true` once
+    /// a trace has had such an attempt, but always `false` if `waits_too` is `true`.
     orders_queues: bool,
     met: EngineVec<Met>,
     pub(super) races: EngineVec<Race>,
@@ -167,7 +172,7 @@ impl HappensBefore {
     }
 
     /// Records whether tasks try to read a lock in `trace`. Returns whether this changes the
-    /// relation. Then no step may be shared with an earlier trace.
+    /// relation. If so, the next [`Self::read_on`] must share no step with an earlier trace.
     #[inline]
     pub fn note_attempts(&mut self, trace: &Trace) -> bool {
         let changes = trace.tries_to_read && !self.waits_too && !self.orders_queues;
@@ -257,11 +262,11 @@ impl HappensBefore {
         !step.yields
     }
 
-    /// Checks a touch by `step`. `before` covers the steps that happened before `step` because of
-    /// its earlier touches, or because of earlier steps of its task. Returns `None` if `before`
-    /// does not cover all relevant accesses, or if one of them belongs to the step that woke the
-    /// task. Otherwise returns the task's access with the same effects since the last exclusive
-    /// access, or [`NOTHING`] if it has none.
+    /// Checks a touch by `step` in the common case. `before` is the clock of the task before the
+    /// step. Returns `None` if [`Self::look_closely`] must check the touch: `before` does not
+    /// cover all relevant accesses to the object, or the last exclusive access belongs to the step
+    /// that woke the task. Otherwise returns an access of the task with the same effects since the
+    /// last exclusive access, or [`NOTHING`] if the task has none.
     #[inline]
     fn look(&self, step: &TraceStep, before: Clock, touch: Touch) -> Option<u32> {
         let mut mine = NOTHING;
@@ -284,8 +289,9 @@ impl HappensBefore {
         Some(mine)
     }
 
-    /// Checks a touch by the step `at` for which [`Self::look`] has returned `None`. Returns the
-    /// same access as [`Self::look`].
+    /// Checks a touch by the step `at` for which [`Self::look`] has returned `None`: orders the
+    /// step after the accesses on which it depends, and finds races. Returns an access of the task
+    /// as [`Self::look`] does.
     #[inline(never)]
     fn look_closely(&mut self, trace: &Trace, at: u32, before: Clock, touch: Touch) -> u32 {
         let step = &trace.steps[at as usize];
@@ -329,8 +335,8 @@ impl HappensBefore {
         mine
     }
 
-    /// Handles a touch with `effect` by the step `at`. `other` is an earlier access to the same
-    /// object, which `before` does not cover.
+    /// If the touch of the step `at` with `effect` depends on the earlier access `other`, orders
+    /// the two and checks whether they race. The clock `before` does not cover `other`.
     #[inline]
     fn meet(&mut self, trace: &Trace, at: u32, before: Clock, effect: Effect, other: Access) {
         let relation = match (other.effect, effect) {
@@ -351,8 +357,8 @@ impl HappensBefore {
     }
 
     /// Records that the step `earlier` of another task, and all steps that happened before
-    /// `earlier`, happened before the step `at`. The clock of `at` was `before`, which does not
-    /// cover `earlier`.
+    /// `earlier`, happened before the step `at`. `before` is the clock of the task of `at` before
+    /// this step. It does not cover `earlier`.
     #[inline]
     fn learn(&mut self, at: u32, before: Clock, earlier: u32) {
         let Place { task, clock, .. } = self.places[earlier as usize];

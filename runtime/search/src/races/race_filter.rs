@@ -10,9 +10,8 @@ use chess_vocabulary::Effect;
 const PATIENCE: u32 = 64;
 
 impl HappensBefore {
-    /// Adds the races of the step `second` with the steps that it has met, except those that
-    /// happened before another met step. If `blocked` is true, `second` was still blocked at the
-    /// end.
+    /// Adds the races of the step `second` with its met steps, except those that another met step
+    /// hides ([`Role`]). If `blocked` is true, `second` was still blocked at the end.
     #[inline]
     pub(super) fn keep_immediate(&mut self, second: u32, blocked: bool) {
         if let [
@@ -35,10 +34,10 @@ impl HappensBefore {
     }
 
     /// Removes the met steps that ran while another task held the lock that the current step
-    /// acquires, unless they were met at this lock. The current step could not have come before
-    /// them. So it does not race with them, and they do not hide the race with the acquisition of
-    /// the lock ("may be co-enabled" of Flanagan and Godefroid, POPL'05). If `blocked` is true,
-    /// the current step was still blocked at the end.
+    /// acquires, unless they were met at this lock. The current step could not have come before a
+    /// removed step. So the two do not race, and the removed step does not hide the race with the
+    /// acquisition of the lock ("may be co-enabled" of Flanagan and Godefroid, POPL'05). If
+    /// `blocked` is true, the current step was still blocked at the end.
     fn leave_out_held(&mut self, blocked: bool) {
         for place in (0..self.met.len()).rev() {
             let Met { step, at_lock, .. } = self.met[place];
@@ -86,9 +85,9 @@ impl HappensBefore {
                     Role::Hiding | Role::Candidate if other.step == first => at >= place,
                     Role::Candidate | Role::Leaving => true,
                     Role::Hiding => !self.precedes(first, other.step),
-                    // If the release happened after the first step, there is no such release
-                    // without the first step. The lock is then free only if the task of the first
-                    // step held it.
+                    // If the release happened after the first step, there would be no such release
+                    // without the first step. Then the lock would be free only if the task of the
+                    // first step held it.
                     Role::Enabling => {
                         self.places[other.step as usize].task == self.places[first as usize].task
                             || !self.precedes(first, other.step)
@@ -104,12 +103,14 @@ impl HappensBefore {
         }
     }
 
-    /// Whether the reversal of `race` can lead to a new happens-before graph.
+    /// Whether the reversal of `race` can lead to a new happens-before graph. Always true if
+    /// [`Race::waits`] is false.
     ///
-    /// If the first step only enables the second one, the reversal makes the second task wait
-    /// earlier. That matters only if the wait itself, or a step of the second task between the two
-    /// steps, conflicts with a step of another task since the first step. A step that came after a
-    /// join of the second task does not count.
+    /// Otherwise the reversal only makes the task of the second step wait earlier. This makes a
+    /// difference if the wait itself, or a step of this task between the two steps, conflicts with
+    /// a step of another task since the first step. Steps that happened after a join of this task
+    /// do not count. The wait also makes a difference if a task is blocked at the end that it
+    /// could let continue.
     pub(crate) fn matters(&self, trace: &Trace, race: Race) -> bool {
         if !race.waits {
             return true;
