@@ -15,8 +15,8 @@ const CHUNK: usize = 1 << 14;
 /// Values have no uninitialized bytes, and every combination of bytes is a valid value.
 pub(super) unsafe trait Plain: Copy {}
 
-/// The list. An item may change after it was added only in ways that make no difference to a search
-/// that continues from an earlier checkpoint.
+/// The list. A checkpoint may still refer to its items. So an item may change after it was added
+/// only in ways that make no difference to a search that continues from this checkpoint.
 pub(super) struct ChunkedVec<T> {
     /// Each chunk has room for [`CHUNK`] items. All chunks but the last one are full.
     chunks: EngineVec<EngineVec<T>>,

@@ -1,4 +1,4 @@
-//! Serialization of tasks, effects and progress, which every search saves.
+//! Serialization of tasks, effects and progress, for the saved states of searches.
 
 use super::Progress;
 use crate::base::checkpoint::Checkpoint;

@@ -2,10 +2,10 @@
 //!
 //! A deterministic scheduler continues the current task. If that task cannot run, or yields, the
 //! next enabled task in the cyclic order of creation runs. A schedule may skip tasks that the
-//! scheduler would run. Each skipped task costs one delay. An operation whose outcome is not the
-//! ordinary one costs one delay, too. The schedule without delays comes first, then all schedules
-//! with one delay, and so on, each once. Their number grows with the steps of the program, and
-//! hardly with its tasks.
+//! scheduler would run. Each skipped task costs one delay. An outcome of an operation that is not
+//! the ordinary one also costs one delay. The schedule without delays runs first, then all
+//! schedules with one delay, and so on. Each schedule runs once. The number of schedules within a
+//! bound grows with the steps of the program, and hardly with its tasks.
 
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::base::codec::{codec, kept_between_executions};
@@ -19,7 +19,7 @@ struct Node {
     parent: u32,
     /// The number of the decision.
     index: u32,
-    /// The number of delays, or the outcome.
+    /// The number of delays at the decision, or the chosen outcome of the operation.
     choice: u32,
     /// The hash of the execution before the decision.
     prefix: u64,
@@ -47,7 +47,7 @@ struct Point {
 }
 
 impl Point {
-    /// The delays of a choice.
+    /// The number of delays that a choice costs.
     fn delays(&self, choice: u32) -> u32 {
         if self.is_outcome {
             choice.min(1)
@@ -57,7 +57,7 @@ impl Point {
     }
 }
 
-/// The search: all numbers of delays, until the budget ends.
+/// The search, with 0, 1, 2, ... delays.
 pub struct Delay {
     bound: u32,
     nodes: EngineVec<Node>,
@@ -173,7 +173,8 @@ impl Delay {
         }
     }
 
-    /// The option after the first `delays` options in the order of the scheduler.
+    /// The index of the option that runs if the first `delays` options in the order of the
+    /// scheduler are skipped.
     fn option(&self, point: &SchedulingPoint<'_>, delays: usize) -> usize {
         let options = point.options;
         // Options that only time out come last, in their own order. If the current task can

@@ -8,12 +8,11 @@ use crate::base::codec::{Codec, codec};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Draw {
     /// Each choice of a decision is equally likely. Then the expected product of the numbers of
-    /// choices of an execution is the number of schedules: Knuth's estimate.
+    /// choices in an execution equals the number of schedules (the estimate of Knuth).
     Walk,
-    /// Each schedule is about equally likely, or is run once. A schedule whose numbers of choices
-    /// have the product `p` represents the part `1 / p` of all schedules. The schedules of the
-    /// search together represent the sum of their parts (Kilby, Slaney, Thiébaux and Walsh,
-    /// AAAI'06).
+    /// Each schedule is about equally likely, or runs once. A schedule whose numbers of choices
+    /// have the product `p` represents the part `1 / p` of all schedules. The estimate divides the
+    /// number of runs by the sum of these parts (Kilby, Slaney, Thiébaux and Walsh, AAAI'06).
     Even,
 }
 
@@ -31,13 +30,13 @@ impl Codec for Draw {
     }
 }
 
-/// The estimate, updated after each execution.
+/// The estimate of the number of schedules. It is updated after each execution.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     draw: Draw,
     runs: u64,
-    /// The sum of the products of all executions ([`Draw::Walk`]), or of the reciprocals of these
-    /// products ([`Draw::Even`]).
+    /// With [`Draw::Walk`], the sum of the products of the numbers of choices in each execution.
+    /// With [`Draw::Even`], the sum of the reciprocals of these products.
     sum: f64,
     /// The product of the numbers of choices in the current execution.
     product: f64,
@@ -51,7 +50,7 @@ codec!(Estimate {
 });
 
 impl Estimate {
-    /// An estimate without schedules.
+    /// An estimate before the first execution.
     pub const fn new(draw: Draw) -> Self {
         Self {
             draw,

@@ -1,8 +1,8 @@
 //! Follows a plan of turns as far as the program allows, and records the turns of the execution.
 //!
-//! A turn of a plan names a task, and the number of all steps of this task by the end of the turn.
-//! So every turn has a defined end, even if other turns are left out or merged: the task takes the
-//! steps of a missing turn in its next turn.
+//! A turn of a plan names a task, and the number of steps that this task has taken since the start
+//! of the execution when the turn ends. So every turn has a defined end, even if other turns are
+//! left out or merged: the task takes the steps of a missing turn in its next turn.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,14 +12,15 @@ use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
-/// The next turn of a plan is searched among this number of turns.
+/// The number of turns among which the next turn of a plan is searched.
 const LOOK_AHEAD: usize = 64;
 
 /// The steps of one task until another one runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Turn {
     pub task: TaskId,
-    /// The number of all steps of the task by the end of the turn.
+    /// The number of steps that the task has taken since the start of the execution when the turn
+    /// ends.
     pub until: u32,
     /// The turn ends after the step `until` even if that is a preemption. A turn that is not exact
     /// continues until the task blocks, ends or yields.
@@ -47,9 +48,9 @@ pub struct Plan {
 
 /// The schedule that an execution follows.
 pub enum Source {
-    /// Decision by decision.
+    /// A list of decisions.
     Schedule(EngineVec<Decision>),
-    /// Turn by turn.
+    /// A plan of turns.
     Plan(Plan),
 }
 
@@ -72,14 +73,14 @@ pub struct GuidedReplay {
     steps: EngineVec<u32>,
     /// For each task, the number of its operations with a choice so far.
     choices: EngineVec<u32>,
-    /// The current turn.
+    /// The index of the current turn in the source, if the source has one.
     turn: Option<usize>,
-    /// All turns before `head` are over. The second field: for each turn, whether it was over when
-    /// it was left last.
+    /// All turns of the source before this index are over.
     head: usize,
+    /// For each turn of the source, whether it was over when the execution last left it.
     over: EngineVec<bool>,
     taken: EngineVec<Taken>,
-    /// The plan of the execution, once it has ended.
+    /// The plan that leads to this execution. Complete after the execution has ended.
     plan: Plan,
     switches: u64,
 }
@@ -168,8 +169,8 @@ impl GuidedReplay {
         self.over[turn] || self.steps_of(task) >= until
     }
 
-    /// The first turn that is not over, and for which `suits` returns `true`. Inspects at most
-    /// [`LOOK_AHEAD`] turns.
+    /// The index of the first turn of the source that is not over, and for which `suits` returns
+    /// `true`. Inspects at most [`LOOK_AHEAD`] turns.
     fn find(&mut self, mut suits: impl FnMut(&Turn) -> bool) -> Option<usize> {
         while self.head < self.over.len() && self.is_over(self.head) {
             self.head += 1;
@@ -202,8 +203,8 @@ impl GuidedReplay {
         task.and_then(place).unwrap_or(0)
     }
 
-    /// Divides the execution into turns. Leaves out the turns after the last decision that is not
-    /// the default one.
+    /// Records the turns of the execution in `plan`. Leaves out the turns after the last decision
+    /// that is not the default one.
     fn note_turns(&mut self, trace: &Trace) {
         self.steps.clear();
         let turns = &mut self.plan.turns;

@@ -6,8 +6,8 @@ use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// A set of hashes: one table, or many tables if the set is large. Each table grows separately, so
-/// that no insertion takes long while helpers wait.
+/// A set of hashes. It has one table, or many tables if it is large. Each table grows separately,
+/// so that no insertion takes long: helper processes may be waiting for the search.
 pub struct HashSet {
     tables: EngineVec<Table>,
     count: u64,
@@ -50,8 +50,8 @@ impl HashSet {
         (hash >> (u64::BITS - TABLE_BITS)) as usize & self.tables.len().wrapping_sub(1)
     }
 
-    /// Prefetches the slot of a hash that is looked up soon: a large set does not fit into the
-    /// cache.
+    /// Prefetches the slot of a hash that will soon be inserted, because a large set does not fit
+    /// into the cache.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         if let Some(table) = self.tables.get(self.table_of(hash)) {
@@ -155,11 +155,11 @@ pub fn prefetch<T>(there: *const T) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
 }
 
-/// Recent hashes, and the round of each one. A new hash replaces the hash in the same slot, so
-/// that the table does not grow and fits into the cache.
+/// A table of recent hashes, with the round of each hash. A new hash replaces the hash in its
+/// slot, so the table does not grow and fits into the cache.
 pub(super) struct RecentHashes {
-    /// Each slot has the upper bits of a hash, and its round in place of the lower bits. The lower
-    /// bits of the hash are the index of the slot.
+    /// Each slot has the upper bits of a hash. In place of the lower bits, which are the index of
+    /// the slot, the slot has the round.
     slots: EngineVec<u64>,
 }
 

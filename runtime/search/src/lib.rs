@@ -78,7 +78,7 @@ use chess_vocabulary::{Op, TaskId};
 
 /// A point with more than one task to choose from.
 pub struct SchedulingPoint<'a> {
-    /// The number of decisions before it in this execution.
+    /// The number of earlier decisions in this execution.
     pub index: u32,
     /// The enabled tasks that fairness allows, at least two. The first one is the task that an
     /// execution without preemptions runs next.
@@ -91,7 +91,7 @@ pub struct SchedulingPoint<'a> {
     pub prefix: u64,
     /// The number of steps that the execution has taken, including those without a choice.
     pub step: u32,
-    /// The number of events of the execution.
+    /// The number of events that the execution has had so far.
     pub event: u32,
     /// Returns the next operation of a task.
     pub pending: &'a dyn Fn(TaskId) -> Pending,
@@ -114,24 +114,24 @@ pub struct Past<'a> {
 pub struct Pending {
     /// The operation.
     pub op: Op,
-    /// The name of the object: its address, which is the same in all executions. 0 if the
-    /// operation has no object.
+    /// The address of the object, which is the same in all executions. 0 if the operation has no
+    /// object.
     pub object: usize,
 }
 
 /// A point at which an operation has more than one outcome.
 pub struct ChoicePoint<'a> {
-    /// The number of decisions before it in this execution.
+    /// The number of earlier decisions in this execution.
     pub index: u32,
     /// The number of outcomes, at least two. Outcome 0 is the ordinary one.
     pub outcomes: u32,
     /// The kind of the outcomes.
     pub kind: Outcomes<'a>,
-    /// As in [`SchedulingPoint`].
+    /// As [`SchedulingPoint::event`].
     pub event: u32,
-    /// As in [`SchedulingPoint`].
+    /// As [`SchedulingPoint::prefix`].
     pub prefix: u64,
-    /// As in [`SchedulingPoint`].
+    /// As [`SchedulingPoint::past`].
     pub past: Past<'a>,
 }
 
@@ -161,7 +161,8 @@ impl ChoicePoint<'_> {
         !matches!(self.kind, Outcomes::Free | Outcomes::Data)
     }
 
-    /// The name of an outcome.
+    /// A number that identifies an outcome in all executions that have the same events before the
+    /// operation.
     pub fn name(&self, outcome: u32) -> u64 {
         match self.kind {
             Outcomes::Late(name) => name(outcome),
@@ -176,7 +177,7 @@ pub struct Ended<'a> {
     pub past: Past<'a>,
     /// No earlier execution had the happens-before graph of this one.
     pub is_new: bool,
-    /// It ran past the step limit, so that its trace is incomplete.
+    /// The execution ran past the step limit, so that its trace is incomplete.
     pub is_cut: bool,
     /// A prescribed decision was not possible. A strategy must not learn from this execution.
     pub diverged: bool,
@@ -216,7 +217,8 @@ impl Progress {
         complete: false,
     };
 
-    /// Adds the results of an `earlier` strategy.
+    /// Takes over the results of an `earlier` strategy that are larger: the completed bounds, and
+    /// the number of pruned schedules.
     pub fn after(self, earlier: Self) -> Self {
         Self {
             bound_completed: self.bound_completed.max(earlier.bound_completed),
@@ -299,8 +301,8 @@ pub trait Strategy {
     /// The progress of the search.
     fn progress(&self) -> Progress;
 
-    /// Called after an execution. Appends to the output the state from which a new search can
-    /// continue. Returns whether this strategy supports it.
+    /// Appends to the output the state from which a new search can continue. Called after an
+    /// execution. Returns `false` if the strategy cannot save its state.
     fn save(&self, _out: &mut Checkpoint) -> bool {
         false
     }

@@ -21,7 +21,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 pub struct Cost {
     /// The number of preemptions, and of all other choices of the same cost.
     pub preemptions: u32,
-    /// The number of these choices that let an operation take effect late.
+    /// The number of late effects. Each of them also counts as a preemption.
     pub late_effects: u32,
 }
 
@@ -50,13 +50,13 @@ pub struct Failing {
     pub measure: Measure,
 }
 
-/// The result of following a plan.
+/// The result of an execution along a plan.
 pub enum Answer {
     /// The same failure.
     Same(Failing),
     /// No failure, or another one.
     Other,
-    /// The plan was not followed: the budget is used up.
+    /// The plan was not executed, because the budget is used up.
     Stop,
 }
 
@@ -76,7 +76,7 @@ pub fn minimise(first: Failing, run: &mut dyn FnMut(&Plan) -> Answer) -> Failing
 struct Shrink<'a> {
     best: Failing,
     run: &'a mut dyn FnMut(&Plan) -> Answer,
-    /// The hashes of the plans that were followed.
+    /// The hashes of the plans that were tried.
     tried: HashSet,
     stopped: bool,
 }
@@ -151,8 +151,8 @@ impl Shrink<'_> {
         }
     }
 
-    /// Tries an edit at all places of the plan: first at many places at once, then at fewer. Begins
-    /// with the last places.
+    /// Tries an edit at all places of the plan: first at many places at once, then at fewer. In
+    /// each pass, the last places come first.
     fn sweep(&mut self, places: fn(&Plan) -> EngineVec<u32>, edit: fn(&mut Plan, &[u32])) {
         let mut size = places(&self.best.plan).len();
         while size > 0 && !self.stopped {

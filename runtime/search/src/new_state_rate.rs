@@ -5,7 +5,7 @@
 
 use crate::base::codec::codec;
 
-/// The number of schedules of a slice.
+/// The number of schedules of a slice. All of them are of `icb`, or all are samples.
 const SLICE: u32 = 8;
 
 /// The alternation of `icb` and samples in a test that observes its states. The side (`icb` or
@@ -15,7 +15,7 @@ const SLICE: u32 = 8;
 pub(super) struct Turns {
     /// Whether the test has observed a state.
     pub(super) observes: bool,
-    /// The number of schedules of this slice.
+    /// The number of schedules of the current slice that have begun.
     taken: u32,
     bounded: Side,
     sampled: Side,
@@ -108,7 +108,7 @@ impl Finds {
         self.fresh = self.fresh * kept + f64::from(u8::from(is_new));
     }
 
-    /// The share of the recent schedules that had a new state. Never 0.
+    /// The estimated share of the recent schedules that had a new state. Never 0.
     pub(super) fn rate(&self) -> f64 {
         (self.fresh + 0.5) / (self.taken + 0.5)
     }

@@ -1,7 +1,7 @@
 //! The orders of pairs of conflicting operations in the executions of a test. They show the pairs
 //! of which one order was never seen.
 //!
-//! The operations of the source are numbered as *lines*. Two events of different tasks on one
+//! Each operation in the source is a *line*, with a number. Two events of different tasks on one
 //! object *conflict* if their effects do not commute. The order of two lines was *seen* if in some
 //! execution an event of the first line comes before a conflicting event of the second line. Two
 //! lines *race* if in some execution two of their conflicting events race: the first event did not
@@ -28,7 +28,7 @@ pub struct Labelled {
     pub line: u32,
 }
 
-/// The orders that were seen of two lines, or of one line in two tasks.
+/// The orders of two lines that were seen. The two lines may be one line in two tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PairOrders {
     /// An event of the first line came before an event of the second line. If both are the same
@@ -43,15 +43,16 @@ pub struct PairOrders {
 /// An event of the first line came before an event of the second line. If both are the same line:
 /// the task with the smaller number was first.
 const SEEN: u8 = 1;
-/// The first line came before the second one, in a race.
+/// The first line came before the second line, and the two raced.
 const RACED: u8 = 2;
-/// If both lines are the same: the task with the larger number was first.
+/// Both lines are the same, and the task with the larger number was first.
 const SEEN_BACKWARD: u8 = 4;
 
 /// The index of no entry.
 const NOTHING: u32 = u32::MAX;
 
-/// The events of a line, by one task and with one effect, on one object of the current execution.
+/// The events of one line, by one task and with one effect, on one object of the current
+/// execution.
 #[derive(Clone, Copy)]
 struct Entry {
     line: u32,
@@ -81,7 +82,7 @@ struct Reader {
     entries: EngineVec<Entry>,
 }
 
-/// There is nothing to save between executions.
+/// A reader has no state between executions, so nothing is saved.
 impl crate::base::codec::Codec for Reader {
     fn write(&self, _: &mut crate::base::checkpoint::Checkpoint) {}
 

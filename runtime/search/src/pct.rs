@@ -32,15 +32,15 @@ struct Rank {
     /// Initially random, and at least [`FIRST`]. After a change: the number of the change. After a
     /// yield: negative.
     priority: i64,
-    /// The rank already takes account of the task's next operation, which is a yield or a timed
-    /// wait.
+    /// The next operation of the task is a yield or a timed wait, and was handled: the priority
+    /// was lowered for it, or deliberately kept.
     gave_way: bool,
 }
 
 /// The search.
 pub type Pct = Sampler<Ranks>;
 
-/// The ranks of one execution, and the state from which they are drawn.
+/// The ranks of the tasks in one execution, and counters of the earlier executions.
 pub struct Ranks {
     /// The number of executions that did not diverge.
     executions: u64,
@@ -95,7 +95,7 @@ impl Ranks {
         rank
     }
 
-    /// The option with the highest rank.
+    /// The index of the option whose task has the highest priority.
     #[inline]
     fn first(&mut self, rng: &mut Rng, options: &[TaskId]) -> usize {
         let (mut first, mut highest) = (0, i64::MIN);
@@ -117,8 +117,8 @@ impl Ranks {
         };
     }
 
-    /// If a task yields at `point`, lowers the priority of this task: if it kept the highest
-    /// priority, it would spin for ever. Usually also lowers the priority of a task that begins a
+    /// Lowers the priority of the task that yields at `point`, if any. With the highest priority,
+    /// this task would spin for ever. Usually also lowers the priority of a task that begins a
     /// timed wait.
     #[inline]
     fn lower_yielding_task(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {

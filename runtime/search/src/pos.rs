@@ -1,17 +1,18 @@
 //! `pos`: partial order sampling (Yuan, Yang and Gu, CAV'18, section 4).
 //!
-//! The next operation of each task has a random priority, and the operation with the highest one is
-//! performed. Then new priorities are drawn for the next operation of that task, and for all
-//! operations that race with the performed one. All other operations keep their priorities. So the
-//! orders of racing operations are sampled more evenly than by a random walk, in which a task with
-//! few steps before such an operation nearly always wins. The strategy has no parameters and needs
-//! no profile.
+//! The next operation of each task has a random priority, and the operation with the highest
+//! priority is performed. Then new priorities are drawn for the next operation of its task, and
+//! for all operations that race with the performed operation. All other operations keep their
+//! priorities. So the orders of racing operations are sampled more evenly than by a random walk,
+//! in which a task with few steps before such an operation nearly always wins. The strategy has no
+//! parameters and needs no profile.
 //!
-//! One execution in four, chosen at random, is exactly like that. The other executions have a rule
-//! that is not in the paper: if a task has read an object, its next write to this object has a
-//! lower priority, so that other tasks may write to the object in between. Without this rule, the
-//! write would almost never come after many operations of other tasks. Some bugs need that: for
-//! example, a compare-exchange that succeeds because other tasks changed the value and restored it.
+//! One execution in four, chosen at random, follows exactly these rules. The other executions have
+//! a further rule that is not in the paper: if a task has read an object, its next write to this
+//! object has a lower priority. So other tasks can write to the object in between. Without this
+//! rule, the write would almost never come after many operations of other tasks. Some bugs need
+//! that: for example, a compare-exchange that succeeds because other tasks changed the value and
+//! restored it.
 
 use super::sampler::{Rule, Sampler};
 use super::{Pending, SchedulingPoint};
@@ -39,17 +40,17 @@ const UNSEEN: Event = Event {
     reads: Reads::NONE,
 };
 
-/// In most executions, the priority of a write to an object that the writing task has read is
-/// divided by this number.
+/// In three of four executions, the priority of a write is divided by this number if the task has
+/// read the object before.
 const WAITS: u64 = 4;
-/// The number of objects that are remembered as read by a task.
+/// The number of objects that [`Reads`] remembers for each task.
 const READ: usize = 8;
 
 /// The objects that a task has read, and has not written to since. An unused place is 0.
 #[derive(Clone, Copy)]
 struct Reads {
     objects: [usize; READ],
-    /// The index of the object to forget next.
+    /// The index of the place that the next object takes.
     oldest: usize,
 }
 
@@ -117,8 +118,8 @@ impl Priorities {
             self.events.resize(at + 1, UNSEEN);
         }
         let event = &mut self.events[at];
-        // If the task was not an option at the last decision, it has waited, or has run at a point
-        // with no other option.
+        // If the task was not an option at the last decision, it was blocked, or has run at a
+        // point with no other option. Then a new priority is drawn.
         let is_known = event.point + 1 == self.points
             && event.pending == pending
             && self

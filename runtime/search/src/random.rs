@@ -4,7 +4,8 @@ use super::sampler::{Rule, Sampler};
 use super::{ChoicePoint, Draw, Estimate, Outcomes, SchedulingPoint};
 use crate::base::rng::Rng;
 
-/// An operation may have an unusual outcome with a probability of `1 / UNUSUAL`.
+/// An operation may have an unusual outcome (a spurious event) with a probability of
+/// `1 / UNUSUAL`.
 const UNUSUAL: u64 = 16;
 
 /// A rare event of the test may happen with a probability of `1 / RARE`.
@@ -15,9 +16,10 @@ const RARE: u64 = 4;
 /// matters.
 const LATE: u64 = 2;
 
-/// Draws the outcome of an operation. If the outcomes cost nothing, it is drawn uniformly.
-/// Otherwise, it is drawn uniformly with a certain probability ([`UNUSUAL`], [`RARE`] or [`LATE`]),
-/// and else it is the ordinary outcome.
+/// Draws the outcome of an operation. If the outcomes cost nothing, each one is equally likely. If
+/// they cost a preemption, the ordinary outcome is taken in most cases. In the other cases, with a
+/// probability that depends on the kind ([`UNUSUAL`], [`RARE`] or [`LATE`]), each outcome is
+/// equally likely.
 pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &ChoicePoint<'_>) -> u32 {
     let one_in = match point.kind {
         Outcomes::Free | Outcomes::Data => {
@@ -42,8 +44,7 @@ pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &Choic
     outcome
 }
 
-/// Draws whether an event happens that costs as much as a preemption: with a probability of
-/// `1 / UNUSUAL`.
+/// Draws whether an unusual event happens, with a probability of `1 / UNUSUAL`.
 pub(super) fn is_unusual(rng: &mut Rng) -> bool {
     rng.below(UNUSUAL) == 0
 }

@@ -4,7 +4,7 @@ use super::{ChoicePoint, Decision, Divergence, Ended, Progress, SchedulingPoint,
 use crate::base::memory::{EngineVec, engine_vec};
 use chess_vocabulary::TaskId;
 
-/// A decision, and its alternatives.
+/// A decision of a replay, and its alternatives.
 pub struct Taken {
     /// The number of events before the decision.
     pub event: u32,
@@ -16,7 +16,7 @@ pub struct Taken {
     pub options: EngineVec<u32>,
 }
 
-/// One schedule.
+/// The strategy that runs one schedule.
 pub struct Replay {
     schedule: EngineVec<Decision>,
     started: bool,
@@ -44,7 +44,8 @@ impl Replay {
             .get_or_insert(Divergence { index, expected });
     }
 
-    /// The index of the option that the schedule names.
+    /// The index of the option that the schedule names. 0 after the end of the schedule, or if the
+    /// option is not possible: then the replay has diverged.
     fn follow(&mut self, point: &SchedulingPoint<'_>) -> usize {
         // After the end of the schedule, the execution continues without preemptions.
         let Some(decision) = self.decision(point.index) else {
@@ -60,7 +61,8 @@ impl Replay {
         })
     }
 
-    /// The outcome that the schedule names.
+    /// The outcome that the schedule names. 0 after the end of the schedule, or if the outcome is
+    /// not possible: then the replay has diverged.
     fn outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         match self.decision(point.index) {
             None => 0,

@@ -1,5 +1,5 @@
-//! Shared state of the sampling strategies: random numbers and the estimate. They never report
-//! completion.
+//! The common part of the sampling strategies: random numbers and the estimate. These strategies
+//! never report completion.
 
 use super::random::draw_outcome;
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
@@ -11,9 +11,9 @@ use crate::base::rng::Rng;
 pub trait Rule: Default {
     /// The strategy's name on the command line.
     const NAME: &'static str;
-    /// The distribution of its schedules.
+    /// The distribution of the schedules that the rule draws.
     const DRAW: Draw = Draw::Even;
-    /// Whether it reads traces.
+    /// Whether the rule reads traces.
     const WANTS_TRACE: bool = false;
 
     /// Begins or restarts an execution.
@@ -25,21 +25,21 @@ pub trait Rule: Default {
     /// Learns from an execution that did not diverge.
     fn learn(&mut self, _execution: &Ended<'_>) {}
 
-    /// Appends its state.
+    /// Appends the state of the rule to the output. Returns `false` if the rule cannot be saved.
     fn save(&self, _out: &mut Checkpoint) -> bool {
         true
     }
 
-    /// Reads its state from `input`.
+    /// Reads the state of the rule from `input`. Returns `false` if the state is invalid.
     fn load(&mut self, _input: &mut &[u8]) -> bool {
         true
     }
 }
 
-/// The search. It is determined by its seed.
+/// A search that draws schedules by the rule `R`. Its seed determines all schedules.
 pub struct Sampler<R> {
     rng: Rng,
-    /// The generator at the start of the current execution.
+    /// The state of the generator at the start of the current execution.
     start: Rng,
     estimate: Estimate,
     pub(super) rule: R,

@@ -1,14 +1,14 @@
-//! `surw`: selectively uniform random walk (Zhao, Wolff, Mathur and Roychoudhury,
-//! ASPLOS'25, section 3).
+//! `surw`: selectively uniform random walk (Zhao, Wolff, Mathur and Roychoudhury, ASPLOS'25,
+//! section 3).
 //!
 //! Each execution draws a set of interesting steps: the accesses to one object on which tasks were
 //! seen to race, or to all such objects. Then the task that takes the next interesting step is
-//! drawn. The probability of a task is in proportion to the number of interesting steps that it
-//! and the tasks that it will still spawn have left. Until the drawn task takes its step, all
-//! tasks run by priorities like those of [`super::pos`], but the other tasks wait before their own
-//! interesting steps. So all orders of the interesting steps are equally likely, if the numbers
-//! are exact and no task blocks. The numbers are the largest ones of earlier executions: see
-//! [`super::profile`].
+//! drawn. The probability of a task is in proportion to the number of interesting steps that are
+//! left to the task and to the tasks that it will still spawn. Until the drawn task takes its
+//! step, all tasks run by priorities like those of [`super::pos`], but the other tasks wait before
+//! their own interesting steps. So all orders of the interesting steps are equally likely, if the
+//! numbers are exact and no task blocks. The numbers are the largest ones of earlier executions:
+//! see [`super::surw_profile`].
 
 use super::pos::Priorities;
 use super::sampler::{Rule, Sampler};
@@ -59,8 +59,8 @@ impl Default for Walkers {
 }
 
 impl Walkers {
-    /// Subtracts the interesting steps since the last decision from the numbers of interesting
-    /// steps that the tasks have left.
+    /// Counts the steps since the last decision: reduces the numbers of interesting steps that are
+    /// left to their tasks.
     fn count_steps(&mut self, rng: &mut Rng, past: Past<'_>) {
         let steps = &past.trace.steps;
         for (at, step) in steps.iter().enumerate().skip(self.steps) {
@@ -74,8 +74,9 @@ impl Walkers {
         self.steps = steps.len();
     }
 
-    /// If `task` is new: moves its share of the interesting steps that its parent has left from the
-    /// parent to the task.
+    /// If `task` is new, subtracts the interesting steps that it is expected to take from those
+    /// that are left to its parent. If the parent was drawn for the next interesting step, `task`
+    /// may take this step instead.
     fn meet(&mut self, rng: &mut Rng, task: TaskId) {
         let at = task.0 as usize;
         while self.tasks.len() <= at {
@@ -100,8 +101,8 @@ impl Walkers {
         }
     }
 
-    /// Draws the task that takes the next interesting step, but no task that has ended. Called when
-    /// `task` could take this step.
+    /// Draws the task that takes the next interesting step, among the tasks that have not ended.
+    /// Called if `task` could take this step.
     fn draw(&mut self, rng: &mut Rng, task: TaskId, has_ended: impl Fn(TaskId) -> bool) -> TaskId {
         for (at, walker) in self.tasks.iter_mut().enumerate() {
             if has_ended(TaskId(at as u32)) {
@@ -125,16 +126,16 @@ impl Walkers {
         task
     }
 
-    /// Of the options that are not held back, the one with the highest priority. `None` if all
-    /// options are held back.
+    /// The index of the option with the highest priority, among those that are not held back at
+    /// this decision. `None` if all options are held back.
     fn first(&self, options: &[TaskId]) -> Option<usize> {
         let is_free = |place: &usize| self.tasks[options[*place].0 as usize].held != self.points;
         let free = (0..options.len()).filter(is_free);
         free.max_by_key(|&place| self.priorities.priority_of(options[place]))
     }
 
-    /// Draws one of the tasks of `options`. They are all held back, and the task that was drawn to
-    /// take the next interesting step is not enabled.
+    /// Draws one of `options`, and returns its index. Called if all options are held back, because
+    /// the task that was drawn for the next interesting step is not enabled.
     fn redraw(&self, rng: &mut Rng, options: &[TaskId]) -> usize {
         let left = |task: &TaskId| u64::from(self.tasks[task.0 as usize].left.max(1));
         let mut ticket = rng.below(options.iter().map(left).sum());

@@ -10,8 +10,8 @@ use crate::base::rng::Rng;
 use crate::{ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect, TaskId};
 
-/// The first `EARLY` executions are all read. Of the later executions, every `EARLY`-th one is
-/// read.
+/// The profile is computed from the first `EARLY` executions, and from every `EARLY`-th execution
+/// after them.
 const EARLY: u32 = 32;
 
 /// The largest number of accesses of a task to an object in one execution. A step counts as one
@@ -50,7 +50,7 @@ pub(super) struct Profile {
     /// The parent of each task.
     parents: EngineVec<Option<TaskId>>,
     interest: Interest,
-    /// The number of interesting steps of each task and its descendants.
+    /// The number of interesting steps that each task and its descendants are expected to take.
     expected: EngineVec<u32>,
     /// The number of steps of each task on each object in the current trace: a matrix of objects
     /// by tasks.
@@ -135,7 +135,7 @@ impl Profile {
         }
     }
 
-    /// The number of interesting steps of the task at `place` and its descendants.
+    /// The expected number of interesting steps of the task number `place` and of its descendants.
     pub(super) fn expected(&self, place: usize) -> u32 {
         self.expected.get(place).copied().unwrap_or(0)
     }
@@ -145,7 +145,8 @@ impl Profile {
         self.parents.get(task.0 as usize).copied().flatten()
     }
 
-    /// Learns from an execution.
+    /// Adds an execution to the profile. After many executions, most of them are left out: see
+    /// [`EARLY`].
     pub(super) fn read(&mut self, past: Past<'_>) {
         self.executions += 1;
         if self.executions > EARLY && !self.executions.is_multiple_of(EARLY) {

@@ -14,7 +14,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
-    /// The object of events that touch no object.
+    /// The object of an event without an object.
     pub const NONE: Self = Self(u32::MAX);
 }
 
@@ -30,8 +30,8 @@ pub struct TraceStep {
     pub accesses: u32,
     /// The step that woke the task; [`TraceStep::NONE`] if the task did not wait to be woken.
     pub waker: u32,
-    /// The task waited at an object, and checks it again in this step. So the accesses of the step
-    /// to this object show its whole dependence on the step that woke the task.
+    /// The task waited at an object, and checks the object again in this step. So the accesses to
+    /// this object show the whole dependence on the step that woke the task.
     pub retries: bool,
     /// The step has more than one operation. The later ones may depend on the result of the first.
     pub has_several_operations: bool,
@@ -53,7 +53,8 @@ pub struct TraceStep {
 impl TraceStep {
     /// The index of a missing decision or step.
     pub const NONE: u32 = u32::MAX;
-    /// The decision of a step that was still blocked at the end.
+    /// The [`decision`](Self::decision) of a step that was still blocked at the end of the
+    /// execution.
     pub const NEVER: u32 = u32::MAX - 1;
 }
 
@@ -68,7 +69,7 @@ pub struct Touch {
     pub could: Effect,
 }
 
-/// The tasks each of whose steps may touch an object without an event.
+/// The tasks of which each step may touch an object without an event.
 #[derive(Clone, Copy)]
 struct Unseen {
     /// A bit for each of 64 groups of tasks. If one task of a group may touch the object, all
@@ -91,7 +92,7 @@ impl Unseen {
 /// The steps of one execution, up to the step limit.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Trace {
-    /// Whether the trace has a reader. If not, nothing is kept.
+    /// Whether a strategy reads the trace. If not, no steps are kept.
     pub is_wanted: bool,
     /// Whether the current steps are kept.
     keeps: bool,
@@ -234,8 +235,8 @@ impl Trace {
         }
     }
 
-    /// Whether an idle wait ended since the last step of `task`, and since this end `object` was
-    /// touched in a way that does not commute with `effect`.
+    /// Whether an idle wait has ended since the last step of `task`, and `object` was touched
+    /// after this end in a way that does not commute with `effect`.
     fn hides(&self, task: TaskId, object: ObjectId, effect: Effect) -> bool {
         if self.idle_ends.is_empty() {
             return false;
@@ -263,9 +264,9 @@ impl Trace {
     /// blocked.
     pub fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
         // If the task has not run since the end of an idle wait, a step before this end may keep
-        // it blocked. A later access to the object may hide the race with that step. In random
-        // programs with locks, channels and initialised values this never happens. For other
-        // objects, such as file descriptors, it is not known.
+        // the task blocked. A later access to the object may hide the race with that step. In
+        // random programs with locks, channels and initialised values this never happens. Whether
+        // it happens with other objects, such as file descriptors, is unknown.
         self.is_irregular |= self.hides(task, object, effect);
         self.begin(task, TraceStep::NEVER, TraceStep::NONE, false);
         self.access(object, effect, effect);

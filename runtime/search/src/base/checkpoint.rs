@@ -6,7 +6,7 @@
 
 use super::memory::{EngineVec, engine_vec};
 
-/// The smallest length of lent memory: shorter pieces are copied.
+/// The smallest length of lent memory in bytes. Shorter pieces are copied.
 const WORTH_LENDING: usize = 1 << 16;
 
 /// The state of a search, in pieces: copied bytes, and memory that the search lends. When the
@@ -16,9 +16,9 @@ pub struct Checkpoint {
     lent: EngineVec<Lent>,
 }
 
-/// Memory that the search lends to the checkpoint. Its position in the state is after the first
-/// `after` bytes of [`Checkpoint::bytes`].
+/// Memory that the search lends to the checkpoint.
 struct Lent {
+    /// The piece comes after this number of bytes of [`Checkpoint::bytes`].
     after: usize,
     piece: Piece,
 }
@@ -71,9 +71,9 @@ impl Checkpoint {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends `bytes` without a copy, unless they are few. The caller must keep `bytes` until the
-    /// state is withdrawn or another state is requested. Until then it may change them only in ways
-    /// that make no difference to a search that loads this state.
+    /// Appends `bytes`. They are copied only if they are few. The caller must keep `bytes` until
+    /// the state is withdrawn or another state is requested. Until then the caller may change them
+    /// only in ways that make no difference to a search that loads this state.
     pub fn lend(&mut self, bytes: &[u8]) {
         if bytes.len() < WORTH_LENDING {
             self.bytes.extend_from_slice(bytes);

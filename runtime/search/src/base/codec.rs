@@ -1,8 +1,7 @@
-//! Serialization of the state of a search, for a run that continues it.
+//! Serialization of the state of a search, for a run that continues the search.
 //!
-//! The same binary writes and reads the state, and the supervisor keeps a digest of the
-//! state. So the format has neither a version nor a check. Input that is too short is
-//! rejected.
+//! The same binary writes and reads the state, so the format has no version. The supervisor keeps
+//! a digest of the state, so the format has no check. Input that is too short is rejected.
 
 use chess_vocabulary::{Op, OutsideEffect, Token as _};
 

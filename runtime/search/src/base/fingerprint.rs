@@ -1,6 +1,6 @@
 //! Hashes: of two numbers, and of memory, to detect changes.
 
-/// The number of words that are hashed side by side.
+/// The number of words that are hashed in parallel.
 const LANES: usize = 4;
 const WORD: usize = size_of::<u64>();
 

@@ -1,14 +1,14 @@
 //! The allocator of the engine's own memory: a region apart from the program's heap.
 //!
-//! The program's memory is restored before each execution, so the engine must not keep state in it.
-//! Nor may the engine use the program's global allocator, which the program may have defined
-//! itself. The runtime maps the region, and passes it to [`begin`].
+//! The program's memory is restored before each execution, so the engine must not keep state in
+//! that memory. The engine also cannot use the program's global allocator, because the program may
+//! define one itself. The runtime maps the region, and passes it to [`begin`].
 
 use core::alloc::{AllocError, Allocator, Layout};
 use core::ptr::NonNull;
 
-/// The address of the region in every process, so that a pointer into the region is valid in
-/// all of them.
+/// The address of the region. It is the same in every process, so that a pointer into the region
+/// is valid in all processes.
 pub const BASE: usize = 0x5a00_0000_0000;
 const PAGE: usize = 4096;
 const CLASSES: usize = 48;

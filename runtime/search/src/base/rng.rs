@@ -1,6 +1,6 @@
 //! A small generator of random numbers (`SplitMix64`, Steele et al., OOPSLA'14).
 
-/// Deterministic from its seed.
+/// A generator of random numbers, which depend only on its seed.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -10,8 +10,8 @@ impl Rng {
         Self(seed)
     }
 
-    /// The state of this generator. [`Self::new`] with it as the seed makes a generator in the
-    /// same state.
+    /// The state of this generator. A generator with this number as its seed returns the same
+    /// numbers from here on.
     pub fn state(&self) -> u64 {
         self.0
     }
