@@ -19,7 +19,8 @@ fn changed(program: &Program, rng: &mut Rng) -> Program {
     changed
 }
 
-/// The number of executions that left the prescribed prefix of `search`.
+/// Runs at most 100 executions of a program that sometimes changes. Returns the number of
+/// executions that left the prescribed prefix of `search`.
 fn explore_nondeterministic(seed: u64, search: &mut dyn Strategy) -> u64 {
     let mut rng = Rng::new(seed);
     let program = random_program(seed);

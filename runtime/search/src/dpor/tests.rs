@@ -132,9 +132,9 @@ fn misses(program: &Program) -> bool {
     all.is_some_and(|all| !testing::explore(program, &mut Dpor::new()).is_as(&all))
 }
 
-/// When the search plans the reads, the exchange may still be a write; if it comes first, it is a
-/// read. The search must not miss the execution with both reads before the store, and the exchange
-/// after it.
+/// When the search plans the reads, the exchange may still be a write. It is a read if it comes
+/// first. The search must not miss the execution with both reads before the store, and the
+/// exchange after the store.
 #[test]
 fn an_exchange_that_fails_may_come_after_a_store_that_two_reads_precede() {
     let program = vec![
@@ -213,7 +213,7 @@ fn tasks_that_wait_for_readers_to_leave_can_deadlock() {
 const MOST: u64 = 10_000;
 
 /// The ends of `program` with at most two preemptions that the search misses. Programs with many
-/// graphs are left out: a few of them would take most of the time.
+/// graphs are skipped, because a few of them would take most of the time.
 fn missed_ends(program: &Program) -> Vec<testing::Final> {
     let missed = || {
         let few = testing::explore_all(program, 2, 3_000)?;
@@ -287,8 +287,9 @@ fn every_graph_and_every_end_is_reached_with_calls() {
     }
 }
 
-/// Two calls on one object by two tasks have six orders: one ends before the other begins (two),
-/// or they overlap (two orders of the starts times two of the ends). Shared calls commute.
+/// Two calls on one object by two tasks have six orders. In two of them, one call ends before the
+/// other begins. In four, the calls overlap: two orders of the starts, times two orders of the
+/// ends. Shared calls commute.
 #[test]
 fn each_order_of_starts_and_ends_is_one_graph() {
     let call = |is_shared| vec![Act::Begin(0, is_shared), Act::End(0, is_shared)];

@@ -12,9 +12,9 @@ const MOST: u64 = 500;
 /// The number of random programs.
 const PROGRAMS: usize = 1_000;
 
-/// For each ordered pair of lines that was seen: whether the lines raced, in this order or the
-/// other one. The flag of the key matters only if both lines are the same: whether the task with
-/// the smaller number was first.
+/// The ordered pairs of lines that were seen. The value states whether the lines raced, in this
+/// order or the other one. The flag in the key matters only if both lines are the same: whether
+/// the task with the smaller number was first.
 type Seen = BTreeMap<(u32, u32, bool), bool>;
 
 /// The same pair in the other order.
@@ -65,8 +65,8 @@ fn seen_by_force(program: &Program) -> Option<Seen> {
 }
 
 /// The orders of the first `most` executions of `search`, by definition: the orders are those of
-/// the events in the trace, and happens-before is the closure of all dependences. The flag is
-/// `true` if the search has no more executions.
+/// the events in the trace, and happens-before is the closure of all dependences. The returned
+/// flag is `true` if the search has no more executions.
 fn seen_by_definition(program: &Program, search: &mut dyn Strategy, most: u64) -> (Seen, bool) {
     let mut seen = Seen::new();
     let all = visit(program, search, most, |executed| {
@@ -83,7 +83,8 @@ fn seen_by_definition(program: &Program, search: &mut dyn Strategy, most: u64) -
     (seen, all.is_some())
 }
 
-/// Adds the orders of an execution, each with a flag: whether it was a race.
+/// Adds the orders of an execution to `seen`. The value of an order is `true` if the two lines
+/// raced in some execution.
 fn add_by_force(executed: &Executed<'_>, seen: &mut Seen) {
     let trace = executed.trace;
     let took_place = |step: &&TraceStep| step.decision != TraceStep::NEVER;

@@ -9,8 +9,8 @@ use super::{Final, Graph, Machine, Program, graph, run};
 /// A depth-first search over all decisions, with at most `bound` preemptions.
 pub struct Exhaustive {
     bound: u32,
-    /// The decisions of the execution. For each one: the number of choices, the number of free
-    /// choices, the choice that was taken, and the cost before the decision.
+    /// The decisions of the execution. Each decision has four numbers: its number of choices, its
+    /// number of free choices, the choice that was taken, and the cost before the decision.
     stack: Vec<(u32, u32, u32, u32)>,
     at: usize,
     started: bool,
@@ -99,12 +99,13 @@ pub fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
     explore_up_to(program, search, u64::MAX).expect("there is no limit")
 }
 
-/// As [`explore`], but by brute force. `None` if that takes more than `most` executions.
+/// Runs all executions with at most `bound` preemptions, by brute force. Returns `None` if there
+/// are more than `most` executions.
 pub fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
     explore_up_to(program, &mut Exhaustive::new(bound), most)
 }
 
-/// As [`explore`], but `None` if that takes more than `most` executions.
+/// Runs `search` to its end. Returns `None` if that takes more than `most` executions.
 pub fn explore_up_to(program: &Program, search: &mut dyn Strategy, most: u64) -> Option<Explored> {
     let mut explored = Explored::default();
     let mut machine = Machine::new(program);
@@ -129,8 +130,8 @@ pub struct Executed<'a> {
     pub labels: &'a [Labelled],
 }
 
-/// Runs `search` to its end, and calls `each` after each execution; `None` if that takes more than
-/// `most` executions.
+/// Runs `search` to its end, and calls `each` after each execution. Returns `None` if that takes
+/// more than `most` executions.
 pub fn visit(
     program: &Program,
     search: &mut dyn Strategy,

@@ -6,7 +6,7 @@ use super::Atomic;
 use crate::Trace;
 use chess_vocabulary::Op;
 
-/// The stores of a machine's values, and the stores that each task has seen.
+/// The stores of the values of a machine, and the stores that each task has seen.
 pub trait Memory {
     /// Begins an execution with this number of tasks.
     fn begin(&mut self, tasks: usize);
@@ -14,7 +14,8 @@ pub trait Memory {
     /// The number of stores that the access of `task` to the value `v` may meet.
     fn offer(&mut self, task: usize, v: u32, access: Atomic, current: u64, trace: &Trace) -> u32;
 
-    /// The name of the store number `choice` of those that the last [`Self::offer`] counted.
+    /// The name of one of the stores that the last [`Self::offer`] counted: the store number
+    /// `choice`.
     fn name(&self, v: u32, access: Atomic, choice: u32) -> u64;
 
     /// Performs the access of the last [`Self::offer`]. Returns the values that it reads and
@@ -31,13 +32,13 @@ pub trait Memory {
     /// Performs a fence of `task`.
     fn fence(&mut self, task: usize, order: Ordering);
 
-    /// `task` acquires the lock.
+    /// Records that `task` acquires the lock.
     fn lock(&mut self, task: usize, lock: u32);
 
-    /// `task` releases the lock.
+    /// Records that `task` releases the lock.
     fn unlock(&mut self, task: usize, lock: u32);
 
-    /// The name of the graph of the execution.
+    /// The numbers that identify the graph of the execution.
     fn graph(&self) -> Vec<u64>;
 }
 
@@ -64,7 +65,8 @@ impl Atomic {
         }
     }
 
-    /// The ordering of the access if it writes (`writes` is true), or if it only reads.
+    /// The ordering of the access. `writes`: whether the access writes. This matters only to an
+    /// exchange.
     pub fn order(self, writes: bool) -> Ordering {
         match self {
             Self::Load(order)

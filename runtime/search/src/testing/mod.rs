@@ -1,5 +1,5 @@
-//! Small concurrent programs that run without fibers. With them, searches are compared with brute
-//! force.
+//! Small concurrent programs that run without fibers. Tests run searches on them, and compare the
+//! results with those of brute force.
 
 mod brute_force;
 mod machine;
@@ -35,8 +35,9 @@ pub enum Act {
     Add(u32),
     /// Sets the value to the second number if it equals the first number.
     Exchange(u32, u64, u64),
-    /// Sets the value unconditionally. The flag: whether other tasks can synchronize with the task
-    /// through the store. If not, a swap that leaves the value unchanged counts as a load.
+    /// Sets the value unconditionally. The flag states whether the store releases, so that other
+    /// tasks can synchronize through it. If it does not release, a swap that leaves the value
+    /// unchanged counts as a load.
     Swap(u32, u64, bool),
     Lock(u32),
     TryLock(u32),
@@ -50,7 +51,8 @@ pub enum Act {
     Wait(u32, u32),
     NotifyOne(u32),
     NotifyAll(u32),
-    /// Waits while the channel is full. Channels from number [`BOUNDED`] on hold one message.
+    /// Sends a message. Waits while the channel is full. Channels from number [`BOUNDED`] on hold
+    /// one message.
     Send(u32),
     TrySend(u32),
     Recv(u32),
@@ -82,7 +84,7 @@ pub enum Act {
     IsFinished(u32),
     /// Chooses one of this number of outcomes. No outcome costs anything.
     Choose(u32),
-    /// Chooses one of this number of outcomes, within the step of the previous act.
+    /// Makes a choice of data among this number of outcomes, within the step of the previous act.
     Pick(u32),
     /// Lets a rare event happen or not, within the step of the previous act.
     Rarely,
@@ -95,15 +97,16 @@ pub enum Act {
     GiveWay,
     /// Yields, unless the task has done nothing since its last yield.
     Yield,
-    /// Loads the value, at most this number of times, and yields each time that it is 0.
+    /// Loads the value until it is not 0, but at most this number of times. Yields between the
+    /// loads.
     Spin(u32, u32),
     /// Loads both values repeatedly until neither is 0. The loop is treated as an await: the task
     /// waits until one of the values changes.
     Await(u32, u32),
     /// Skips this number of acts if the last value that the task has seen is 0.
     SkipUnlessSeen(usize),
-    /// Begins a call of the object. The flag: whether the call is shared. The task sees whether a
-    /// call of another task is in progress that must not overlap this one.
+    /// Begins a call of the object. The flag states whether the call is shared. The task sees
+    /// whether a call by another task is in progress that must not overlap this call.
     Begin(u32, bool),
     /// Ends the call that [`Act::Begin`] began.
     End(u32, bool),
@@ -134,7 +137,7 @@ pub const OBJECTS: usize = 4;
 /// messages.
 pub const BOUNDED: u32 = 2;
 
-/// The line of an act of a program: a number for the task and the position of the act.
+/// The line of an act of a program: a number that identifies the task and the position of the act.
 pub fn line_of(task: usize, at: usize) -> u32 {
     (task * 64 + at) as u32
 }
@@ -146,11 +149,13 @@ pub struct Final {
     pub values: [u64; OBJECTS],
     /// For each task, the hash of the values that it has seen.
     pub seen: Vec<u64>,
-    /// The number of acts that each task has performed: not all of them in a deadlock.
+    /// The number of acts that each task has performed. In a deadlock, some tasks have not
+    /// performed all their acts.
     pub at: Vec<usize>,
 }
 
-/// The hash of the values that a task has seen: the values of the hash `before`, and then `value`.
+/// The hash of the values that a task has seen, after it has also seen `value`. The hash of the
+/// earlier values is `before`.
 pub fn seen_after(before: u64, value: u64) -> u64 {
     mix(before, value + 1)
 }
@@ -172,10 +177,10 @@ impl Final {
 /// task of the step. Each other byte is the number of steps of one task that happened before the
 /// step. The numbers are sorted, so that they do not depend on the order of the execution.
 ///
-/// Steps that touch nothing are left out. A step in which a task begins to wait for readers is
-/// left out as well: only its consequences count. If attempts to read may fail because of such a
-/// wait, failed operations are also left out: it makes no difference whether they fail before the
-/// waiting task has acquired the lock or after that.
+/// Two kinds of steps are left out: those that touch nothing, and those in which a task begins to
+/// wait for readers, because only the consequences of the wait count. If attempts to read may fail
+/// because of such a wait, failed operations are also left out: it makes no difference whether
+/// they fail before the waiting task has acquired the lock or after that.
 pub type Graph = Vec<u64>;
 
 /// The results of one execution.
@@ -209,8 +214,8 @@ pub fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
     end(machine, search, false);
 }
 
-/// As [`execute`], for a program that may differ from the program of earlier executions. Returns
-/// whether the execution left its prescribed prefix.
+/// Runs a program once as [`execute`] does, but the program may differ from the program of earlier
+/// executions. Returns whether the execution left its prescribed prefix.
 pub fn execute_nondeterministic(program: &Program, search: &mut dyn Strategy) -> bool {
     let mut machine = Machine::new(program);
     follow(&mut machine, search);

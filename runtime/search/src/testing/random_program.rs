@@ -174,7 +174,8 @@ pub fn random_long_steps(seed: u64) -> Program {
     (0..tasks).map(&mut acts).collect()
 }
 
-/// As [`random_program`], with calls of objects. Some of these calls must not overlap each other.
+/// As [`random_program`], but its tasks also make calls of objects. Some of these calls must not
+/// overlap each other.
 pub fn random_calls(seed: u64) -> Program {
     let mut rng = Rng::new(!seed);
     let mut program = random_program(seed);
@@ -190,7 +191,7 @@ pub fn random_calls(seed: u64) -> Program {
     program
 }
 
-/// As [`random_program`], with waits until no other task can run.
+/// As [`random_program`], but some tasks also wait until no other task can run.
 pub fn random_idle_waits(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut program = random_program(seed);
@@ -202,8 +203,9 @@ pub fn random_idle_waits(seed: u64) -> Program {
     program
 }
 
-/// A program of three tasks that hold two locks, shared or exclusively, nested or not. It has too
-/// many schedules for brute force, but few enough with few preemptions.
+/// A program of three tasks with sections in which locks are held, shared or exclusively, nested
+/// or not. The program has one lock or two. It has too many schedules for brute force, but few
+/// enough with few preemptions.
 pub fn random_sections(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut below = |n: u64| rng.below(n) as u32;
@@ -257,7 +259,8 @@ fn owner(which: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
     }
 }
 
-/// Adds a section in which a lock is held shared or exclusively, acquired by waiting or by trying.
+/// Adds a section in which a task holds a lock, shared or exclusively. The task acquires the lock
+/// by waiting or by trying.
 fn add_section(acts: &mut VecDeque<Act>, lock: u32, below: &mut impl FnMut(u64) -> u32) {
     let take = match below(5) {
         0 => Act::Read(lock),

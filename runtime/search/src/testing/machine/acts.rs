@@ -14,7 +14,7 @@ impl Machine<'_> {
         self.touch_as(object, effect, effect);
     }
 
-    /// Touches `object` with `effect`. In another state, the effect could be `could`.
+    /// Touches `object` with `effect`. The effect could be `could` in another state of the object.
     fn touch_as(&mut self, object: ObjectId, effect: Effect, could: Effect) {
         let touch = self.trace.touches.len() as u32;
         let line = line_of(self.current, self.tasks[self.current].at);
@@ -66,7 +66,7 @@ impl Machine<'_> {
     }
 
     /// Whether the current task, which has just loaded `value`, must load it again. If so, the
-    /// task yields. It loads the value at most `most` times.
+    /// task yields. A task loads the value at most `most` times.
     fn spins_on(&mut self, value: u32, most: u32) -> bool {
         let task = &mut self.tasks[self.current];
         task.loads += 1;
@@ -330,7 +330,8 @@ impl Machine<'_> {
             .expect("the machine has a memory model")
     }
 
-    /// Performs an access under the memory model. The search chooses the store that it meets.
+    /// Performs an access under the memory model. The search chooses the store that the access
+    /// meets.
     fn step_of_atomic(&mut self, v: u32, access: Atomic, search: &mut dyn Strategy) {
         let own = self.current;
         let memory = self.memory.take().expect("the machine has a memory model");

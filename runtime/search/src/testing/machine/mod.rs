@@ -1,4 +1,5 @@
-//! The machine that runs programs. It schedules and traces as the engine does.
+//! The machine that runs programs. It schedules the tasks and records the trace as the engine
+//! does.
 
 mod acts;
 
@@ -31,11 +32,11 @@ struct Task {
     relocks: Option<u32>,
     waker: u32,
     retries: bool,
-    /// The number of values whose change the task awaits. Kept after a change, until the task
-    /// runs.
+    /// The number of values whose change the task awaits. It is kept after a change, until the
+    /// task runs.
     watches: usize,
-    /// In an [`Act::Await`] that reads its second value next: the version of the first value when
-    /// it was read.
+    /// If the task is in an [`Act::Await`] and loads the second value next: the version of the
+    /// first value when the task loaded it.
     first_version: Option<u32>,
     last: u64,
     seen: u64,
@@ -83,13 +84,14 @@ pub struct Machine<'a> {
     arrived: [u32; OBJECTS],
     /// The number of owners of each object.
     owners_of: [u32; OBJECTS],
-    /// The calls in progress: the task, the object, and whether the call is shared.
+    /// The calls in progress. Each one has the task, the object, and a flag: whether the call is
+    /// shared.
     calls: Vec<(usize, u32, bool)>,
     /// Some task of the program checks whether another task has ended.
     looks_at_ends: bool,
     /// The steps of the execution.
     pub trace: Trace,
-    /// The line of each touch: the act that made it.
+    /// The line of each touch: the number of the act that made the touch.
     pub labels: Vec<Labelled>,
     /// The decisions of the execution.
     pub decisions: Vec<Decision>,
@@ -321,7 +323,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Chooses among the enabled tasks as the engine does; `None` at the end.
+    /// Chooses among the enabled tasks as the engine does. Returns `None` at the end.
     pub fn choose(&mut self, search: &mut dyn Strategy) -> Option<usize> {
         let enabled = (0..self.tasks.len())
             .filter(|&task| self.is_enabled(task))
