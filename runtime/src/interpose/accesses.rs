@@ -1,11 +1,11 @@
 //! The hooks before the accesses of instrumented code to plain memory.
 //!
 //! The tests' crates and their dependencies are compiled with LLVM's `ThreadSanitizer` pass
-//! (`cargo-chess/src/wrapper/instrument_accesses.rs`), which calls a hook before each load and store, and a
-//! function in place of `memcpy`, `memmove` and `memset`. The pass does not announce the reads of
-//! comparisons and searches. So functions such as `memcmp` and `strlen` are defined here, too. The
-//! hook's return address identifies the access. If the access is in code of the standard library,
-//! the frame pointer leads to the callers of this code.
+//! (`cargo-chess/src/wrapper/instrument_accesses.rs`), which calls a hook before each load and
+//! store, and a function in place of `memcpy`, `memmove` and `memset`. The pass does not announce
+//! the reads of comparisons and searches. So functions such as `memcmp` and `strlen` are defined
+//! here, too. The hook's return address identifies the access. If the access is in code of the
+//! standard library, the frame pointer leads to the callers of this code.
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
@@ -17,7 +17,7 @@ use crate::execution;
 use crate::monitor::race;
 use crate::platform::places;
 
-/// The call of a hook or function of this file by instrumented code.
+/// A call by instrumented code of a hook, or of a function that replaces a function of C.
 #[derive(Clone, Copy)]
 struct Caller {
     /// The address to which the call returns. It identifies the access.
@@ -26,10 +26,11 @@ struct Caller {
     frame: usize,
 }
 
-/// Reports an access that instrumented code is about to make. The quick checks have found that it
-/// may matter. `access` is twice the length of the access, plus one if it writes. The other
-/// arguments are those of a hook, in the same registers. So a hook can end with a jump to this
-/// function, and saves no registers.
+/// Reports an access that instrumented code is about to make to the race detector. A hook calls
+/// this function if a quick check has not shown that the report is unnecessary. `access` is twice
+/// the length of the access in bytes, plus one if it writes. The other arguments are those of a
+/// hook, in the same registers, so that a hook can end with a jump to this function and saves no
+/// registers.
 #[inline(never)]
 extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usize) {
     let (length, is_write) = (access >> 1, access & 1 == 1);
@@ -64,9 +65,10 @@ fn note_unknown() {
     });
 }
 
-/// Defines the entry of a hook. It passes its return address and the caller's frame pointer to
-/// `$inner`, in the registers `$address` and `$frame`. The entry is a function of Rust, so that
-/// rustc exports it if the runtime is in a dynamic library of the program.
+/// Defines the entry of a hook, the function `$name`. The entry passes its return address and the
+/// caller's frame pointer to `$inner`, in the registers `$address` and `$frame`. The entry is a
+/// function of Rust, so that rustc exports it if the runtime is in a dynamic library of the
+/// program.
 macro_rules! entry {
     ($name:ident, $inner:ident, $address:literal, $frame:literal) => {
         #[unsafe(no_mangle)]
@@ -211,8 +213,9 @@ unsafe extern "C" fn find_last(
     unsafe { search(real::memrchr, (bytes, byte, size), read, (address, frame)) }
 }
 
-/// Announces the bytes that `function` reads, and calls `function`. `read` returns the address and
-/// the number of these bytes, if `function` finds `byte` at the index that `read` gets.
+/// Announces the bytes that `function` (`memchr` or `memrchr`) will read, and calls `function`. If
+/// `function` finds `byte` at an index, `read` returns the address and the number of these bytes
+/// for the index. Otherwise `function` reads all `size` bytes.
 unsafe fn search(
     function: Search,
     (bytes, byte, size): (*const c_void, c_int, usize),
@@ -259,8 +262,8 @@ fn announce_read(caller: Caller, bytes: impl Fn() -> (usize, usize)) {
     }
 }
 
-/// The call of a C function that reads memory. `None` if accesses are not watched, or if the
-/// caller is not instrumented, as for most calls.
+/// Returns the caller of a C function that reads memory. Returns `None` if accesses are not
+/// watched, or if the caller is not instrumented code.
 fn instrumented(address: usize, frame: usize) -> Option<Caller> {
     let is_seen = race::is_watched() && places::of_call(address).is_some();
     is_seen.then_some(Caller { address, frame })

@@ -1,12 +1,16 @@
 //! `alarm` and `setitimer`, in virtual time: a separate task sleeps until the alarm is due, and
 //! then handles the signal.
 //!
-//! This is similar to `cargo test`: there, the kernel delivers the signal to the first thread of
-//! the process, which belongs to the harness, and the threads of the test continue meanwhile. The
-//! search chooses the moment at which a timer expires, as for any other sleep. This does not hold
-//! if the signal has the default action, which ends the process: a test that sets an alarm as a
-//! safeguard against a hang must not fail. So such a signal is sent only when no other task can
-//! continue, except by a timeout.
+//! In a process of `cargo test`, the kernel delivers the signal to the first thread. This thread
+//! belongs to the harness, and the threads of the test continue during the handler. The separate
+//! task has the same effect. The search chooses the moment at which the alarm is due, as for any
+//! other sleep.
+//!
+//! This is different if the signal has the default action, which ends the process. A test may set
+//! such an alarm as a safeguard against a hang, and must not fail because of the alarm. So the
+//! alarm is postponed while another task can continue without a timeout. After that, the signal is
+//! sent if a task waits in `pause` or `sigsuspend`. Otherwise the tasks are in a deadlock, and the
+//! report of the deadlock says more than the end of the process.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -27,7 +31,7 @@ pub(super) const PLACE: Place<Alarm> = Place::after(&disposition::PLACE);
 pub(crate) struct Alarm {
     /// The time at which the alarm is due, in virtual nanoseconds; `None` if it is not set.
     due: Option<u64>,
-    /// The time between two signals; 0 if there is only one.
+    /// The time between two signals in virtual nanoseconds; 0 if there is only one signal.
     interval: u64,
     /// The task that sleeps until the alarm is due.
     task: Option<TaskId>,
@@ -102,8 +106,7 @@ fn ring(due: u64) -> bool {
             return true;
         }
         if !wait_signal::is_awaited() {
-            // This is a deadlock. The report of the blocked tasks says more than the end of the
-            // process.
+            // This is a deadlock: see the comment of this file.
             of_process().due = None;
             return false;
         }
@@ -178,7 +181,8 @@ impl Setting {
     }
 }
 
-/// libc's `setitimer`. The kernel keeps the timers of processor time.
+/// libc's `setitimer`. Only `ITIMER_REAL` is in virtual time. The kernel keeps the timers of
+/// processor time.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn setitimer(
     which: c_int,

@@ -14,7 +14,7 @@ unsafe extern "C" {
     fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
 }
 
-/// The hooks of the heap: they call the engine.
+/// The functions of the engine that the heap calls.
 struct Known;
 
 impl Tasks for Known {
@@ -65,8 +65,8 @@ unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     allocate_any(size)
 }
 
-/// `malloc` in all cases that the fast path does not cover. Not inlined, so that the fast path
-/// needs no frame.
+/// `malloc` in all cases that the fast path does not cover. This function is not inlined, so that
+/// the fast path in `malloc` needs no stack frame.
 #[inline(never)]
 fn allocate_any(size: usize) -> *mut c_void {
     if !heap::serves() {
@@ -90,8 +90,8 @@ unsafe extern "C" fn free(block: *mut c_void) {
     unsafe { release_any(block) }
 }
 
-/// `free` in all cases that the fast path does not cover. Not inlined, so that the fast path needs
-/// no frame.
+/// `free` in all cases that the fast path does not cover. This function is not inlined, so that
+/// the fast path in `free` needs no stack frame.
 #[inline(never)]
 unsafe fn release_any(block: *mut c_void) {
     if block.is_null() {
@@ -111,7 +111,7 @@ unsafe fn release_any(block: *mut c_void) {
     }
 }
 
-/// Allocates a block of the arena. Call it only if the arena is in use.
+/// Allocates a block of the arena. Must be called only if the process uses the arena.
 fn take(size: usize) -> *mut c_void {
     let block = fast_path::allocate::<Known>(size);
     if block.is_null() {

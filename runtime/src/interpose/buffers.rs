@@ -41,7 +41,7 @@ impl Message {
         }
     }
 
-    /// Lets the kernel write to all memory to which the message points.
+    /// Lets the kernel write to the message, and to all memory to which the message points.
     pub(super) unsafe fn admit(&mut self) {
         admit(core::ptr::from_mut(self).addr(), size_of::<Self>());
         admit(self.name.addr(), self.name_length as usize);

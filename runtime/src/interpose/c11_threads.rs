@@ -46,7 +46,7 @@ struct Thread {
     argument: *mut c_void,
 }
 
-/// The first frame of a C11 thread, with the signature of pthreads.
+/// The start routine of a C11 thread for `pthread_create`. `thread` is a boxed [`Thread`].
 unsafe extern "C" fn run(thread: *mut c_void) -> *mut c_void {
     // SAFETY: made by `thrd_create` for this thread alone, which runs the program's
     // function with the program's argument, as requested.
@@ -56,7 +56,7 @@ unsafe extern "C" fn run(thread: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Converts a thread's result: a number in C11, a pointer in pthreads.
+/// Converts the result of a C11 thread, a number, to the result of a pthread, a pointer.
 fn as_pointer(result: c_int) -> *mut c_void {
     core::ptr::without_provenance_mut(result as usize)
 }

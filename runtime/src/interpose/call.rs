@@ -23,15 +23,17 @@ pub(super) struct Call {
     outside: bool,
     /// Whether the call may block; `None` if that is not determined yet.
     blocks: Option<bool>,
-    /// Whether the call has waited before. If so, `deadline` is the time at which its wait ends;
-    /// `None` if the wait has no end.
+    /// Whether the call has waited before.
     waited: bool,
+    /// The time at which the wait of the call ends, in virtual nanoseconds. `None` if the call has
+    /// not waited yet, or if its wait has no end.
     deadline: Option<u64>,
 }
 
 impl Call {
-    /// Reaches the scheduling point of the call. There is none if the descriptor becomes ready
-    /// only by an action outside the process: the number of such calls depends on the outside.
+    /// Begins a call with its scheduling point. A call has no scheduling point if the descriptor
+    /// becomes ready only by an action outside the process, because the number of such calls may
+    /// differ between executions.
     pub(super) fn begin(op: Op, descriptor: c_int, identity: Identity, wanted: i16) -> Self {
         let call = Self {
             op,
@@ -67,9 +69,10 @@ impl Call {
             .get_or_insert_with(|| !descriptor::is_nonblocking(descriptor))
     }
 
-    /// Calls `attempt`, which must not block. While the result is `EAGAIN`, waits until the
-    /// descriptor may be ready, and calls `attempt` again. Returns `EAGAIN` if the deadline has
-    /// passed, or the call must not block.
+    /// Calls `attempt`, which must not block. While the result is `-EAGAIN`, waits until the
+    /// descriptor may be ready, and calls `attempt` again. Returns the last result of `attempt`.
+    /// This result is `-EAGAIN` if the deadline has passed, or if the call must not block and the
+    /// descriptor is not ready.
     pub(super) fn carry_out(&mut self, mut attempt: impl FnMut() -> isize) -> isize {
         let reads = self.wanted & descriptor::POLLOUT == 0;
         if self.outside && reads && self.blocks() {
@@ -122,8 +125,8 @@ impl Call {
         )
     }
 
-    /// Must be called when a part of the call is done, before the call waits again. This can
-    /// enable other tasks.
+    /// Must be called after a part of the call's bytes was transferred, before the call waits
+    /// again. The transferred bytes can enable other tasks.
     pub(super) fn progressed(&self) {
         if self.kind == Kind::Socket {
             loopback::deliver(self.descriptor);
@@ -131,7 +134,8 @@ impl Call {
         execution::descriptors_changed();
     }
 
-    /// If the call was on a connection, waits until the peer can see the effect of the call.
+    /// After a successful call on a connection, waits in real time until the peer can observe the
+    /// effect of the call.
     fn await_peer(&self, result: isize) {
         if result >= 0 && self.kind == Kind::Socket {
             if self.wanted & descriptor::POLLOUT != 0 {
@@ -146,8 +150,9 @@ impl Call {
         }
     }
 
-    /// Records the event of the call. Returns `result`; if it is an error, sets `errno` and
-    /// returns -1.
+    /// Ends the call. Records its event, unless the descriptor becomes ready only by an action
+    /// outside the process. Returns `result`. If `result` is an error, sets `errno` and returns
+    /// -1.
     pub(super) fn end(self, result: isize) -> isize {
         if self.outside {
             if result == -(sys::EAGAIN as isize) {
@@ -182,8 +187,8 @@ pub(super) fn wait_for(
     deadline.is_some_and(|deadline| deadline <= execution::now())
 }
 
-/// Lets the kernel write to the `length` bytes at `address`, which the image may have
-/// write-protected.
+/// Lets the kernel write to the `length` bytes at `address` in a system call. The memory image,
+/// which detects changes of the program's memory, may have write-protected these bytes.
 pub(super) fn admit(address: usize, length: usize) {
     // SAFETY: the image changes only in its fault handler, by the writes that the handler
     // lets pass.

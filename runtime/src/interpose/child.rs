@@ -26,9 +26,9 @@ struct Which {
 /// The highest number of children that one call waits for.
 const MOST: usize = 64;
 
-/// Parks the task until a call of `attempt`, which does not block, finds a child or fails, which
-/// is a result other than 0. Returns this result. If `options` has `WNOHANG`, calls `attempt`
-/// once, and does not wait.
+/// Waits as a task until `attempt` finds a child, or fails. `attempt` does not block. It returns
+/// the id of the found child, 0 if no child is found, or a negative error number. Returns the last
+/// result of `attempt`. If `options` has `WNOHANG`, calls `attempt` once, and does not wait.
 fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isize {
     execution::note_wait_for_child();
     if options & WNOHANG != 0 {
@@ -86,8 +86,9 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
     result
 }
 
-/// Removes the child from the children of the engine if a wait with these `options` has consumed
-/// its exit status. Returns `child`, which may be an error.
+/// Ends a wait that has found `child`, the id of a process. Removes the process from the children
+/// that the engine knows, unless `options` has `WNOWAIT`. Returns `child`. If `child` is 0 or a
+/// negative error number, only returns it.
 fn done(child: isize, options: c_int) -> isize {
     if child > 0 && options & WNOWAIT == 0 {
         execution::forget_child(child as c_int);

@@ -7,9 +7,9 @@ use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor;
 
-/// The number of bytes that can be read.
+/// The request for the number of bytes that can be read.
 const FIONREAD: c_ulong = 0x541b;
-/// The number of bytes that were written and not yet received.
+/// The request for the number of bytes that were written and that the peer has not received yet.
 const TIOCOUTQ: c_ulong = 0x5411;
 
 /// libc's `ioctl`. Only `FIONREAD` and `TIOCOUTQ` are scheduling points. All other requests are

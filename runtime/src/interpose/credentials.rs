@@ -1,11 +1,12 @@
 //! `setuid` and similar functions, by which a process drops privileges permanently.
 //!
-//! libc makes each of its threads perform the system call, through a signal. Donors block that
-//! signal, so libc would wait forever. Besides, a later execution could not regain a privilege
-//! that one execution has dropped. So a program that calls one of these functions is explored in
-//! separate processes, one for each execution. There the task's kernel thread performs the system
-//! call. With the `threads` backend, each other kernel thread performs it before it next runs a
-//! task.
+//! libc makes each of its threads perform the system call, through a signal. The donors (the
+//! threads that lend their stacks to tasks) block this signal, so libc would wait forever.
+//! Besides, if one execution dropped a privilege, a later execution could not regain it. So a
+//! program that calls one of these functions is explored in separate processes, one for each
+//! execution. In such a process, the task's kernel thread performs the system call. With the
+//! `threads` backend, each other kernel thread performs the same system call before that thread
+//! next runs a task.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_int};
@@ -21,7 +22,8 @@ const SAME: usize = u32::MAX as usize;
 /// The place of this state in the engine's memory.
 pub(super) const PLACE: Place<Credentials> = Place::after(&super::files::KNOWN_PLACE);
 
-/// The changes by tasks of the running execution. Each kernel thread must make all of them.
+/// The changes of ids and groups that tasks of the running execution have made. Each kernel thread
+/// that runs a task must make all of these changes.
 pub(crate) struct Credentials(EngineVec<Change>);
 
 struct Change {
@@ -65,8 +67,8 @@ fn changes() -> &'static mut EngineVec<Change> {
 #[thread_local]
 static MADE: Cell<usize> = Cell::new(0);
 
-/// Makes the changes on this kernel thread that others have made since it last ran a task. Called
-/// only if each task runs on a kernel thread of its own.
+/// Makes the changes that tasks on other kernel threads have made since this kernel thread last
+/// ran a task. Called only if each task runs on a kernel thread of its own.
 pub(crate) fn follow() {
     for change in changes().iter().skip(MADE.get()) {
         change.make();
@@ -74,8 +76,7 @@ pub(crate) fn follow() {
     MADE.set(changes().len());
 }
 
-/// Makes a `change` of the ids or groups of the process for a task, which has called the function
-/// `name`.
+/// Makes `change` for the running task, which has called the libc function `name`.
 fn change(name: &'static str, change: Change) -> c_int {
     execution::needs_process(name);
     execution::before_call(Op::SetIds, 0);

@@ -1,5 +1,6 @@
-//! `sigaction` and signal masks. The changes by tasks are undone before the next execution. The
-//! program's memory is restored then, too, so it has no record of the changes.
+//! `sigaction` and signal masks. Before the next execution, the runtime undoes the changes by
+//! tasks. The program cannot undo them, because its memory is restored then, and contains no
+//! record of the changes.
 
 use core::ffi::{c_int, c_void};
 
@@ -22,18 +23,19 @@ pub(crate) struct Signals {
     /// The signals whose dispositions tasks changed, with their dispositions before the first
     /// change.
     changed: EngineVec<(c_int, Disposition)>,
-    /// The program's own action for SIGSEGV. In the kernel, the action for SIGSEGV is the handler
-    /// of page faults of the image.
+    /// The program's own action for SIGSEGV. The kernel has the runtime's handler of page faults
+    /// as the action.
     fault: Disposition,
     /// The signals that tasks have blocked. All tasks have one mask, because tasks that run on one
     /// kernel thread share the mask of this thread.
     pub(super) blocked: u64,
     /// The mask of the exploring thread before a task changed it; `None` if no task has.
     mask: Option<u64>,
-    /// The blocked signals that were sent and not received. Used only if tasks have kernel threads
-    /// of their own: the kernel keeps each signal for one thread alone.
+    /// The blocked signals that tasks have sent and no task has received yet. Used only if each
+    /// task runs on a kernel thread of its own. There, the kernel keeps a sent signal for one
+    /// kernel thread, so the tasks on other kernel threads could not receive it.
     pub(super) pending: EngineVec<(c_int, Info)>,
-    /// The running handlers.
+    /// The running handlers, except those with the flag `SA_NODEFER`.
     pub(super) handling: EngineVec<Handling>,
 }
 
@@ -119,8 +121,8 @@ impl Signals {
         }
     }
 
-    /// Adds a blocked signal that was sent to the pending ones. Only a real-time signal can be
-    /// pending more than once.
+    /// Adds `signal`, which a task has sent and which is blocked, to the pending signals. Only a
+    /// real-time signal can be pending more than once.
     pub(super) fn pend(&mut self, signal: c_int, info: &Info) {
         const FIRST_REAL_TIME: c_int = 32;
         let is_pending = self.pending.iter().any(|(known, _)| *known == signal);
@@ -142,7 +144,7 @@ impl Signals {
         bits.fold(0, |set, bit| set | bit)
     }
 
-    /// The program's action for `signal`.
+    /// The program's action for `signal`. `None` if there is no such signal.
     pub(super) fn disposition(&self, signal: c_int) -> Option<Disposition> {
         if signal == SIGSEGV {
             Some(self.fault)
@@ -174,15 +176,16 @@ impl Signals {
     }
 }
 
-/// The state of the signals. The reference must not be held across a handler or another scheduling
-/// point, because other tasks run there.
+/// Returns the state of the signals. The reference must not be held across a handler or a
+/// scheduling point, because other tasks may run there.
 pub(super) fn signals() -> &'static mut Signals {
     // SAFETY: as above.
     unsafe { &mut *PLACE.get() }
 }
 
-/// The program's handler for SIGSEGV, which gets the faults that the image does not handle. `None`
-/// if the program has no handler, or the caller is not a task.
+/// The program's handler for SIGSEGV. It must be called for a page fault that is not the first
+/// write to a page of the memory image. `None` if the program has no handler, or the caller is not
+/// a task.
 pub(crate) fn fault_handler() -> Option<usize> {
     let handler = signals().fault.handler;
     (active() && handler > SIG_IGN).then_some(handler)

@@ -1,9 +1,9 @@
 //! Environment variables: `getenv`, `setenv` and similar functions.
 //!
-//! [`crate::shim::env`] records an operation of user code on `std::env`, around the call of std.
-//! During that call this module records nothing. It records the operations of C code, and of code
-//! that is not redirected to the shims. std protects its use of the environment with a lock of its
-//! own, which the scheduler does not see: std always releases it within the same step.
+//! For a use of `std::env` by user code, [`crate::shim::env`] records one operation. During the
+//! call of std, this module records nothing. This module records the uses by C code, and by code
+//! that is not redirected to the shims. std protects the environment with a lock of its own. The
+//! scheduler need not see this lock, because std acquires and releases it within one step.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int};
@@ -16,7 +16,7 @@ use crate::execution::{Effect, Named, Op, active, files, named};
 #[thread_local]
 static IS_RECORDED: Cell<bool> = Cell::new(false);
 
-/// The variables that std reads for its own purposes.
+/// The variables that std reads for its own purposes. Calls of `getenv` for them are not recorded.
 const OF_STD: [&[u8]; 3] = [b"RUST_BACKTRACE", b"RUST_LIB_BACKTRACE", b"RUST_MIN_STACK"];
 
 /// The variables that a call uses, and the kind of use.
@@ -32,7 +32,8 @@ pub(crate) enum Use<'a> {
     WriteAll,
 }
 
-/// Stands for all variables, in place of the hash of a name.
+/// The number of the object that stands for all variables. A single variable has the hash of its
+/// name as its number.
 const ALL: u64 = 16;
 
 fn variable(name: &[u8]) -> usize {
@@ -50,7 +51,9 @@ impl Use<'_> {
 
     fn touches(self) -> [(usize, Effect); 2] {
         let all = named(Named::Environment, ALL);
-        // A write of all variables is a write of the object that each use touches.
+        // Two uses conflict if they touch a common object and one of them changes this object. A
+        // use that may change all variables conflicts with reads through `everything`, and with
+        // writes through `all`.
         match self {
             Self::Read(name) => [(variable(name), Effect::Read), (everything(), Effect::Read)],
             Self::ReadAll => [(all, Effect::Read), (everything(), Effect::Read)],
@@ -60,12 +63,14 @@ impl Use<'_> {
     }
 }
 
-/// The object that each use of the environment touches.
+/// The object that each use of the environment touches, except for a change of one variable. Only
+/// a use that may change all variables writes this object.
 fn everything() -> usize {
     named(Named::Environment, ALL << 1)
 }
 
-/// Performs a task's use of the environment by `act`, and records it as one operation.
+/// Performs a use of the environment by `act`. If the caller is a task, records the use as one
+/// operation, and records no operation within `act`.
 pub(crate) fn announced<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
     if IS_RECORDED.get() || !active() {
         return act();

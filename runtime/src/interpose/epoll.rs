@@ -46,7 +46,7 @@ fn nanos(milliseconds: c_int) -> Option<u64> {
     Some(u64::try_from(milliseconds).ok()? * 1_000_000)
 }
 
-/// libc's `epoll_pwait`. If a task makes the call, its signal mask is ignored.
+/// libc's `epoll_pwait`. If the caller is a task, the mask `signals` is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_pwait(
     epoll: c_int,
@@ -85,7 +85,7 @@ pub(super) unsafe extern "C" fn epoll_wait(
     unsafe { epoll_pwait(epoll, events, most, milliseconds, core::ptr::null()) }
 }
 
-/// libc's `epoll_pwait2`. If a task makes the call, its signal mask is ignored.
+/// libc's `epoll_pwait2`. If the caller is a task, the mask `signals` is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_pwait2(
     epoll: c_int,

@@ -16,7 +16,7 @@ const ENOSPC: isize = 28;
 const ECONNRESET: isize = 104;
 const ETIMEDOUT: isize = 110;
 const ECONNREFUSED: isize = 111;
-/// `shutdown` of both directions.
+/// The argument of `shutdown` that ends both directions of a connection.
 const BOTH: c_int = 2;
 
 /// The number of standard streams, which have the lowest descriptors. The search lets no call on
@@ -39,13 +39,13 @@ fn error(fault: Fault) -> isize {
     }
 }
 
-/// If the search lets the call fail by `fault`, the result of the call. `None` if the call must do
-/// its work.
+/// Lets the search choose whether the current call fails by `fault`. Returns the result of a
+/// failing call (a negative error number), or `None` if the call must do its work.
 pub(super) fn fails(fault: Fault) -> Option<isize> {
     fails_in(&[fault])
 }
 
-/// As [`fails`], for a call that may fail by any of `faults`.
+/// Does the same as [`fails`], for a call that may fail by any of `faults`.
 pub(super) fn fails_in(faults: &[Fault]) -> Option<isize> {
     fault_of(faults).map(error)
 }
@@ -57,11 +57,11 @@ pub(super) enum Direction {
     Write,
 }
 
-/// The largest number of bytes that a call on a descriptor of this kind may transfer: `length`, or
-/// less if the search chooses a short transfer.
+/// Lets the search choose a fault for a call that transfers `length` bytes, or a list of `length`
+/// buffers. Returns the number of bytes or buffers that the call may transfer: `length`, or half
+/// of it for a short transfer. For a reset connection, also shuts down the socket.
 ///
-/// # Errors
-/// If the search lets the call fail, returns the result of the call.
+/// If the call must fail, returns the result of the call (a negative error number).
 pub(super) fn transfer(
     descriptor: c_int,
     kind: Kind,

@@ -1,9 +1,7 @@
 //! Futexes, on which std's own internals and opaque crates block.
 //!
-//! The behaviour of the kernel's futexes that a program can observe is kept: the task
-//! that has waited longest is woken first, and no other task is woken. The words
-//! themselves belong to the program, which changes them by instructions that the
-//! scheduler does not see.
+//! As in the kernel, a call wakes the tasks that have waited longest, and no other tasks. The
+//! program changes the words of the futexes by instructions that the scheduler does not see.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -1,12 +1,13 @@
 //! Calls that may load libraries: `dlopen` and `getaddrinfo`.
 //!
-//! The dynamic linker is no part of the image. If an execution loads a library, the statics of the
-//! linker keep the library after the execution. But the memory that the linker allocated for it is
-//! restored, so the linker would crash in the next execution. So a program that loads a library
-//! while it is explored gets a process for each execution.
+//! If an execution loads a library, the dynamic linker keeps it after the execution, because the
+//! statics of the linker are not in the memory image (the program's memory that is restored after
+//! each execution). But the heap, where the linker has allocated memory for the library, is
+//! restored. So the linker would crash in the next execution. For this reason, a program that
+//! loads a library while it is explored gets a process for each execution.
 //!
 //! Whether `getaddrinfo` loads a library depends on the name and on the machine (`nsswitch.conf`).
-//! So a child process tries each call with new arguments first.
+//! So the first call with given arguments is tried in a child process.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::ControlFlow;
@@ -75,8 +76,7 @@ type Hints = [u8; 4 * size_of::<c_int>()];
 
 /// A hash of the arguments of `getaddrinfo`.
 ///
-/// # Safety
-/// They are valid arguments, and `node` is not null.
+/// The arguments are valid for `getaddrinfo`, and `node` is not null.
 unsafe fn hash(node: *const c_char, service: *const c_char, hints: *const Hints) -> u64 {
     // SAFETY: the strings end in zeros, and the hints are readable.
     unsafe {
@@ -101,8 +101,8 @@ fn is_new(hash: u64) -> bool {
     is_new
 }
 
-/// Makes `call` in a child process, and returns whether it loads a library there. Returns `false`
-/// if there is no child process.
+/// Makes `call` in a child process, and returns whether the call loads a library there. Returns
+/// `false` if the process cannot fork.
 fn loads(call: impl FnOnce()) -> bool {
     let child = sys::fork_silently();
     if child == 0 {

@@ -22,8 +22,9 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Acquires the lock by `attempt`, which returns `EBUSY` while the lock is held. `deadline` is
-    /// called only if the task has to wait. If it fails, returns its error.
+    /// Acquires the lock by `attempt`, which returns `EBUSY` while the lock is held. `deadline`
+    /// returns the end of the wait, and is called only if the task has to wait. Returns 0 or an
+    /// error number, which may be an error of `deadline`.
     pub(super) fn take(
         self,
         op: Op,
@@ -70,8 +71,8 @@ impl Lock {
         opaque::record(op, self.object, effect);
     }
 
-    /// Releases the lock by `release`, which returns whether the lock is free afterwards. If it
-    /// is, wakes all waiting tasks.
+    /// Releases the lock by `release`, which returns whether the lock is free afterwards. If the
+    /// lock is free, wakes all waiting tasks.
     pub(super) fn give_back(self, op: Op, release: impl FnOnce() -> Result<bool, c_int>) -> c_int {
         opaque::arrive(op, self.object);
         let result = release();

@@ -116,8 +116,9 @@ fn find_peer(socket: c_int) -> Option<(c_int, u64)> {
     found
 }
 
-/// Returns the [`peer`] of `socket`. If another descriptor refers to the same end of the
-/// connection as `socket`, the result has no descriptor.
+/// Returns the [`peer`] of `socket`, for a close of `socket`. If another descriptor refers to the
+/// same end of the connection, the close does not end the connection, and the result has no
+/// descriptor.
 pub(super) fn last_peer(socket: c_int) -> Peer {
     let peer = peer(socket);
     let Some(descriptor) = peer.0 else {
@@ -141,12 +142,11 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
     peer
 }
 
-/// Must be called before a TCP socket is closed. Makes the close free the port of the socket at
-/// once, by a reset of the connection instead of an orderly end. Otherwise the port would stay in
-/// use for a minute, and the ports would be used up after some ten thousand executions. Has no
-/// effect if a task or a child process could observe the reset. So the peer must have been a
-/// socket of this process and be closed, and there must be no child processes, which could have a
-/// copy of the peer.
+/// Must be called before a TCP socket is closed. Makes the close reset the connection, which frees
+/// the port of the socket at once. After an orderly end the port would stay in use for a minute,
+/// and some ten thousand executions would use up all ports. Has no effect if a task or a child
+/// process could observe the reset. No task can if the peer was a socket of this process and is
+/// closed. A child process might have a copy of the peer, so there must be no child processes.
 pub(super) fn free_port(socket: c_int) {
     let own = descriptor::look(socket);
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
@@ -208,8 +208,8 @@ pub(super) fn made_room(socket: c_int) {
         wait_until(|| {
             socket::acknowledge(socket);
             let (own, other) = (Progress::of(socket), Progress::of(peer));
-            // If the peer still holds data back, these wait for more room, or for a timer of the
-            // kernel.
+            // If the peer still holds data back, the data waits for more room, or for a timer of
+            // the kernel.
             let has_more = other.is_held_back() && descriptor::is_ready(socket, POLLIN);
             other.has_arrived_at(own) && (other.is_quiet() || has_more)
         });

@@ -1,9 +1,10 @@
 //! The C functions through which Rust programs block, spawn threads, read clocks and
 //! draw random numbers, defined here in place of libc's.
 //!
-//! Each function first checks whether the caller is a task. If it is not, the call continues to
-//! the kernel or to libc. If it is, the function has a deterministic effect, and a call that must
-//! wait parks the task. So code that was not redirected to the shims is also under control.
+//! Each function first checks whether the caller is a task. If the caller is not a task, the
+//! function passes the call to the kernel or to libc. For a task the function has a deterministic
+//! effect, and a call that must wait parks the task. So code that was not redirected to the shims
+//! is also under control.
 //!
 //! A new function goes into the file of its subject. The steps are in CONTRIBUTING.md, "Add a
 //! function of libc".

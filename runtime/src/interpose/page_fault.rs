@@ -1,5 +1,5 @@
-//! The handler of page faults: these are first writes to pages of the image, or invalid accesses
-//! of the program.
+//! The handler of page faults. A page fault is the first write to a page of the memory image, or
+//! an invalid access of the program.
 
 use core::ffi::{c_int, c_void};
 

@@ -70,7 +70,7 @@ pub(super) unsafe extern "C" fn poll(
     }
 }
 
-/// libc's `ppoll`. If a task makes the call, its signal mask is ignored.
+/// libc's `ppoll`. If the caller is a task, the mask `signals` is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn ppoll(
     entries: *mut PollEntry,
@@ -132,7 +132,7 @@ impl Set {
 unsafe fn select_as_task(limit: c_int, sets: [*mut Set; 3], time: Option<u64>) -> c_int {
     const WANTED: [i16; 3] = [POLLIN, POLLOUT, POLLPRI];
     /// For each set, the poll events that put a descriptor into the set. They include errors and
-    /// ends.
+    /// hang-ups.
     const MEANS: [i16; 3] = [0x59, 0x10c, POLLPRI];
     const POLLNVAL: i16 = 0x20;
     let mut entries = [PollEntry::new(-1, 0); SET_SIZE];
@@ -204,7 +204,7 @@ pub(super) unsafe extern "C" fn select(
     }
 }
 
-/// libc's `pselect`. If a task makes the call, its signal mask is ignored.
+/// libc's `pselect`. If the caller is a task, the mask `signals` is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pselect(
     limit: c_int,

@@ -33,13 +33,14 @@ pub(crate) struct Process {
     pub(super) files: Known,
     /// The changes by the running execution to the user and groups of the process.
     pub(super) credentials: Credentials,
-    /// The paths outside of its own directory that the test has used.
+    /// The paths that the test has used outside of its own directory.
     pub(crate) elsewhere: Elsewhere,
     /// The calls of `getaddrinfo` that were tried before.
     pub(super) libraries: Libraries,
 }
 
-/// The place of this state. Each module has a constant for the place of its part in this memory.
+/// The place of this state in the engine's memory. The module of each part has a constant for the
+/// place of the part.
 pub(crate) const PLACE: Place<Process> = Place::after(&monitor::PLACE);
 
 const _: () = {

@@ -33,8 +33,8 @@ pub(super) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     }
 }
 
-/// Unlocks the real mutex once. Returns whether the mutex is free afterwards: the caller may hold
-/// a recursive one several times.
+/// Unlocks the real mutex once. Returns whether the mutex is free afterwards. It is not free if
+/// the mutex is recursive and the caller has locked it several times.
 pub(super) unsafe fn unlock(mutex: *mut pthread_mutex_t) -> Result<bool, c_int> {
     // SAFETY: the caller gives a live mutex.
     unsafe {

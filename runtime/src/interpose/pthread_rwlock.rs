@@ -31,9 +31,9 @@ unsafe fn writes(lock: *const pthread_rwlock_t) -> bool {
     unsafe { (*lock).writer == task_thread_id() }
 }
 
-/// Tries to acquire the real lock, for a reader that waits if the lock is held. Returns `EDEADLK`
-/// if the caller holds the lock for writing. The writers wait in the engine, so the real lock does
-/// not know them: the engine is asked whether a writer has precedence.
+/// Tries to acquire the real lock for a reader. Returns `EDEADLK` if the caller holds the lock for
+/// writing. Returns `EBUSY` if another task holds the lock for writing, or if a waiting writer has
+/// precedence. Writers wait in the engine, so only the engine knows the waiting writers.
 unsafe fn attempt_read(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {
@@ -54,8 +54,9 @@ unsafe fn try_read(lock: *mut pthread_rwlock_t) -> c_int {
     }
 }
 
-/// Tries to acquire the real lock, for a writer that waits if the lock is held. If the lock is
-/// held, queues the writer. Returns `EDEADLK` if the caller itself holds the lock for writing.
+/// Tries to acquire the real lock for a writer. Returns `EDEADLK` if the caller itself holds the
+/// lock for writing. If the lock is held otherwise, returns `EBUSY` and queues the caller as a
+/// waiting writer.
 unsafe fn attempt_write(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {
@@ -86,7 +87,7 @@ unsafe fn write(lock: *mut pthread_rwlock_t, deadline: Deadline) -> c_int {
     result
 }
 
-/// The end of a wait, if it has one.
+/// The end of a wait. `None` if the wait has no end.
 #[derive(Clone, Copy)]
 struct Deadline(Option<*const timespec>);
 

@@ -13,7 +13,7 @@ use crate::platform::descriptor::{self, Kind, POLLIN};
 const MSG_WAITALL: c_int = 0x100;
 
 /// Performs a task's read from a descriptor of any kind, by the system call `number`. The caller
-/// must have let the kernel write to all memory to which the arguments point.
+/// must have called [`admit`] for all memory to which the arguments point.
 unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6]) -> isize {
     let identity = descriptor::look(descriptor);
     if random::is_source(identity) {
@@ -37,7 +37,8 @@ unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6])
     reading.end(result)
 }
 
-/// Performs a read of `/dev/random` or `/dev/urandom`, from the execution's generator.
+/// Performs a read of `/dev/random` or `/dev/urandom`. The bytes are from the execution's
+/// generator of random numbers.
 unsafe fn fill_at_random(number: usize, [_, at, length, ..]: [usize; 6]) -> isize {
     // SAFETY: the caller names writable memory: a buffer, or a list of them.
     unsafe {

@@ -1,8 +1,9 @@
-//! Robust mutexes: if a task ends while it holds some, they are marked as having lost their owner.
+//! Robust mutexes. If a task ends while it holds robust mutexes, they are marked as having lost
+//! their owner.
 //!
-//! glibc links the robust mutexes that a thread holds into a list, and the kernel walks
-//! the list when the thread dies. A donor does not die with its task, so this module
-//! walks the list.
+//! glibc links the robust mutexes that a thread holds into a list, and the kernel walks the list
+//! when the thread ends. A task runs on a thread that lends its stack to the task (the donor), and
+//! this thread does not end with the task. So this module walks the list.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -14,7 +14,8 @@ fn lock_of(semaphore: *const c_void) -> Lock {
     }
 }
 
-/// Tries to acquire the real semaphore. Returns an error number; `EBUSY` if the semaphore is 0.
+/// Tries to acquire the real semaphore. Returns 0 or an error number. The error number is `EBUSY`
+/// if the value of the semaphore is 0.
 unsafe fn attempt(semaphore: *mut c_void) -> c_int {
     // SAFETY: the caller gives a live semaphore.
     unsafe {

@@ -16,8 +16,9 @@ const PIPE_BUF: usize = 4096;
 /// a part of a list, because the kernel may do so, too.
 const MOST_BUFFERS: usize = 64;
 
-/// Writes `buffers` for a task: if the descriptor is a blocking one, all of the first
-/// [`MOST_BUFFERS`] buffers, otherwise as much as possible. Returns the number of written bytes.
+/// Writes the first [`MOST_BUFFERS`] of `buffers` for a task. If the descriptor is a blocking one,
+/// waits until all of these buffers are written. Otherwise writes as much as possible. Returns the
+/// number of written bytes. If the call fails, sets `errno` and returns -1.
 unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
     let mut left = [Buffer {
         start: core::ptr::null_mut(),
@@ -74,11 +75,14 @@ unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
     }
 }
 
-/// The buffers that are left to write, and the number of bytes that were written.
+/// The progress of a call that writes a list of buffers.
 struct Remaining<'a> {
     buffers: &'a mut [Buffer],
+    /// The index of the first buffer that is left to write.
     at: usize,
+    /// The number of bytes that were written.
     done: usize,
+    /// The number of bytes of the whole call.
     total: usize,
 }
 
@@ -101,8 +105,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// The address and the length of the first buffer that is left, but at most `most` bytes of
-    /// it.
+    /// Returns the address and the length of the first buffer that is left to write. The length is
+    /// at most `most`.
     fn first(&self, most: usize) -> (*mut u8, usize) {
         let first = self.buffers.get(self.at);
         first.map_or((core::ptr::null_mut(), 0), |buffer| {
@@ -110,8 +114,8 @@ impl<'a> Remaining<'a> {
         })
     }
 
-    /// Records the bytes that a system call wrote. Returns whether no further call must follow,
-    /// because the call failed or all bytes are written.
+    /// Records the `result` of a system call that has written a part of the buffers. Returns
+    /// whether the whole call is done, because the system call failed or all bytes are written.
     fn is_done_after(&mut self, result: isize) -> bool {
         let Ok(mut written) = usize::try_from(result) else {
             return true;

@@ -8,9 +8,9 @@ use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
 
-/// The highest number of bytes that one call moves. A descriptor that is ready for output accepts this
-/// number at once. Callers must continue with the rest, because these calls may always move fewer
-/// bytes than requested.
+/// The highest number of bytes that one call moves. A descriptor that is ready for output accepts
+/// this number at once. Callers must continue with the rest, because these calls may always move
+/// fewer bytes than requested.
 const MOST: usize = 4096;
 const SPLICE_F_NONBLOCK: usize = 2;
 

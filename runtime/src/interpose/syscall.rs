@@ -81,8 +81,8 @@ fn makes_fences(command: usize) -> bool {
     )
 }
 
-/// Converts a result with a positive error number to the form of libc's functions: sets `errno`,
-/// and returns -1.
+/// Converts `result` to the form of libc's functions. For an error, whose number is positive in
+/// `result`, sets `errno` and returns -1.
 fn returned(result: Result<isize, c_int>) -> c_long {
     sys::libc_result(result.unwrap_or_else(|error| -(error as isize))) as c_long
 }

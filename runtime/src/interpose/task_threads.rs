@@ -1,4 +1,4 @@
-//! The work of libc for its threads, done for tasks.
+//! The work that libc does for its threads. The runtime does the same work for tasks.
 
 use super::{credentials, robust, thread_locals};
 use crate::execution::ThreadWork;

@@ -2,11 +2,12 @@
 //! instead of libc.
 //!
 //! libc keeps the table of keys in its own data, and the values of a task in the control block of
-//! the donor (the thread that lends its stack to the task). Both would outlive an execution, but
-//! std's record of the key that it created is restored with the image. So one key would leak in
-//! every execution. From the 33rd key on, libc would write to heap blocks that no longer exist. In
-//! an exploring process the table of keys therefore lies in the image, and the values belong to
-//! the task.
+//! the donor (the thread that lends its stack to the task). Both would outlive an execution. But
+//! std's record of the key that it created is part of the memory image, which is restored after
+//! each execution. So std would create another key in every execution, and delete none. From the
+//! 33rd key on, libc allocates the values in heap blocks, and after the restoration it would write
+//! to blocks that no longer exist. In an exploring process the table of keys therefore lies in the
+//! image, and the values belong to the task.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::{c_int, c_void};
@@ -33,8 +34,8 @@ struct Table(UnsafeCell<[Key; KEYS]>);
 // SAFETY: in an exploring process one thread at a time runs program code.
 unsafe impl Sync for Table {}
 
-/// The table lies in the executable's data, which is restored with the image like std's
-/// key numbers.
+/// The table of keys. It is in the data of the executable. The memory image restores this data
+/// after each execution, and with it std's numbers of its keys.
 static TABLE: Table = Table(UnsafeCell::new(
     [Key {
         used: false,
@@ -169,7 +170,7 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
 }
 
 /// libc's function that registers the destructor of a thread-local. The engine has a list of
-/// destructors for each task, and drops it without running them if the task is abandoned.
+/// destructors for each task. If a task is abandoned, its destructors do not run.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit_impl(
     destructor: Destructor,

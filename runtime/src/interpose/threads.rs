@@ -11,7 +11,7 @@ use crate::execution::{self, State, TaskId, Wake, active, opaque};
 use crate::platform::stack_pool::pool;
 
 /// Returns the task of the pthread handle `thread`. `None` if the handle belongs to no task, or
-/// was released by a join.
+/// was released: by a join, or by a detach of an ended task.
 fn task_of(thread: pthread_t) -> Option<TaskId> {
     execution::with(|it| {
         // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
@@ -189,8 +189,8 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
     }
 }
 
-/// libc's `pthread_cancel`. For a task it always fails, and the report has a note: glibc would end
-/// the donor (the thread that lends its stack to the task).
+/// libc's `pthread_cancel`. If the caller is a task, the call fails, and the report has a note.
+/// glibc's function would end the donor, the thread that lends its stack to the task.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
     if !active() {
@@ -221,7 +221,8 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
     0
 }
 
-/// libc's `pthread_getattr_np`. A thread that is no task has the attributes of the calling task.
+/// libc's `pthread_getattr_np`. For a `thread` that is not a task, the attributes are those of the
+/// calling task.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_getattr_np(
     thread: pthread_t,

@@ -32,7 +32,8 @@ pub(super) fn reads_mask() {
     execution::touch(PENDING, Effect::Read);
 }
 
-/// Records a change of the mask of blocked signals. Pending signals may be handled after it.
+/// Must be called before a change of the mask of blocked signals. Reaches the scheduling point of
+/// the change, and records it. After the change, pending signals may be handled.
 pub(super) fn changes_mask() {
     opaque::arrive(Op::SignalMask, PENDING);
     opaque::record(Op::SignalMask, PENDING, Effect::Write);
@@ -142,7 +143,7 @@ fn await_pending(set: u64, information: *mut c_void, time: Option<u64>) -> isize
     }
 }
 
-/// libc's `sigtimedwait`, and the system call.
+/// libc's `sigtimedwait`, and the system call `rt_sigtimedwait`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn sigtimedwait(
     set: *const u64,

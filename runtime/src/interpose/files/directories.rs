@@ -41,8 +41,9 @@ fn entries_of(descriptor: c_int, touches: &mut Touches) -> Option<()> {
     Some(())
 }
 
-/// Reads an entry of an open directory. libc reads many entries from the kernel at once, in some
-/// of the calls only. So each call is recorded as a read from the kernel.
+/// Reads an entry of an open directory by `next`. libc reads many entries from the kernel at once,
+/// so only some of these calls read the directory. The runtime cannot distinguish the calls, and
+/// records each of them as a read of the directory.
 unsafe fn next_entry(directory: *mut c_void, next: impl FnOnce() -> *mut c_void) -> *mut c_void {
     // SAFETY: the caller gives an open directory.
     let descriptor = unsafe { real::dirfd(directory) };

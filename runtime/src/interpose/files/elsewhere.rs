@@ -1,9 +1,10 @@
-//! The paths that a test uses outside of its own directory. This directory is for its temporary
-//! files.
+//! The paths that a test uses outside of its own directory (the directory for its temporary
+//! files).
 //!
 //! Other test processes may use these paths. The supervisor does not run two tests at the same
-//! time if it knows that one writes a path that the other uses. Failed calls count, too: for instance, the
-//! creation of a file may have failed because another process has created the file.
+//! time if it knows that one of them writes a path that the other uses. Failed calls count, too:
+//! for instance, the creation of a file may have failed because another process has created the
+//! file.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -36,7 +37,7 @@ pub(super) enum Use {
     WritesBelow,
 }
 
-/// The paths that the test has used, and its own directory.
+/// The paths that the test has used outside of its own directory.
 pub(crate) struct Elsewhere {
     /// The test's own directory; empty if it has none.
     own: EngineVec<u8>,
@@ -134,7 +135,8 @@ fn elsewhere() -> &'static mut Elsewhere {
     unsafe { &mut *PLACE.get() }
 }
 
-/// Does the same as [`path::find`], and records that the call uses the found path as `used` says.
+/// Does the same as [`path::find`]. Also records the path of the found entry, with the use `used`,
+/// if this path is outside of the test's own directory.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -151,8 +153,8 @@ pub(super) unsafe fn find(
     Some(place)
 }
 
-/// Records a change of the path of the file that is open as `descriptor`. A task locks or changes
-/// this file.
+/// Records the path of the file that is open as `descriptor` as written. Must be called when a
+/// task locks this file, because another test process may lock it, too.
 pub(super) fn note_open(descriptor: c_int) {
     let own = own_path(b"fd/", descriptor);
     let mut link = engine_vec();

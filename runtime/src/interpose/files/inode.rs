@@ -43,8 +43,8 @@ impl Inode {
         (self.device, self.number) == (other.device, other.number)
     }
 
-    /// Returns the file at `path`, from `directory` on. A link is not followed if `flags`
-    /// has `AT_SYMLINK_NOFOLLOW`.
+    /// Returns the file at `path`, which is relative to `directory`. A link is not followed if
+    /// `flags` has `AT_SYMLINK_NOFOLLOW`. The error is the negative error number of the kernel.
     pub(super) unsafe fn at(
         directory: c_int,
         path: *const u8,

@@ -13,12 +13,14 @@ use crate::execution::{Effect, Op, active};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_EMPTY_PATH: c_int = 0x1000;
-/// The sizes of C's `struct stat` and `struct statx`.
+/// The size of C's `struct stat`.
 const STAT_SIZE: usize = 144;
+/// The size of C's `struct statx`.
 const STATX_SIZE: usize = 256;
 
-/// Performs a task's call `act` that inspects a file. This is the file to which the path leads. If
-/// the path is empty and `flags` has `AT_EMPTY_PATH`, it is the file that is open as `directory`.
+/// Performs a task's call `act` that inspects the file at `path`, which is relative to
+/// `directory`. If the path is empty and `flags` has `AT_EMPTY_PATH`, the call inspects the file
+/// that is open as `directory`.
 unsafe fn look(
     directory: c_int,
     path: *const c_char,
@@ -199,7 +201,7 @@ pub(in super::super) unsafe extern "C" fn readlink(
     unsafe { readlinkat(AT_FDCWD, path, out, length) }
 }
 
-/// libc's `realpath`. It resolves the path as `elsewhere::find` does.
+/// libc's `realpath`. Its event reads the directory entries on the path, as that of `stat`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realpath(path: *const c_char, out: *mut c_char) -> *mut c_char {
     const PATH_MAX: usize = 4096;

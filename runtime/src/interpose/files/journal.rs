@@ -181,7 +181,8 @@ pub(super) fn synced(inode: Inode) {
     }
 }
 
-/// The files of the running execution, as the engine needs them to let a component crash.
+/// The unsynced writes of the running execution. The engine uses them through the trait [`Disk`]
+/// when it lets a component crash.
 pub(crate) struct Files;
 
 impl Disk for Files {

@@ -44,8 +44,9 @@ pub(crate) struct Known {
     descriptors: EngineVec<(c_int, usize)>,
     /// The number of names that each task has assigned to opened files.
     counts: EngineVec<u64>,
-    /// While a path is resolved, the part that was resolved. `rest` is the part that is left.
+    /// The resolved part of a path. After the resolution, the path of the found entry.
     pub(super) at: EngineVec<u8>,
+    /// The part of a path that is left to resolve.
     pub(super) rest: EngineVec<u8>,
     /// The path of the directory in which all executions begin; empty if no execution has left it.
     pub(super) home: EngineVec<u8>,
@@ -92,8 +93,8 @@ impl Known {
         !self.descriptors.is_empty() || self.journal.leaves_open()
     }
 
-    /// Returns the number that names a file. If this execution has created the file, this is the
-    /// name that [`Self::made`] has recorded. Otherwise it is computed from the inode.
+    /// Returns the number that names a file. A file that this execution has created has the name
+    /// that [`Self::made`] has recorded. The name of another file is computed from its inode.
     pub(super) fn name(&self, inode: Inode) -> u64 {
         let made = self.made.iter().rev().find(|(made, _)| made.is(inode));
         made.map_or_else(|| mix(inode.device, inode.number) << 4, |&(_, name)| name)

@@ -38,8 +38,8 @@ fn find(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
     Some(inode)
 }
 
-/// Records whether the open file holds the lock of its file from now on. Returns
-/// whether it held the lock before.
+/// Records that the open file of `descriptor` holds the lock of the file `inode` from now on, or
+/// no longer holds it if `holds` is false. Returns whether the open file held the lock before.
 fn hold(descriptor: c_int, inode: Inode, holds: bool) -> bool {
     let held = holds.then(|| Held {
         task: current(),
@@ -181,8 +181,9 @@ pub(super) struct RangeLock {
     length: i64,
 }
 
-/// Acquires or releases the lock of a range of a file for a task. If an open file releases only a
-/// part of the file, it still counts as the holder of the lock, but the waiting tasks try again.
+/// Acquires or releases the lock of a range of a file for a task. If an open file unlocks only a
+/// range of the file, the open file still counts as the holder of the lock. But the waiting tasks
+/// try again, because they may wait for this range.
 pub(super) unsafe fn of_range(
     descriptor: c_int,
     lock: *const RangeLock,
@@ -210,8 +211,8 @@ pub(super) unsafe fn of_range(
     result as c_int
 }
 
-/// Closes a `descriptor` for a task by `act`. The call is recorded only if `identity` is that of a
-/// file, and the open file is known.
+/// Closes `descriptor` for a task by `act`. The call is recorded only if `identity` is that of a
+/// file, and a recorded call has opened the file.
 pub(in super::super) fn close(
     descriptor: c_int,
     identity: Identity,

@@ -51,14 +51,14 @@ const AT_FDCWD: c_int = -100;
 struct Call {
     op: Op,
     touches: Touches,
-    /// Whether the call uses no recorded object. Such a call has no event: see [`known::file_of`].
+    /// Whether the call uses no recorded object ([`known::file_of`]). Such a call has no event.
     is_free: bool,
 }
 
 impl Call {
     /// Reaches the scheduling point of a call, and then finds the objects that the call uses by
-    /// `find`. Returns the call, and the last result of `find`. If this is `None`, the call uses
-    /// no recorded object, and has no scheduling point.
+    /// `find`. Returns the call, and the last result of `find`. If `find` returns `None`, the call
+    /// uses no recorded object, and has no scheduling point.
     fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         let mut touches = Touches::new();
         if !files::are_points() {

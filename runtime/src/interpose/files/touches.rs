@@ -5,8 +5,8 @@ use crate::execution::{Effect, Named, named};
 /// The highest number of objects that are recorded for one call.
 const MOST: usize = 64;
 
-/// The name of the object that stands for everything. Each call on files reads this object, and a
-/// call that writes it conflicts with all others.
+/// The name of the object that stands for all files. Each call on files reads this object. A call
+/// that writes it conflicts with all other calls on files.
 const EVERYTHING: u64 = 0;
 
 /// The objects that a call uses. One of them is the object of the call's event: the call is about

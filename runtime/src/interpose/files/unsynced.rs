@@ -14,8 +14,9 @@ pub(super) struct Change {
     pub(super) site: Option<Site>,
     /// The place of the first byte that the call changed.
     pub(super) at: usize,
-    /// The bytes that the call replaced. `new` is the number of bytes that replaced them.
+    /// The bytes that the call replaced.
     pub(super) old: EngineVec<u8>,
+    /// The number of bytes that replaced the bytes in `old`.
     pub(super) new: usize,
 }
 
@@ -31,8 +32,8 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// The number of changes that a crash of `component` may lose: those at the end of the list
-    /// that `component` has made, without a change of another component between or after them.
+    /// The number of changes that a crash of `component` may lose: the changes by `component`
+    /// after the last change by another component.
     pub(super) fn unsynced(&self, component: ComponentId) -> usize {
         let last = self.changes.iter().rev();
         last.take_while(|it| it.component == component).count()
@@ -76,8 +77,8 @@ impl Journal {
         }
     }
 
-    /// Begins an execution. The descriptors of the journal have been closed with all descriptors
-    /// that the last execution left open.
+    /// Removes all files, for a new execution. The runtime has closed the descriptors of the
+    /// journal already, together with all descriptors that the last execution left open.
     pub(super) fn clear(&mut self) {
         self.files.clear();
     }
@@ -101,9 +102,9 @@ fn replace(bytes: &mut EngineVec<u8>, at: usize, count: usize, others: &[u8]) {
     bytes.extend_from_slice(&rest);
 }
 
-/// The difference between two states of a file. The first number is the index of the first
-/// differing byte. The others are the numbers of bytes from there on, in `old` and in `new`,
-/// without the common end of both states. `None` if the states are equal.
+/// Returns the difference between two states of a file; `None` if they are equal. The result has
+/// the index of the first differing byte, the number of bytes of `old` that are replaced from
+/// there on, and the number of bytes of `new` that replace them.
 pub(super) fn difference(old: &[u8], new: &[u8]) -> Option<(usize, usize, usize)> {
     let same = |(one, other): &(&u8, &u8)| one == other;
     let before = old.iter().zip(new).take_while(same).count();
