@@ -26,7 +26,7 @@ struct Caller {
     frame: usize,
 }
 
-/// Reports an access that instrumented code is about to make to the race detector. A hook calls
+/// Reports to the race detector an access that instrumented code is about to make. A hook calls
 /// this function if a quick check has not shown that the report is unnecessary. `access` is twice
 /// the length of the access in bytes, plus one if it writes. The other arguments are those of a
 /// hook, in the same registers, so that a hook can end with a jump to this function and saves no

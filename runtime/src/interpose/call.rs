@@ -10,7 +10,7 @@ use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
 use crate::platform::image::image;
 use crate::platform::socket;
 
-/// A call between its scheduling point and its event.
+/// A task's call on a descriptor, between the scheduling point and the event of the call.
 pub(super) struct Call {
     op: Op,
     pub(super) descriptor: c_int,

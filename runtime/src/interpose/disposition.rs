@@ -44,7 +44,7 @@ pub(crate) struct Signals {
 pub(super) struct Handling {
     pub(super) task: TaskId,
     pub(super) signal: c_int,
-    /// Whether the signal was sent again while the handler runs.
+    /// Whether the signal was sent again since the handler has started.
     pub(super) again: bool,
 }
 

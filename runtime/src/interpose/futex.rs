@@ -155,8 +155,9 @@ fn wake(word: usize, count: usize, bits: u32) -> usize {
     woken
 }
 
-/// Wakes up to `count` waiters of `word`, and moves up to `most` of its other waiters to the queue
-/// of `other`. Fails if the value of `word` is not `expected`; `None` permits any value.
+/// Wakes at most `count` waiters of `word`. Moves at most `most` of the remaining waiters to the
+/// queue of `other`. Returns the number of woken and moved waiters. Fails if the value of `word`
+/// is not `expected`; `None` permits any value.
 unsafe fn requeue(
     word: usize,
     expected: Option<u32>,
@@ -179,8 +180,8 @@ unsafe fn requeue(
     Ok(woken + moved)
 }
 
-/// Changes the word at `other` as `how` specifies, and wakes waiters of `word`. Also wakes waiters
-/// of `other` if its former value passes the comparison in `how`.
+/// Changes the word at `other` as `how` specifies, and wakes waiters of `word`. If the former
+/// value of the changed word passes the comparison in `how`, also wakes waiters of `other`.
 unsafe fn wake_op(
     word: usize,
     count: usize,

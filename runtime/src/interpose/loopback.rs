@@ -1,8 +1,8 @@
 //! Deterministic TCP between two sockets of this process.
 //!
 //! Data that is sent over the loopback device arrives before the sender continues, except under
-//! load. Under load, a kernel thread delivers the data later, and it would depend on the timing of
-//! that thread whether the peer finds them. So after each call with an effect on the peer, the
+//! load. Under load, a kernel thread delivers the data later, and the timing of this thread would
+//! determine whether the peer finds the data. So after each call with an effect on the peer, the
 //! runtime waits until nothing is in transit.
 
 use core::ffi::c_int;
@@ -26,8 +26,8 @@ pub(super) const PLACE: Place<Links> = Place::after(&monitor::PLACE);
 pub(crate) struct Links {
     /// The pairs of connected sockets.
     pairs: EngineVec<Link>,
-    /// The ports of all sockets that connected. A socket may have been closed before its peer was
-    /// accepted; then it is in no pair.
+    /// The ports of all sockets that connected. A socket that was closed before its peer was
+    /// accepted has its port here, but is in no pair.
     ports: EngineVec<u16>,
 }
 

@@ -69,8 +69,8 @@ impl Process {
         }
     }
 
-    /// Begins a new execution: discards the state of the kernel objects of the former one, and
-    /// undoes its changes of signals.
+    /// Begins a new execution. Discards the state of the kernel objects of the former execution,
+    /// and undoes its changes of signals.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();

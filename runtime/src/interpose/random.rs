@@ -19,7 +19,7 @@ pub(super) unsafe fn fill(out: *mut u8, length: usize) -> usize {
     length
 }
 
-/// Whether a descriptor is one of `/dev/random` or `/dev/urandom`.
+/// Whether the descriptor with this identity is `/dev/random` or `/dev/urandom`.
 pub(super) fn is_source(identity: Identity) -> bool {
     const RANDOM: u64 = 1 << 8 | 8;
     const URANDOM: u64 = 1 << 8 | 9;

@@ -179,7 +179,8 @@ unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> is
     call.end(result)
 }
 
-/// Writes the output of a task that is not captured: see [`super::output`].
+/// Writes `buffers` for a task to a descriptor other than those of standard output and standard
+/// error. The runtime captures the output to these two: see [`super::output`].
 pub(super) unsafe fn write_all(descriptor: c_int, buffers: &[Buffer]) -> isize {
     // SAFETY: the caller's buffers are readable.
     unsafe { write_call(descriptor, buffers) }

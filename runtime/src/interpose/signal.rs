@@ -112,9 +112,9 @@ fn send(signal: c_int, info: &Info) -> isize {
     result
 }
 
-/// Runs the handler of `signal`, if it has one, on the calling task. If the task already runs this
-/// handler, the handler runs once more after its end. If the handler has the flag `SA_NODEFER`, it
-/// is interrupted and runs again at once instead.
+/// Runs the handler of `signal`, if the signal has one, on the calling task. If the task already
+/// runs this handler, the handler runs once more after its end. A handler with the flag
+/// `SA_NODEFER` runs at once in any case, and so interrupts itself.
 pub(super) fn handle(signal: c_int, info: &Info) {
     let task = execution::current();
     let is_same = move |known: &Handling| known.task == task && known.signal == signal;

@@ -170,7 +170,7 @@ unsafe extern "C-unwind" fn sigwaitinfo(set: *const u64, information: *mut c_voi
     unsafe { sigtimedwait(set, information, core::ptr::null()) }
 }
 
-/// libc's `sigwait`, which returns an error number instead of setting `errno`.
+/// libc's `sigwait`. Waits until a signal comes, and never returns an error number.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sigwait(set: *const u64, signal: *mut c_int) -> c_int {
     loop {

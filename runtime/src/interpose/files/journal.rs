@@ -28,7 +28,7 @@ const O_CLOEXEC: usize = 0o2_000_000;
 const O_DSYNC: isize = 0o10_000;
 const F_GETFL: usize = 3;
 const F_DUPFD_CLOEXEC: usize = 1030;
-/// The descriptors of the journal begin here, above those of most programs.
+/// The lowest number of a descriptor of the journal. It is above the descriptors of most programs.
 const HIGH: usize = 800;
 
 /// The bytes of an open file.

@@ -88,7 +88,7 @@ impl Known {
         }
     }
 
-    /// Whether the execution has left files open that it opened.
+    /// Whether the runtime knows a descriptor that the execution has left open.
     pub(in super::super) fn leaves_open(&self) -> bool {
         !self.descriptors.is_empty() || self.journal.leaves_open()
     }

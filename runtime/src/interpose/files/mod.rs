@@ -47,7 +47,7 @@ use crate::execution::{Effect, Op, files};
 /// The directory argument for paths relative to the current directory.
 const AT_FDCWD: c_int = -100;
 
-/// A call between its scheduling point and its event.
+/// A task's call on files, between the scheduling point and the event of the call.
 struct Call {
     op: Op,
     touches: Touches,

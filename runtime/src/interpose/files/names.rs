@@ -128,7 +128,7 @@ pub(in super::super) unsafe extern "C" fn mkdirat(
     mode: c_uint,
 ) -> c_int {
     let arguments = [directory as usize, path as usize, mode as usize, 0, 0, 0];
-    // The call may also fail if the directory exists: see `openat64`.
+    // The search may let the call fail even if the directory exists: see `openat64`.
     if active()
         && let Some(error) = failing::fails(Fault::NoSpace)
     {

@@ -37,8 +37,8 @@ pub(in super::super) unsafe extern "C" fn openat64(
         return sys::libc_result(open()) as c_int;
     }
     let makes = flags & O_CREAT != 0;
-    // The call may also fail if the file exists. An earlier execution may have left the file, and
-    // all executions of one schedule must have the same choices.
+    // The search may let the call fail even if the file exists. An earlier execution may have left
+    // the file, and all executions of one schedule must have the same choices.
     if makes && let Some(error) = failing::fails(Fault::NoSpace) {
         return sys::libc_result(error) as c_int;
     }
@@ -188,7 +188,7 @@ pub(in super::super) unsafe extern "C" fn fcntl(
     const F_GETLK: c_int = 5;
     const F_GETOWN_EX: c_int = 16;
     const F_GET_FILE_RW_HINT: c_int = 1037;
-    /// The size of the largest structure that the kernel writes here.
+    /// The size of the largest structure that the kernel writes for a command of `fcntl`.
     const LARGEST: usize = 32;
     let call = |command: c_int| {
         let arguments = [descriptor as usize, command as usize, argument, 0, 0, 0];
