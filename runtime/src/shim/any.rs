@@ -36,13 +36,13 @@ impl<T: ?Sized> Renamed<T> {
 struct Text {
     bytes: [u8; Self::ROOM],
     length: usize,
-    /// The original name, if the new one was too long.
+    /// The original name if the new name is longer than the buffer; otherwise `None`.
     too_long: Option<&'static str>,
 }
 
 impl Text {
-    /// The size of the buffer of a new name. Few types have longer names. The program has one
-    /// buffer for each renamed type.
+    /// The size of the buffer of a new name in bytes. Few types have longer names. The program has
+    /// one buffer for each renamed type.
     const ROOM: usize = 1024;
 
     const fn get(&self) -> &str {
@@ -88,8 +88,8 @@ impl Text {
     }
 }
 
-/// Finds the next path of a shim in `name`, at or after `from`. Returns its start and end, and the
-/// path of the type of std that the shim stands for.
+/// Finds the next path of a shim in `name`, at or after `from`. Returns the start and the end of
+/// this path, and the path of the type of std that the shim stands for.
 const fn find_ours(name: &[u8], from: usize) -> Option<(usize, usize, &'static [u8])> {
     let mut start = from;
     while start < name.len() {
@@ -133,8 +133,9 @@ const fn has_at(text: &[u8], at: usize, part: &[u8]) -> bool {
 /// The common prefix of the paths of all shims.
 const ROOT: &[u8] = b"chess_runtime::shim::";
 
-/// The paths of a shim and of the type of std that it stands for, from their type names. Generic
-/// parameters are left out of both paths.
+/// Returns the path of a shim, and the path of the type of std that the shim stands for. `ours`
+/// and `real` are the names of the two types. They may have generic parameters, which the paths do
+/// not have.
 const fn pair(ours: &'static str, real: &'static str) -> (&'static [u8], &'static [u8]) {
     let (ours, real) = (ours.as_bytes(), real.as_bytes());
     let path = before_parameters(ours);

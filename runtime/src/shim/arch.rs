@@ -1,13 +1,13 @@
-//! `std::arch`: the processor's clock is virtual, as the other clocks are, and its pause is a
-//! yield.
+//! `std::arch`: the clock of the processor is virtual, as the other clocks are, and the
+//! instruction `pause` is a yield.
 
 use std::arch::x86_64 as real;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::execution;
 
-/// See [`std::arch::x86_64::_mm_pause`]. It is the instruction of [`std::hint::spin_loop`], and so
-/// it is a yield as well.
+/// See [`std::arch::x86_64::_mm_pause`]. The function is a yield, as [`std::hint::spin_loop`] is,
+/// which has the same instruction.
 #[inline]
 #[track_caller]
 pub fn _mm_pause() {

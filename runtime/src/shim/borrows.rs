@@ -3,9 +3,9 @@
 //!
 //! The rewriter inserts a call of one of these functions before the borrow, or around the address
 //! of the place. The borrow itself stays in the user's code. A place is given by a pointer, which
-//! may be unaligned, but not dangling. The rewriter knows no types: for a method call such as
-//! `p.as_ref()`, `p` may be a pointer or not. So the `_through` functions get the address of the
-//! receiver, and the compiler selects their behaviour by its type.
+//! may be unaligned, but not dangling. The rewriter knows no types: in a method call such as
+//! `p.as_ref()`, `p` may be a pointer or another value. So the `_through` functions get the
+//! address of the receiver, and the compiler selects their behaviour by the type of the receiver.
 
 use std::cell::{Ref, RefMut};
 use std::marker::Freeze;
@@ -18,8 +18,8 @@ use super::memory;
 use super::sync::{Arc, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use crate::execution::Site;
 
-/// Announces a shared reference to `*place`. As in Miri, this counts as a read of the whole value,
-/// unless the value contains an `UnsafeCell`.
+/// Announces a shared reference to `*place`, and returns `place`. As in Miri, the reference counts
+/// as a read of the whole value. It does not count if the value contains an `UnsafeCell`.
 #[inline]
 #[track_caller]
 pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
@@ -29,8 +29,9 @@ pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
     place
 }
 
-/// Announces a unique reference to `*place`. As in Miri, this counts as a write of the whole
-/// value, unless the type is not `Unpin`: then other references to the value are permitted.
+/// Announces a unique reference to `*place`, and returns `place`. As in Miri, the reference counts
+/// as a write of the whole value. It does not count if the type is not `Unpin`, because other
+/// references to such a value are permitted.
 #[inline]
 #[track_caller]
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
@@ -41,8 +42,8 @@ pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
 }
 
 /// Announces the shared reference that a call of `receiver.as_ref()`, or of a similar method,
-/// creates: see [`borrow`]. No effect if the receiver is not a pointer, or may have its own method
-/// of this name.
+/// creates: see [`borrow`]. No effect if the receiver is neither a pointer nor a `MaybeUninit`, or
+/// if it may have its own method of this name.
 #[inline]
 #[track_caller]
 pub fn borrow_through<R>(receiver: *const R) {
@@ -55,8 +56,8 @@ pub fn borrow_through<R>(receiver: *const R) {
 }
 
 /// Announces the unique reference that a call of `receiver.as_mut()`, or of a similar method,
-/// creates: see [`borrow_mut`]. No effect if the receiver is not a pointer, or may have its own
-/// method of this name.
+/// creates: see [`borrow_mut`]. No effect if the receiver is neither a pointer nor a
+/// `MaybeUninit`, or if it may have its own method of this name.
 #[inline]
 #[track_caller]
 pub fn borrow_mut_through<R>(receiver: *const R) {
@@ -82,8 +83,8 @@ pub fn drop_through<R>(receiver: *const R) {
     }
 }
 
-/// The line of a borrow, and a flag that the code of this line is explored. The flag is true,
-/// because only explored code is rewritten.
+/// Returns the line of a borrow, and whether the code of this line is explored. This flag is
+/// always true, because only explored code is rewritten.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 #[track_caller]
@@ -189,8 +190,8 @@ impl<R: ?Sized> Receiver for &mut R {
 }
 
 /// Implements [`Receiver`] for owners and guards of a value, which forward method calls to the
-/// value by `deref`. The implementation calls `deref` once more than the program, which has no
-/// effect for these types. For other types that implement `Deref` it may have an effect.
+/// value by `deref`. The implementation calls `deref` once more than the program. This has no
+/// effect for these types, but it may have an effect for other types that implement `Deref`.
 macro_rules! owners {
     ($($owner:ty)*) => {
         $(impl<R: ?Sized> Receiver for $owner {

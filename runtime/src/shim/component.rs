@@ -5,16 +5,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::execution::{self, Site};
 
-/// The body of a component until it runs, the payload with which it panicked if it did, and the
-/// line of the call.
+/// The run of the body of a component.
 struct Run<F> {
+    /// The body; `None` after its start.
     body: Option<F>,
+    /// The payload of the panic that has ended the body.
     panic: Option<Box<dyn Any + Send>>,
+    /// The line of the call that runs the component.
     site: Site,
 }
 
-/// Runs `body` as the first task of a new component, until it returns or the component crashes.
-/// Outside an execution, does not run `body`, and returns it.
+/// Runs `body` as the first task of a new component (tasks that crash together), until `body`
+/// returns or the component crashes. Outside an execution, does not run `body`, and returns it.
 ///
 /// # Panics
 /// If `body` panics, or if the caller is a part of a component.

@@ -7,12 +7,12 @@ use crate::execution::{self, Mode, Site};
 /// The number of bits of an address of the program.
 const ADDRESS_BITS: u32 = 48;
 
-/// The lowest number of an object of the engine that stands for the calls of an object of the
-/// program. The numbers of objects that stand for descriptors are higher.
+/// The lowest number by which the engine identifies the method calls on an object of the program.
+/// The numbers of descriptors are higher.
 const FIRST: usize = 1 << 62;
 
-/// A call in progress of a method that `[[exclusive]]` selects. Its drop, also by unwinding, ends
-/// the call.
+/// A call in progress of a method that `[[exclusive]]` in Chess.toml selects. The drop of this
+/// value ends the call, also during unwinding.
 #[derive(Debug)]
 pub struct ObjectCall {
     object: usize,
@@ -27,11 +27,11 @@ impl Drop for ObjectCall {
     }
 }
 
-/// Begins a call of a method that excludes all calls of other tasks on `object`. `names` are the
-/// names of the object's type and of the method. `entry` is the number of the type: it
-/// distinguishes an object from its first field, which may have the same address. Returns `None`
-/// outside an execution, for an object without a size, and within another call of the task on this
-/// object that excludes as much.
+/// Begins a call of an exclusive method of `object`: no call of another task on the object may
+/// overlap it. `names` are the names of the object's type and of the method. `entry` is the number
+/// of the type. An object and its first field may have the same address, but their types have
+/// different numbers. Returns `None` outside an execution, for an object without a size, or if the
+/// task is already in an exclusive call on this object.
 #[inline]
 #[track_caller]
 #[must_use]
@@ -43,8 +43,9 @@ pub fn exclusive<T: ?Sized>(
     begin(object, entry, Mode::Exclusive, names, Location::caller())
 }
 
-/// As [`exclusive`], for a method whose calls exclude only calls of exclusive methods by other
-/// tasks.
+/// Begins a call of a shared method of `object`: no exclusive call of another task on the object
+/// may overlap it. The arguments are those of [`exclusive`]. Returns `None` outside an execution,
+/// for an object without a size, or if the task is already in a call on this object.
 #[inline]
 #[track_caller]
 #[must_use]
@@ -76,7 +77,8 @@ fn begin<T: ?Sized>(
     execution::begin_call(object, mode, names, site).then(|| ObjectCall { object, mode, site })
 }
 
-/// The number of the object that stands for the calls of the object at `address`.
+/// The number by which the engine identifies the method calls on the object at `address`. `entry`
+/// is the number of the object's type.
 const fn number_of(address: usize, entry: usize) -> usize {
     let entry = entry & ((1 << (62 - ADDRESS_BITS)) - 1);
     FIRST | entry << ADDRESS_BITS | address & ((1 << ADDRESS_BITS) - 1)

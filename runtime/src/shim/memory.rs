@@ -22,7 +22,7 @@ fn is_noted(
     }
 }
 
-/// Declares the functions that announce borrows of a kind.
+/// Declares the functions that announce borrows of one kind: shared or unique.
 macro_rules! announcements {
     ($($(#[$doc:meta])* $name:ident, $check:ident, $call:ident = $kind:expr;)*) => {
         $(
@@ -60,6 +60,6 @@ announcements! {
     /// Announces a shared reference to `size` bytes at `address`. The flag of `line` says whether
     /// the code of the line is known to be explored.
     borrow, check_borrow, call_borrow = (false, true);
-    /// As [`borrow`], for a unique reference.
+    /// Does the same as [`borrow`], for a unique reference.
     borrow_mut, check_borrow_mut, call_borrow_mut = (true, true);
 }

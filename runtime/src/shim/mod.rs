@@ -4,8 +4,9 @@
 //! types whose operations tasks can observe. A shim contains the real type, and has its layout,
 //! traits and constness. Code that is not redirected, and threads that are not tasks, use a shim
 //! as the real type. A method of a shim checks [`execution::active`](crate::execution::active)
-//! once. Outside an execution it calls the real method. Inside, it reaches a scheduling point, and
-//! then performs the real operation when that cannot block: only the engine blocks tasks.
+//! once. Outside an execution the method calls the real method. Inside an execution it reaches a
+//! scheduling point. Then it performs the real operation as soon as this operation cannot block,
+//! because only the engine may block tasks.
 //!
 //! To add a shim, write the newtype here under its path in `std`, and declare its operations in
 //! `execution/op.rs`; `runtime/facades/chess_std/tests` reports missing items.

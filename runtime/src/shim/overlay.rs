@@ -58,8 +58,8 @@ where
     N::try_from(drawn).ok()
 }
 
-/// The argument of a call of `try_reserve`. It is `additional`, unless the search lets the call
-/// fail. Then it is the largest number, which no collection can hold.
+/// Returns the argument for a call of `try_reserve`: `additional`, or the largest number if the
+/// search lets the call fail. No collection can hold the largest number of elements.
 #[inline]
 #[must_use]
 pub fn reserve<N>(additional: N) -> N {
@@ -70,8 +70,8 @@ pub fn reserve<N>(additional: N) -> N {
 
 /// A possible argument of a method that has the name `try_reserve`.
 trait Additional: Sized {
-    /// The largest number of elements; `None` if the type is not `usize`, the type of numbers of
-    /// elements.
+    /// The largest value of the type. `None` if the type is not `usize`, because then the method
+    /// is not that of a collection of std.
     const LARGEST: Option<Self>;
 }
 
@@ -107,17 +107,17 @@ pub fn observe(state: u64) {
     execution::observe(state, Location::caller());
 }
 
-/// Records the start of a call, or its end if `ends`, in the history with the address `history`,
-/// for the line `site` of the test. Returns a number that is larger than those of earlier records.
-/// `None` outside an execution.
+/// Records the start of a call, or the end of a call if `ends` is true, in the history at the
+/// address `history`. `site` is the line of the test. Returns a number that is larger than those
+/// of earlier records. `None` outside an execution.
 #[inline]
 #[must_use]
 pub fn note_in_history(history: usize, ends: bool, site: Site) -> Option<u64> {
     execution::note_in_history(history, ends, site)
 }
 
-/// Waits until no other task can run and no timer is pending, for the line `site` of the test.
-/// Returns whether it waited, which is false outside an execution.
+/// Waits until no other task can run and no timer is pending. `site` is the line of the test.
+/// Returns `false` if the function has not waited. Outside an execution, it never waits.
 #[inline]
 #[must_use]
 pub fn until_idle(site: Site) -> bool {
@@ -143,7 +143,7 @@ pub fn assumption_fails() {
     execution::assumption_fails(Location::caller());
 }
 
-/// Runs `body` as the first task of a new component, until it returns or the search lets the
+/// Runs `body` as the first task of a new component, until `body` returns or the search lets the
 /// component crash. Outside an execution, does not run `body`, and returns it.
 ///
 /// # Panics
@@ -166,14 +166,14 @@ pub use execution::{
 };
 
 /// Records that the caller has created an asynchronous runtime of the library with the name
-/// `library` that runs its tasks on the thread that waits for them.
+/// `library`. The runtime runs its tasks on the thread that waits for them.
 #[inline]
 pub fn runs_on_one_thread(library: &'static str) {
     execution::runs_on_one_thread(library);
 }
 
-/// Permutes `slice` as the search chooses. Each draw other than the default costs as much as a
-/// preemption. Returns `false` if the executor must permute the slice itself.
+/// Permutes `slice` by draws of the search. Each outcome of a draw other than the default costs as
+/// much as a preemption. Returns `false` if the executor must permute the slice itself.
 #[inline]
 #[track_caller]
 pub fn shuffle<T>(slice: &mut [T]) -> bool {

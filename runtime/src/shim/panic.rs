@@ -1,5 +1,5 @@
-//! The panic hook. A change of the hook waits until no task runs the hook, and each panic reads
-//! it.
+//! The panic hook. Each panic reads the hook. A change of the hook waits until no task runs the
+//! hook.
 
 use std::panic::PanicHookInfo;
 

@@ -17,7 +17,8 @@ use crate::monitor::race;
 /// The parking state of one thread.
 pub struct Parker {
     parked: AtomicBool,
-    /// Outside an execution, the thread that called [`Self::prepare`]: [`Unpark::wake`] wakes it.
+    /// The thread that called [`Self::prepare`] outside an execution. [`Unpark::wake`] wakes this
+    /// thread.
     thread: Mutex<Option<Thread>>,
 }
 
@@ -64,8 +65,8 @@ impl Parker {
         race::acquire(self.address());
     }
 
-    /// Waits until another thread has called [`Self::unpark`], or until `timeout`. Returns whether
-    /// the call has happened.
+    /// Waits until another thread has called [`Self::unpark`], or until `timeout`. Returns `false`
+    /// if the time has passed before a call of [`Self::unpark`].
     #[track_caller]
     pub fn park_until(&self, timeout: Instant) -> bool {
         let site = Location::caller();
@@ -179,8 +180,9 @@ thread_local! {
     static WAITS: Cell<(Op, usize)> = const { Cell::new((Op::Parked, 0)) };
 }
 
-/// Until this value is dropped, the calling thread parks in another operation if it has to wait,
-/// or waits for an object with another address. The field has the previous operation and address.
+/// A guard that changes the operation in which the calling thread parks if it has to wait, or the
+/// address of the object for which it waits. The field has the previous operation and address. The
+/// drop of the guard restores them.
 #[must_use]
 pub struct Waits((Op, usize));
 
@@ -212,7 +214,7 @@ impl Waits {
         Self(WAITS.replace((op, key)))
     }
 
-    /// Sets the address that identifies the awaited object.
+    /// Sets the address that identifies the awaited object, until the result is dropped.
     pub fn on(key: usize) -> Self {
         let (op, _) = WAITS.get();
         let key = match op {

@@ -1,5 +1,6 @@
-//! `std::ptr`, with a shim of `drop_in_place`, which announces its borrow. The other functions
-//! load and store memory, so instrumentation announces their accesses.
+//! `std::ptr`, with a shim of `drop_in_place`, which announces the unique reference that it
+//! creates. The other functions load and store memory, so instrumentation announces their
+//! accesses.
 
 pub use std::ptr::*;
 

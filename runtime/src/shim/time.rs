@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::execution;
 
-/// The time at which `timeout` from now has passed, in nanoseconds of the clock
-/// [`execution::now`]. If this is above the largest number, the largest number.
+/// Returns the time at which `timeout` will have passed, in nanoseconds of the clock
+/// [`execution::now`]. Returns `u64::MAX` if that time is later.
 pub(super) fn deadline(timeout: Duration) -> u64 {
     let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
     execution::now().saturating_add(nanos)

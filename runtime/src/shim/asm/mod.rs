@@ -15,11 +15,12 @@ use crate::execution::{self, Op, Site};
 use crate::monitor::race;
 use reader::Reader;
 
-/// A longer text is not analysed: the analysis would take the compiler too long.
+/// The length in bytes of the longest text that is analysed. The analysis of a longer text would
+/// take the compiler too long.
 const LONGEST: usize = 16 << 10;
 
-/// An address that is at most this far above the current frame counts as stack data of the
-/// function that contains the assembly.
+/// An address that is less than this number of bytes above the current frame counts as stack data
+/// of the function that contains the assembly.
 const NEAR: usize = 4 << 10;
 
 /// The effects of inline assembly that other tasks, or the outside, can observe.

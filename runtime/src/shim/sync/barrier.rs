@@ -1,4 +1,5 @@
-//! `Barrier`: a copy of the real one, because the state of that is not accessible.
+//! `Barrier`: a copy of the code of the real type, because the state of a real barrier is not
+//! accessible.
 
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe};
@@ -8,8 +9,8 @@ use crate::execution::{self, Effect, Op};
 
 /// See [`std::sync::Barrier`].
 pub struct Barrier {
-    /// Tasks run one at a time, and have no scheduling point while they hold this lock. So it is
-    /// always free for them.
+    /// Tasks run one at a time, and have no scheduling point while they hold this lock. So a task
+    /// always finds the lock free.
     lock: Mutex<State>,
     /// The condition variable of threads that are not tasks.
     condvar: Condvar,
@@ -83,8 +84,8 @@ impl Barrier {
 }
 
 impl State {
-    /// Records that the caller has arrived. Returns whether it is the last one of the current
-    /// generation, and the number of this generation.
+    /// Records that the caller has arrived. Returns whether the caller is the last thread of the
+    /// current generation, and the number of this generation.
     fn arrive(&mut self, threads: usize) -> (bool, usize) {
         let generation = self.generation;
         self.arrived += 1;

@@ -7,9 +7,9 @@
 use crate::execution::{self, Effect, Op, Site};
 use crate::monitor::race;
 
-/// The number by which the engine identifies the initialisation of the object at `place`. It is
-/// not the address: the value inside, for instance a lock, may have the same address as its
-/// `OnceLock`.
+/// The number by which the engine identifies the initialisation of the object at `place`. This
+/// number is not the address of the object, because the value inside may have the same address.
+/// For instance, the engine may know a lock inside a `OnceLock` by this address.
 #[inline]
 pub(super) fn object<T>(place: &T) -> usize {
     const NO_ADDRESS: usize = 1 << (usize::BITS - 1);
@@ -38,9 +38,9 @@ pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> b
     execution::effect(op, object, Effect::Read, site);
 }
 
-/// The running task initialises `object` during the lifetime of this guard. Its drop wakes the
-/// waiting tasks. Before that, the call of the real object must have ended, so that the real
-/// object is complete or poisoned.
+/// A guard: the running task initialises `object` until the guard is dropped. The drop wakes the
+/// waiting tasks. The call of the real object must end before the drop, so that the real object is
+/// complete or poisoned.
 pub(super) struct Initialising {
     object: usize,
 }

@@ -6,7 +6,7 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::execution::{self, Mode, Op, Site};
 use crate::monitor::race;
 
-/// The same result with another guard.
+/// Returns `result`, with its guard replaced by `change`.
 #[inline]
 pub(super) fn map<A, B>(result: LockResult<A>, change: impl FnOnce(A) -> B) -> LockResult<B> {
     match result {
@@ -15,7 +15,7 @@ pub(super) fn map<A, B>(result: LockResult<A>, change: impl FnOnce(A) -> B) -> L
     }
 }
 
-/// The same result with another guard.
+/// Returns `result`, with its guard replaced by `change`.
 #[inline]
 pub(super) fn map_try<A, B>(
     result: TryLockResult<A>,

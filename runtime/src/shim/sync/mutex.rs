@@ -76,8 +76,8 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard::of_real(real)
     }
 
-    /// Drops the real guard, but never poisons the mutex: `Condvar::wait` does not poison it, even
-    /// while its thread unwinds.
+    /// Drops the real guard, but does not poison the mutex, even while the thread unwinds. The
+    /// real `Condvar::wait` does not poison its mutex either.
     pub(super) fn unlock_to_wait(&self, real: std::sync::MutexGuard<'_, T>) {
         let poisoned = self.0.is_poisoned();
         drop(real);
@@ -97,7 +97,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 }
 
 impl<'a, T> MutexGuard<'a, T> {
-    /// The mutex, still locked.
+    /// Returns the mutex that the guard keeps locked.
     #[inline]
     pub(super) fn mutex(&self) -> &'a Mutex<T> {
         // SAFETY: at this address is the mutex that the real guard borrows for `'a`. `guard` has

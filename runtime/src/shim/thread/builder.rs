@@ -80,8 +80,8 @@ impl Builder {
         unsafe { self.launch(f) }
     }
 
-    /// Spawns the thread. Here the search does not let the spawn fail: the callers that may fail
-    /// call [`fails_to_spawn`] before.
+    /// Spawns the thread. The search does not let this call fail. A caller that the search may let
+    /// fail must call [`fails_to_spawn`] first.
     ///
     /// # Safety
     /// The thread must not outlive the borrows of `F` and `T`.

@@ -65,7 +65,7 @@ impl Thread {
         }
     }
 
-    /// The task, if this is the handle of one.
+    /// Returns the task; `None` if this is the handle of a real thread.
     #[inline]
     pub(super) fn task(&self) -> Option<TaskId> {
         let word = self.word.addr().get();

@@ -49,8 +49,8 @@ pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(u64::from(ms)));
 }
 
-/// See [`std::thread::available_parallelism`]. Inside an execution it is 2, so that pools are
-/// small, and have the same size on every machine.
+/// See [`std::thread::available_parallelism`]. Inside an execution the result is 2, so that pools
+/// are small, and have the same size on every machine.
 pub fn available_parallelism() -> io::Result<NonZero<usize>> {
     const TWO: NonZero<usize> = NonZero::new(2).unwrap();
     if execution::active() {

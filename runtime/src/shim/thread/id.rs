@@ -9,7 +9,7 @@ use crate::execution::TaskId;
 #[repr(transparent)]
 pub struct ThreadId(std::thread::ThreadId);
 
-// The number of a task becomes an id by its representation.
+// `ThreadId::of_task` transmutes a number to an id.
 const _: () = assert!(size_of::<std::thread::ThreadId>() == size_of::<NonZero<u64>>());
 
 impl ThreadId {

@@ -23,19 +23,19 @@ use crate::monitor::race;
 pub(super) struct Joining<R, T> {
     thread: Thread,
     shared: Owner<Shared<R, T>>,
-    /// Unused room in the place of the pthread in the handle of std. The engine knows the pthread
+    /// Unused memory. The handle of std has the pthread in its place. The engine knows the pthread
     /// of a task.
     _pthread: MaybeUninit<usize>,
 }
 
-/// The target of a handle.
+/// The data to which a handle of a thread leads.
 enum Shared<R, T> {
-    /// Shared with the task.
+    /// The thread is a task, which shares the packet with the handle.
     Task(Packet<T>),
     Real(R),
 }
 
-/// An owner of the data that a task and its handle share. The `Arc` inside is that of std, so the
+/// An owner of the data that a task and its handle share. The `Arc` inside is that of std, and the
 /// race detector does not see its drop. So the drop of this owner announces the memory ordering of
 /// the drop of an `Arc`.
 struct Owner<S>(Arc<S>);
@@ -115,13 +115,16 @@ unsafe impl<R, T: Send> Send for Joining<R, T> {}
 // SAFETY: as above.
 unsafe impl<R, T: Send> Sync for Joining<R, T> {}
 
-/// Larger stacks are refused, as the system refuses them for lack of address space.
+/// The size in bytes of the largest stack. The spawn of a thread with a larger stack fails, as it
+/// would in the system for lack of address space.
 const LARGEST_STACK: usize = 1 << 40;
 
 /// Spawns a task that runs `closure`.
 ///
-/// # Errors
 /// Returns the error of `pthread_create` for a stack that is too large for any system.
+///
+/// # Panics
+/// If `name` contains a null byte.
 ///
 /// # Safety
 /// The task must not outlive the borrows of `F` and `T`.

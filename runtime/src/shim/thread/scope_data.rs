@@ -9,7 +9,7 @@ use crate::monitor::race;
 
 /// The state of a scope of tasks.
 pub(super) struct ScopeData {
-    /// The number of tasks that still run the user's code.
+    /// The number of tasks of the scope that still run the user's code.
     pub(super) running: AtomicUsize,
     /// The tasks that panicked and have ended, if no `join` has returned the panic.
     pub(super) panicked: Mutex<Vec<TaskId>>,

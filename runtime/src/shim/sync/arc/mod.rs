@@ -11,9 +11,9 @@ mod weak;
 pub use strong::Arc;
 pub use weak::Weak;
 
-/// The number by which the engine identifies the counters of the value at `data`. It is an address
-/// inside the counters. The address of the value may already identify another object, for instance
-/// a lock.
+/// The number by which the engine identifies the counters of the value at `data`. This number is
+/// an address inside the counters. The address of the value could already identify another object,
+/// for instance a lock.
 fn counters<T: ?Sized>(data: *const T) -> usize {
     data.addr().wrapping_sub(size_of::<usize>())
 }

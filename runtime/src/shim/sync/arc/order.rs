@@ -1,5 +1,5 @@
-//! The memory ordering that the counters of an `Arc` establish. They are atomics that the real
-//! `Arc` hides.
+//! The memory ordering that the counters of an `Arc` establish. The counters are atomics that the
+//! real `Arc` hides.
 //!
 //! Each operation on a counter is announced to the race detector with the ordering of the real
 //! operation. Some operations synchronize by their own ordering: a drop of an owner releases, and
@@ -16,10 +16,11 @@ use crate::execution::How;
 use crate::execution::Op;
 use crate::monitor::race;
 
-/// The addresses of the two counters: the number of owners, and the number of `Weak`s. All owners
-/// together count as one `Weak`.
+/// The addresses of the two counters of an `Arc`.
 struct Counters {
+    /// The address of the number of owners.
     strong: usize,
+    /// The address of the number of `Weak`s. All owners together count as one `Weak`.
     weak: usize,
 }
 
@@ -67,16 +68,15 @@ pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
     let data = reference.as_ptr();
     if race::is_watched() && has_counters(data) {
         let counters = Counters::of(data);
-        // If there are no owners, `weak_count` of the real `Weak` returns 0. So the counter is
-        // read itself.
-        // SAFETY: a `Weak` keeps the counters alive.
+        // If there are no owners, `weak_count` of the real `Weak` returns 0. So the counter itself
+        // is read.
         let count = unsafe { (counters.weak as *const usize).read() };
         counters.leave(reference.strong_count() == 0 && count == 1);
     }
 }
 
-/// Announces `Arc::get_mut`. If there is no `Weak`, `get_mut` locks the counter of `Weak`s, so
-/// that no task creates a `Weak` while it reads the number of owners.
+/// Announces `Arc::get_mut`. If there is no `Weak`, `get_mut` locks the counter of `Weak`s while
+/// it reads the number of owners, so that no task creates a `Weak` in the meantime.
 #[inline]
 pub(super) fn is_asked_to_be_only<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
@@ -115,7 +115,7 @@ pub(super) fn owners<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     }
 }
 
-/// As [`owners`], for an operation on the number of `Weak`s.
+/// Does the same as [`owners`], for an operation on the number of `Weak`s.
 #[inline]
 pub(super) fn weaks<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     if race::is_watched() && has_counters(data) {

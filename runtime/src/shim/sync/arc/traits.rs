@@ -48,7 +48,7 @@ impl<T: ?Sized> Borrow<T> for Arc<T> {
     }
 }
 
-// By the real `Arc`s, which compare their pointers first if the value is `Eq`.
+// The real `Arc`s are compared. They compare their pointers first if the value is `Eq`.
 impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
     #[inline]
     fn eq(&self, other: &Arc<T>) -> bool {

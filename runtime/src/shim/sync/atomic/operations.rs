@@ -227,8 +227,8 @@ macro_rules! atomic {
                 race::atomic(self.object(), size_of::<$value>(), access);
             }
 
-            /// As [`Self::report`], for a compare-exchange with this `result`. A failed one is a
-            /// load with the ordering `failure`.
+            /// Does the same as [`Self::report`], for a compare-exchange with this `result`. A
+            /// failed compare-exchange is a load with the ordering `failure`.
             fn report_exchange<R>(
                 &self,
                 op: Op,
@@ -275,8 +275,8 @@ macro_rules! atomic {
                 result
             }
 
-            /// A compare-exchange under a weak memory model. If `may_fail`, the search may let it
-            /// fail spuriously.
+            /// Performs a compare-exchange under a weak memory model. If `may_fail` is true, the
+            /// search may let the compare-exchange fail spuriously.
             #[cold]
             fn exchange_weakly(
                 &self,
@@ -314,10 +314,10 @@ macro_rules! atomic {
                 self.under_model(op, kind, (order, order), site, |atomic, _| act(atomic))
             }
 
-            /// Performs `act` on the value in memory, or on a copy of an older store that the
-            /// search chooses. `act` returns its result and whether it has written. The flag that
-            /// `act` gets is `true` for calls that only determine whether the operation would
-            /// write. These calls get a copy.
+            /// Performs an operation by `act`, on the atomic in memory or on a copy of an older
+            /// store that the search chooses. `act` returns the result of the operation, and
+            /// whether the operation has written. Calls of `act` with the flag `true` get a copy,
+            /// and only determine whether the operation would write.
             fn under_model<R>(
                 &self,
                 op: Op,
@@ -454,8 +454,8 @@ use crate::platform::observers::observes_pointers;
 
 /// The value of an atomic. The values of pointers need special treatment.
 pub(super) trait Value: Copy {
-    /// Records that the calling task has read this value and may compare it with a later one. Only
-    /// pointers need this.
+    /// Records that the calling task has read this value, and may compare it with a value that the
+    /// task reads later. Only pointers need this.
     #[inline]
     fn was_read(self) {}
 
@@ -548,9 +548,9 @@ pub(super) fn exchange_effect<T: Value>(
 }
 
 /// The effect of an operation that reads and writes a value. `is_kept` states that the operation
-/// leaves the value unchanged. Then its effect is only a read, if its ordering does not release
-/// (`Relaxed`, `Acquire`) and the task has not executed a fence. In this case, no other task can
-/// synchronize through its store.
+/// leaves the value unchanged. Such an operation is only a read if its ordering does not release
+/// (`Relaxed`, `Acquire`) and the task has not executed a fence, because then no other task can
+/// synchronize through the store.
 #[inline]
 pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     match order {
@@ -560,8 +560,8 @@ pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     }
 }
 
-/// The value that a compare-exchange read, and the value that it wrote; `None` if it failed. `new`
-/// is the value to write.
+/// Returns the value that a compare-exchange has read, and the value that it has written. The
+/// second value is `None` if the compare-exchange failed. `new` is the value to write.
 pub(super) fn exchanged<T>(result: Result<T, T>, new: T) -> (Option<T>, Option<T>) {
     match result {
         Ok(previous) => (Some(previous), Some(new)),

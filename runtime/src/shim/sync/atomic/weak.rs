@@ -6,7 +6,7 @@ use crate::execution::{self, Effect, How, Op, Site};
 use crate::memory::{Access, Kind, Performed, Word, Would};
 use crate::monitor::race;
 
-/// An atomic operation of the running task, after its scheduling point.
+/// An atomic operation of the running task, after the scheduling point of the operation.
 pub(super) struct Operation {
     op: Op,
     access: Access,
@@ -65,9 +65,9 @@ impl Operation {
             && !execution::has_fenced()
     }
 
-    /// Records the performed operation. `written` is the value that it stored; `None` if it counts
-    /// as a load. `is_kept` states that it is an update that left the value unchanged, even if it
-    /// counts as a load.
+    /// Records the performed operation. `written` is the value that the operation stored; `None`
+    /// if the operation counts as a load. `is_kept` is true for an update that left the value
+    /// unchanged, even if the update counts as a load.
     pub(super) fn done(self, written: Option<Word>, is_kept: bool) {
         let Self {
             op,

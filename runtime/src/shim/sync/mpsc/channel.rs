@@ -10,8 +10,8 @@ use crate::execution::{self, Effect, Op, Site, Wake};
 use crate::monitor::race;
 
 pub(super) struct Channel<T> {
-    /// Tasks run one at a time, and have no scheduling point while they hold this lock. So it is
-    /// always free for them.
+    /// Tasks run one at a time, and have no scheduling point while they hold this lock. So a task
+    /// always finds the lock free.
     state: Mutex<State<T>>,
     is_rendezvous: bool,
 }
@@ -27,15 +27,15 @@ enum Messages<T> {
     Rendezvous(Rendezvous<T>),
 }
 
-/// The end of a sender.
+/// One of the senders of a channel.
 pub(super) struct SendingEnd<T>(Arc<Channel<T>>);
 
-/// The end of the receiver.
+/// The receiver of a channel.
 pub(super) struct ReceivingEnd<T>(Arc<Channel<T>>);
 
 impl<T> Channel<T> {
-    /// Both ends of a new channel. The channel holds at most `bound` messages, or any number if
-    /// `bound` is `None`.
+    /// Creates a channel, and returns its first sender and its receiver. The channel holds at most
+    /// `bound` messages, or any number if `bound` is `None`.
     pub(super) fn open(bound: Option<usize>) -> (SendingEnd<T>, ReceivingEnd<T>) {
         let messages = match bound {
             Some(0) => Messages::Rendezvous(Rendezvous::new()),
@@ -76,8 +76,8 @@ impl<T> Channel<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends an operation: records its effect on the channel, and wakes the waiting tasks if it has
-    /// changed the channel.
+    /// Ends an operation: records its effect on the channel. If the operation has changed the
+    /// channel, wakes the waiting tasks.
     fn done(&self, op: Op, effect: Effect, site: Site) {
         execution::effect(op, self.object(), effect, site);
         self.meet(op, site);
@@ -330,9 +330,9 @@ impl<T> State<T> {
         })
     }
 
-    /// As [`Self::receive`], for a receiver that waits if there is no message, unless `give_up` is
-    /// set. Also returns whether the channel is a rendezvous channel and the receiver waits: then
-    /// a sender may now hand a message to it.
+    /// Does the same as [`Self::receive`], for a receiver that waits if there is no message. If
+    /// `give_up` is true, the receiver does not wait. Also returns whether the receiver waits at a
+    /// rendezvous channel, where a sender may now hand a message to it.
     fn receive_or_wait(&mut self, give_up: bool) -> (Result<T, TryRecvError>, bool) {
         let result = self.receive();
         let waits = !give_up && matches!(result, Err(TryRecvError::Empty));

@@ -29,7 +29,8 @@ impl<T> Rendezvous<T> {
         }
     }
 
-    /// Passes the value to the receiver if it waits. Otherwise returns the value as an error.
+    /// Passes the value to the receiver if the receiver waits and has no message yet. Otherwise
+    /// returns the value as an error.
     pub(super) fn hand_over(&mut self, value: T) -> Result<(), T> {
         if !self.waiting {
             return Err(value);
