@@ -56,7 +56,7 @@ pub(super) fn size_of_all(buffers: &[Buffer]) -> usize {
     buffers.iter().map(|buffer| buffer.length).sum()
 }
 
-/// Shortens a list of buffers to its first `left` bytes.
+/// Shortens a list of buffers to its first `left` bytes. Later buffers become empty.
 pub(super) fn shorten(buffers: &mut [Buffer], mut left: usize) {
     for buffer in buffers {
         buffer.length = buffer.length.min(left);

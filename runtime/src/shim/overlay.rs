@@ -12,8 +12,8 @@ pub use super::borrows::*;
 pub use super::exclusive::{ObjectCall, exclusive, shared};
 pub use super::parking;
 
-/// The search makes the draws (random choices of an executor) that have at most this number of
-/// outcomes. The executor makes draws with more outcomes itself: the search would try each of the
+/// The highest number of outcomes of a draw (a random choice of an executor) that the search
+/// makes. The executor makes draws with more outcomes itself. The search would try each of the
 /// outcomes, and such a draw mostly selects something that does not matter, for instance a shard.
 const MOST: u32 = 7;
 
@@ -124,7 +124,7 @@ pub fn until_idle(site: Site) -> bool {
     execution::until_idle(site)
 }
 
-/// Until the result is dropped, the search does not see the operations of the caller. These
+/// Hides the operations of the caller from the search until the result is dropped. These
 /// operations must not wait, allocate or release memory. No effect outside an execution.
 #[inline]
 #[must_use]
@@ -172,8 +172,8 @@ pub fn runs_on_one_thread(library: &'static str) {
     execution::runs_on_one_thread(library);
 }
 
-/// Permutes `slice` by draws of the search. Each outcome of a draw other than the default costs as
-/// much as a preemption. Returns `false` if the executor must permute the slice itself.
+/// Permutes `slice` by draws of the search. A draw whose outcome is not the default costs as much
+/// as a preemption. Returns `false` if the executor must permute the slice itself.
 #[inline]
 #[track_caller]
 pub fn shuffle<T>(slice: &mut [T]) -> bool {

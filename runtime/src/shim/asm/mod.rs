@@ -1,5 +1,5 @@
-//! `asm!`: an analysis of the text, followed by the real `asm!`. Fences are recognized, and other
-//! synchronization and calls of the kernel are reported.
+//! `asm!`: an analysis of the text, followed by the real `asm!`. Fences become operations. Other
+//! synchronization and calls of the kernel are reported as effects that are outside control.
 //!
 //! The text is analysed at compile time, so that inline assembly without such effects is
 //! unchanged.

@@ -101,8 +101,8 @@ struct Panic {
     payload: Box<dyn Any + Send>,
 }
 
-/// The argument of a new task. The closure is moved out of this structure before the closure runs,
-/// so that its captures are dropped when the task ends.
+/// The argument of a new task. The closure is moved out of this structure before it runs, so that
+/// the values that it has captured are dropped before the task ends.
 struct Start<F, R, T> {
     closure: F,
     shared: Owner<Shared<R, T>>,

@@ -207,7 +207,8 @@ macro_rules! atomic {
                 }
             }
 
-            /// Reports to the race detector the value after an operation.
+            /// Reports the value after an operation to the race detector. A comparison with this
+            /// value shows later whether opaque code has stored another value.
             #[inline]
             fn report_value_after(&self) {
                 if race::has_unseen() {

@@ -58,8 +58,8 @@ impl Operation {
     }
 
     /// Whether an update that leaves the value unchanged counts as a load. It does if its ordering
-    /// does not release (`Relaxed`, `Acquire`) and the task has not executed a fence: then no
-    /// other task can synchronize through its store.
+    /// does not release (`Relaxed`, `Acquire`) and the task has not executed a fence, because then
+    /// no other task can synchronize through the store of the update.
     pub(super) fn unchanged_update_is_load(&self) -> bool {
         matches!(self.access.order, Ordering::Relaxed | Ordering::Acquire)
             && !execution::has_fenced()

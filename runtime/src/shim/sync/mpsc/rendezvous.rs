@@ -40,7 +40,7 @@ impl<T> Rendezvous<T> {
         Ok(())
     }
 
-    /// Offers the value until a receiver takes it.
+    /// Offers the value to the receiver. Returns the ticket of the offer.
     pub(super) fn offer(&mut self, value: T) -> Ticket {
         let ticket = Ticket(self.issued);
         self.issued += 1;
