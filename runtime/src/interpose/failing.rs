@@ -61,6 +61,7 @@ pub(super) enum Direction {
 /// buffers. Returns the number of bytes or buffers that the call may transfer: `length`, or half
 /// of it for a short transfer. For a reset connection, also shuts down the socket.
 ///
+/// # Errors
 /// If the call must fail, returns the result of the call (a negative error number).
 pub(super) fn transfer(
     descriptor: c_int,

@@ -76,6 +76,7 @@ type Hints = [u8; 4 * size_of::<c_int>()];
 
 /// A hash of the arguments of `getaddrinfo`.
 ///
+/// # Safety
 /// The arguments are valid for `getaddrinfo`, and `node` is not null.
 unsafe fn hash(node: *const c_char, service: *const c_char, hints: *const Hints) -> u64 {
     // SAFETY: the strings end in zeros, and the hints are readable.

@@ -121,6 +121,7 @@ const LARGEST_STACK: usize = 1 << 40;
 
 /// Spawns a task that runs `closure`.
 ///
+/// # Errors
 /// Returns the error of `pthread_create` for a stack that is too large for any system.
 ///
 /// # Panics

@@ -70,6 +70,7 @@ pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
         let counters = Counters::of(data);
         // If there are no owners, `weak_count` of the real `Weak` returns 0. So the counter itself
         // is read.
+        // SAFETY: a `Weak` keeps the counters alive.
         let count = unsafe { (counters.weak as *const usize).read() };
         counters.leave(reference.strong_count() == 0 && count == 1);
     }
