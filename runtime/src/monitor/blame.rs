@@ -12,7 +12,7 @@ const PASSED_ON: [&str; 4] = [
 ];
 
 /// A panic message with one of these texts reports an earlier panic of another task if that panic
-/// ended the other task: it may have held the other end of a channel.
+/// ended the other task: the other task may have held the other end of a channel.
 const PASSED_ON_BY_ITS_END: [&str; 2] = ["RecvError", "SendError"];
 
 /// The panic that caused the panic of the test's body. `said` is the message of the body's panic.

@@ -40,13 +40,14 @@ pub(crate) struct Blocked {
     pub(crate) site: Option<Site>,
     /// The task was preempted, and has not run since.
     pub(crate) preempted: bool,
-    /// The task that holds the object for which this one waits.
+    /// The task that holds the object for which `task` waits, or the task that `task` joins.
     pub(crate) holder: Option<TaskId>,
     /// The line at which the holder acquired the object.
     pub(crate) held_at: Option<Site>,
 }
 
-/// The blocked tasks in the current state of the execution.
+/// The blocked tasks in the current state of the execution, except tasks with a timeout and tasks
+/// that wait for no operation of another task (such as those that compute endlessly).
 pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
     let mut blocked = Vec::new();
     for id in (0..execution.schedule.live as u32).map(TaskId) {

@@ -1,4 +1,4 @@
-//! All monitors together, as an execution calls them.
+//! The implementation of [`MonitorHooks`]: through it, an execution calls the monitors.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering;

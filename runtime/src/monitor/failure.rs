@@ -10,10 +10,9 @@ use crate::execution::Panic;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// The details that are known when the failure is found. Two failures with the same message and
-    /// place count as one failure. So details that differ between executions, such as the names of
-    /// tasks, are added only when the failure is reported. Details that take long to find are added
-    /// then, too.
+    /// The text for the report. [`Self::is_like`] compares failures by it. So details that differ
+    /// between executions, such as the names of tasks, are added only when the failure is reported.
+    /// Details that take long to find are added then, too.
     pub(crate) message: EngineVec<u8>,
     pub(crate) place: Option<Place>,
 }
@@ -36,15 +35,15 @@ impl Failure {
         self.kind == other.kind && self.place == other.place && self.said().eq(other.said())
     }
 
-    /// The first line of the message, without the numbers in it.
+    /// The first line of the message, without the digits in it.
     fn said(&self) -> impl Iterator<Item = &u8> {
         let line = self.message.split(|&byte| byte == b'\n').next();
         let bytes = line.unwrap_or_default().iter();
         bytes.filter(|byte| !byte.is_ascii_digit())
     }
 
-    /// Returns the failure to report in place of this one if it did not occur again under its
-    /// schedule.
+    /// Returns the failure of kind [`Kind::Nondeterminism`] that is reported if this failure did
+    /// not occur again under its schedule.
     pub(crate) fn not_repeated(mut self) -> Self {
         let intro = "the same schedule did not fail in the same way again; the first failure: ";
         self.message.splice(0..0, intro.bytes());

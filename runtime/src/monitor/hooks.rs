@@ -22,7 +22,7 @@ pub enum Expectation {
 /// The end of the test's body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum BodyOutcome {
-    /// The body did not return in this execution.
+    /// The body neither returned nor panicked in this execution.
     Unfinished,
     /// The body returned without an error.
     Passed,
@@ -46,12 +46,12 @@ pub(crate) struct Death<'a> {
     pub(crate) status: c_int,
     /// The address of the access that ended the process, if an access did.
     pub(crate) fault: Option<usize>,
-    /// The address is in the guard of a task's stack.
+    /// The address `fault` is in the guard of a task's stack.
     pub(crate) overflows: bool,
 }
 
 /// The interface of monitors. Each hook is optional. The running task is
-/// `execution.schedule.current`. The number of an access is the number of its event,
+/// `execution.schedule.current`. The event of the access that a hook reports has the number
 /// `execution.log.events.len()`.
 ///
 /// If a hook returns [`ControlFlow::Break`], the execution ends before the program's next
@@ -69,7 +69,8 @@ pub(crate) trait Monitor {
     }
 
     /// Whether [`Monitor::sync_access`] must be called for every synchronization access of this
-    /// execution. If not, it is called only for accesses whose object may be free.
+    /// execution. If no monitor needs this, [`Monitor::sync_access`] is called only for accesses
+    /// whose object may be in freed memory.
     #[inline]
     fn wants_accesses(&self) -> bool {
         false
@@ -90,8 +91,9 @@ pub(crate) trait Monitor {
         ControlFlow::Continue(())
     }
 
-    /// Whether [`Monitor::allocated`] must be called in this execution, and [`Monitor::frees`] for
-    /// correct frees, too. Called after [`Monitor::begin`].
+    /// Whether [`Monitor::allocated`] and [`Monitor::frees`] must be called for all allocations and
+    /// frees of this execution. If no monitor needs this, only [`Monitor::frees`] is called, and
+    /// only for invalid frees. Called after [`Monitor::begin`].
     #[inline]
     fn watches_heap(&self) -> bool {
         false
@@ -115,8 +117,8 @@ pub(crate) trait Monitor {
         let _ = panic;
     }
 
-    /// The current task repeats an iteration of a loop without a yield: its state is exactly that
-    /// of an earlier iteration. Since that iteration the task has only read objects, and these
+    /// The current task repeats an iteration of a loop without a yield: the task's state is exactly
+    /// that of an earlier iteration. Since that iteration the task has only read objects, and these
     /// objects have not changed. `read` is one of these reads.
     fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
         let _ = (execution, read);
@@ -143,8 +145,8 @@ pub(crate) trait Monitor {
         None
     }
 
-    /// A failure that this monitor found will be reported. Returns whether its execution must be
-    /// repeated once, so that the monitor can find the details of the message.
+    /// The failure of the last execution will be reported. Returns whether this monitor needs one
+    /// repetition of the execution, to find details for the message.
     fn wants_another_look(&mut self) -> bool {
         false
     }

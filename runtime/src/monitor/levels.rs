@@ -26,7 +26,7 @@ impl Level {
     }
 }
 
-/// The levels of a run.
+/// The levels of findings, by the file in which a finding is.
 pub(super) struct Levels {
     of_others: Level,
     /// Prefixes of file names, and their levels. The rule with the longest prefix of a file
@@ -43,7 +43,8 @@ impl Levels {
         }
     }
 
-    /// Gives each file the level of the rule for its name, or `of_others` if no rule applies.
+    /// Sets the levels of files by `rules`: prefixes of file names, and their levels. Files to
+    /// which no rule applies get the level `of_others`.
     pub(super) fn set(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.of_others = of_others;
         for (prefix, level) in rules {

@@ -19,8 +19,9 @@ impl Livelock {
 
 impl Monitor for Livelock {
     /// Livelock: tasks yield, and the execution does not end although every task runs repeatedly.
-    /// If no execution of the test has ended so far, the test may only be long. Then it is a
-    /// livelock only if the tasks repeat a cycle of events.
+    /// If no execution of the test has ended so far, the test may only be long. Then the execution
+    /// counts as a livelock only if the tasks repeat a cycle of events, or if its schedule is known
+    /// not to end.
     ///
     /// Spin: one task runs without yielding while other tasks are enabled (the good-samaritan
     /// rule).

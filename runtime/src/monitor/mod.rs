@@ -7,16 +7,16 @@
 //! time, so calls of a monitor never overlap.
 //!
 //! **A monitor must not depend on the order of operations that commute.** Of all schedules with the
-//! same happens-before graph, a search runs only one. If a monitor finds a failure in another
-//! schedule with this graph but not in that one, the verdict "complete" is wrong. So a verdict must
+//! same happens-before graph, a search runs only one. If a monitor finds a failure in only some of
+//! these schedules, the search may miss it, and the verdict "complete" is wrong. So a verdict must
 //! follow from the happens-before relation (objects, effects, the order of one task), not from the
 //! order in which two tasks happened to run.
 //!
-//! All monitors are fields of [`Monitors`], which calls each of them. There is no dynamic
-//! dispatch, so a hook that no monitor implements costs nothing. The state of a monitor is in the
-//! engine's memory (`EngineVec`), which is not restored with the program's memory. So a monitor
-//! resets the state of the previous execution in [`Monitor::begin`]. A hook that runs in a task
-//! must use only the engine's memory: any other allocation would be an allocation of the program.
+//! All monitors are fields of [`Monitors`], which calls each of them. There is no dynamic dispatch,
+//! so a hook that no monitor implements costs nothing. The state of a monitor is in the engine's
+//! memory (`EngineVec`), which is not restored with the program's memory. So [`Monitor::begin`]
+//! must reset the state of the previous execution. A hook that runs in a task must use only the
+//! engine's memory: any other allocation would be an allocation of the program.
 
 mod blame;
 mod deadlock;
@@ -51,7 +51,8 @@ use crate::base::memory::Place;
 use crate::execution::{self, Access, DataAccess, Ending, Execution, Panic, SyncAccess};
 use crate::platform::heap::{Allocation, Free};
 
-/// Declares [`Monitors`]. If several monitors find a failure, the first one in the list counts.
+/// Declares [`Monitors`]. If several monitors find a failure in one execution, the failure of the
+/// first monitor in the list is reported.
 macro_rules! monitors {
     ($($(#[$doc:meta])* $name:ident: $Monitor:ty,)*) => {
         /// All monitors.
@@ -149,10 +150,11 @@ macro_rules! monitors {
 }
 
 monitors! {
-    /// Accesses to free memory, double and invalid frees. They come first, because they are
-    /// certain even if there are races.
+    /// Accesses to free memory, double frees and invalid frees. This monitor is the first in the
+    /// list, because such errors are certain even if the program has races.
     heap: heap::Heap,
-    /// Data races. The other errors may be consequences of a race.
+    /// Data races. This monitor comes before the monitors whose failures may be consequences of a
+    /// race.
     races: race::Races,
     /// Two tasks are in calls of one object that must not overlap.
     thread_safety: thread_safety::ThreadSafety,
@@ -160,22 +162,22 @@ monitors! {
     deadlock: deadlock::Deadlock,
     /// A loop that waits without yielding.
     spins: spin::Spins,
-    /// The execution does not end, although every task runs repeatedly (a livelock), or because a
-    /// task runs without yielding (a spin).
+    /// The execution does not end: either every task runs repeatedly (a livelock), or one task runs
+    /// without yielding (a spin).
     livelock: livelock::Livelock,
     /// The process died.
     crash: fatal_signal::Crash,
-    /// Panics, and their meaning by the test's attributes.
+    /// Panics and errors of the test that its attributes (`should_panic`) do not permit.
     outcome: outcome::Outcome,
     /// An invariant of the test that does not hold.
     invariants: invariants::Invariants,
     /// A liveness property of the test that is hot at the end.
     liveness: liveness::Liveness,
-    /// Memory without references at the end, if the search checks for leaks.
+    /// Blocks that are not freed and have no reference at the end, if the search checks for leaks.
     leaks: heap::Leaks,
 }
 
-/// The place of the monitors.
+/// The place of the monitors in the engine's memory.
 pub(crate) const PLACE: Place<Monitors> = Place::after(&execution::PLACE);
 
 /// The monitors of the running execution.

@@ -21,7 +21,7 @@ pub(crate) enum Fate {
     Joined,
     /// The panic ended its task, and no join received it.
     Unseen,
-    /// The task caught the panic, or had not ended.
+    /// The task caught the panic, or had not ended at the end of the execution.
     Unknown,
 }
 
@@ -42,12 +42,10 @@ pub(crate) struct Outcome {
     pub(crate) panics: EngineVec<Panic>,
     /// Panics that no join received are not failures.
     pub(crate) allows_unseen: bool,
-    /// The execution is the first one of the test. If it has no preemptions, it stands for the
-    /// execution under `cargo test`, in which a panic that no join receives is no failure. So such
-    /// panics count as intended.
+    /// The execution is the first one of the test. If it has no preemptions, panics that no join
+    /// receives count as intended, because `cargo test` would not report them.
     pub(crate) is_first: bool,
-    /// The places of intended panics. Panics at these places that no join receives are no failures
-    /// in later executions either.
+    /// Places at which panics are intended: they are no failures, even if no join receives them.
     pub(crate) intended: EngineVec<Place>,
 }
 
@@ -61,7 +59,7 @@ impl Outcome {
         }
     }
 
-    /// Marks panics at this line as intended, if no join receives them.
+    /// Makes panics at this line intended: they are no failures, even if no join receives them.
     pub(crate) fn intend(&mut self, file: &str, line: u32) {
         let mut name = engine_vec();
         name.extend_from_slice(file.as_bytes());
@@ -121,7 +119,7 @@ impl Outcome {
         }
     }
 
-    /// The consequence of one of the panics.
+    /// The consequence of `panic`, which must be a reference to an element of `self.panics`.
     pub(crate) fn fate(&self, panic: &Panic, execution: &Execution, body: &BodyOutcome) -> Fate {
         let task = execution.task(panic.task);
         let ends_body = || matches!(body, BodyOutcome::Panicked(said) if *said == panic.message);
@@ -145,8 +143,9 @@ impl Outcome {
         last.is_some_and(|last| core::ptr::eq(last, panic))
     }
 
-    /// The failure for a panic of a task that no join received. `cargo test` would not report such
-    /// a panic.
+    /// The failure for a panic that ended a task and that no join received. There is none if the
+    /// execution is the first one and has no preemptions: then the place of the panic becomes
+    /// intended.
     fn unseen(&mut self, end: &End<'_>) -> Option<Failure> {
         if end.expectation != Expectation::Pass || self.allows_unseen {
             return None;

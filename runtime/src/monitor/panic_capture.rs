@@ -31,7 +31,7 @@ pub(crate) fn install_hook() {
 }
 
 /// Runs `hook`, which the program has set. A task's panic is recorded only once, even if `hook`
-/// calls the hook that was set before it.
+/// calls the hook that was set before `hook`.
 pub(crate) fn run_hook(info: &PanicHookInfo<'_>, hook: &dyn Fn(&PanicHookInfo<'_>)) {
     if execution::checks() {
         return;

@@ -23,9 +23,9 @@ pub(crate) struct Spin {
     pub(crate) place: Place,
 }
 
-/// Records the loops in which tasks wait without yielding. A loop waits if one of its iterations
-/// repeats the previous one: then the task cannot leave the loop until another task writes. So the
-/// detection depends only on the objects that the loop has read.
+/// Records the loops in which tasks wait without yielding. A loop waits if an iteration begins in
+/// the same state as an earlier one: then the task cannot leave the loop until another task writes.
+/// So the verdict depends only on the objects that the loop has read.
 pub(crate) struct Spins {
     levels: Levels,
     /// The loops of this execution that cause a warning.

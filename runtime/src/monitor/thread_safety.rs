@@ -13,15 +13,16 @@ use crate::execution::{Ending, Execution, Op, Overlap, SyncAccess, called, stack
 /// The maximum number of callers of one call that a message shows.
 const MOST_SHOWN: usize = 8;
 
-/// Judges executions that ended because such a call began.
+/// Judges executions that ended because a call began that must not overlap a running call of the
+/// same object.
 pub(crate) struct ThreadSafety {
     overlap: Option<Overlap>,
-    /// This execution repeats an earlier one, to find the callers of the two calls.
+    /// This execution repeats an earlier one, to find the callers of the two overlapping calls.
     looks: bool,
     will_look: bool,
-    /// The numbers of the two calls.
+    /// The numbers of the two overlapping calls, whose callers are to be found.
     wanted: [u32; 2],
-    /// The callers of the two calls, as lines of a message.
+    /// The callers of the two overlapping calls, as lines of a message.
     callers: [EngineVec<u8>; 2],
 }
 

@@ -113,7 +113,7 @@ impl Leaks {
     }
 }
 
-/// Calls `part` for each part of the memory that is searched for pointers.
+/// Calls `part` with the bounds of each root: memory from which the search for references begins.
 fn roots(execution: &Execution, start: usize, mut part: impl FnMut(usize, usize)) {
     // SAFETY: no task runs, so that neither changes.
     let (pool, image) = unsafe { (&*pool(), &*image()) };
@@ -134,7 +134,8 @@ fn roots(execution: &Execution, start: usize, mut part: impl FnMut(usize, usize)
     }
 }
 
-/// Marks the candidates to which words between `low` and `high` refer.
+/// Marks the candidates to which words between `low` and `high` refer. Adds the blocks that were
+/// not marked before to `reached`.
 fn reach(
     candidates: &mut EngineVec<Candidate>,
     reached: &mut EngineVec<Block>,

@@ -80,7 +80,7 @@ fn place_of(DeadFrame { owner, has_ended }: DeadFrame) -> String {
     }
 }
 
-/// The place of an access outside of a block, relative to the block next to it.
+/// The place of an access outside of a block, in words: its distance from the next block.
 fn place(wrong: Wrong, block: Block, Outside { address, is_live }: Outside) -> String {
     let (low, high) = block.requested;
     let name = if is_live {

@@ -35,7 +35,7 @@ struct Error {
     site: Option<Site>,
     /// The block that was freed, or the block next to the access if `outside` is set.
     block: Option<Block>,
-    /// The access begins or ends outside of the block.
+    /// Set if the access begins or ends outside of the block.
     outside: Option<Outside>,
     /// The dead frame that contained the memory, if the memory is on a stack.
     frame: Option<DeadFrame>,
@@ -57,7 +57,7 @@ pub(crate) struct Heap {
     will_look: bool,
     /// The number of the newest allocation when the execution began.
     first: u32,
-    /// The block whose places must be found, by its number relative to `first`.
+    /// The number, relative to `first`, of the block whose allocation and free must be found.
     wanted: Option<u32>,
     /// The places of the allocation, the free and the error.
     found: EngineVec<BlockEvent>,
@@ -99,7 +99,7 @@ impl Heap {
         Some(block.number.wrapping_sub(self.first)) == self.wanted
     }
 
-    /// Records the place of the current task.
+    /// Records the current place in the program as the place of the event `role`.
     #[cold]
     fn look(&mut self, execution: &Execution, role: Role) {
         if self.found.len() < self.roles.len() {
@@ -120,7 +120,7 @@ impl Heap {
     }
 
     /// Checks an access of the current task to `length` bytes from `address` on: whether any of
-    /// them are free, in no block, or in a dead stack frame.
+    /// them are free or in no block, and whether the first one is in a dead stack frame.
     #[inline]
     fn uses(
         &mut self,

@@ -16,7 +16,7 @@ pub(super) struct BlockEvent {
     /// The innermost line of the program's own code, if the executable has debug information for
     /// it.
     pub(super) place: Option<Place>,
-    /// The line of the task's newest operation.
+    /// The line of the task's newest operation before the event.
     pub(super) after: Option<Site>,
 }
 

@@ -23,8 +23,8 @@ impl Races {
     }
 
     /// As [`Self::atomic`]. `orders`: whether the access orders tasks through the clock of the
-    /// location. Under a weak memory model it does not, because each store of the location has its
-    /// own clock.
+    /// location. Under a weak memory model the access does not, because each store of the location
+    /// has its own clock.
     pub(super) fn note_atomic(
         &mut self,
         task: TaskId,

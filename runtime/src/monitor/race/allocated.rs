@@ -3,10 +3,10 @@
 //! The engine does not see the writes of an initialiser in safe code. Therefore a block counts as
 //! written when it is allocated, and the allocation must happen before each access to it (Rust's
 //! memory model has such a write, too). It would cost too much to record this write in each granule
-//! of the block. So it is looked up at the first access to a granule. It is recorded in a granule
-//! only if the granule gets a record. Without a record this is not needed: a task that knows of the
-//! first access to the granule also knows of the allocation, unless the first access itself races
-//! with the allocation.
+//! of the block. So the write is looked up at the first access to a granule. The write is recorded
+//! in a granule only if the granule gets a record. A granule without a record does not need the
+//! write: a task that knows of the first access to the granule also knows of the allocation, unless
+//! the first access itself races with the allocation.
 
 use super::Races;
 use super::lines::mark_of;

@@ -2,15 +2,15 @@
 //!
 //! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and Freund,
 //! PLDI'09). Epochs are numbered over all tasks and executions. So the number of an epoch alone
-//! determines its task, and whether it belongs to this execution. The entry of a task in a clock
-//! is the last epoch of this task that is known to have ended.
+//! determines its task, and whether it belongs to this execution. The entry of a task in a clock is
+//! the last epoch of this task that happened before the moment of the clock.
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
 
 pub(super) use crate::base::clock::{Clock, Epoch};
 
-/// The meaning of a number. Epochs and records share one sequence of numbers.
+/// The meaning of a number: epochs of tasks and records of granules share one sequence of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
     /// An epoch of this task.

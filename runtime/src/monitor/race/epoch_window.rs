@@ -1,9 +1,9 @@
 //! A window for each task: a range of epochs that the task knows completely, so that one comparison
-//! determines whether it knows of an access.
+//! determines whether the task knows of an access.
 //!
-//! Epochs are numbered in the order in which they begin. Of the recent epochs, a task usually
-//! knows all except the current epochs of the other tasks, so that such a range is long. The
-//! task's clock also contains the epochs that it knows outside of the range.
+//! Epochs are numbered in the order in which they begin. Of the recent epochs, a task usually knows
+//! all except the current epochs of the other tasks, so that such a range is long. The task's clock
+//! also contains the epochs that the task knows outside of the range.
 
 use super::Races;
 use super::clock::Epoch;
@@ -25,7 +25,7 @@ impl Races {
         Some(epoch)
     }
 
-    /// Sets the window of the running `task` to one that contains its own epoch.
+    /// Sets the window of the running `task` to a window that contains the task's own `epoch`.
     #[inline(never)]
     fn open_window(&mut self, task: TaskId, epoch: Epoch) {
         if !self.widen(task, epoch) {
@@ -39,7 +39,8 @@ impl Races {
     }
 
     /// Adds an epoch that `task` knows to its window, if the task knows all epochs between the
-    /// window and this epoch, and these are few. Returns whether the epoch was added.
+    /// window and this epoch, and there are fewer than [`FAR`] of these. Returns whether the epoch
+    /// was added.
     pub(super) fn widen(&mut self, task: TaskId, epoch: Epoch) -> bool {
         let (low, high) = self.tasks.get(task).window;
         let (between, window) = if epoch > high {
@@ -57,8 +58,9 @@ impl Races {
         is_one
     }
 
-    /// Enables the fast path for the running `task`. Disables it if some accesses may be
-    /// scheduling points, because the fast path would skip these.
+    /// Enables the fast path for the running `task`, if the task's window contains its current
+    /// epoch. Disables the fast path if not, or if accesses may be scheduling points or events,
+    /// because the fast path would skip these.
     #[inline]
     pub(super) fn show_now(&mut self, task: TaskId) {
         let own = self.tasks.get(task);

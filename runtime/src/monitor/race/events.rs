@@ -1,6 +1,6 @@
-//! The monitor's hooks. They pass on the accesses, allocations and frees of tasks. They also derive the
-//! order of tasks from the events of an execution, unless another part of the runtime reports this
-//! order more exactly, for instance a shim.
+//! The monitor's hooks. They pass on the accesses, allocations and frees of tasks. They also derive
+//! the order of tasks from the events of an execution, unless another part of the runtime (for
+//! instance a shim) reports this order more exactly.
 
 use core::ops::ControlFlow;
 
@@ -87,7 +87,7 @@ fn orders(op: Op, effect: Effect) -> Orders {
 
 impl Races {
     /// Records the order of tasks that an operation of `task` creates. `object` is the address of
-    /// its object, or 0.
+    /// the operation's object, or 0 if there is none.
     fn order(&mut self, task: TaskId, object: usize, access: SyncAccess) {
         let SyncAccess {
             op, effect, site, ..

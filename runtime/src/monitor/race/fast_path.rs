@@ -7,8 +7,8 @@
 //! same result. So the contents of the tables, which also depend on earlier executions, change no
 //! verdict.
 //!
-//! Of several equal accesses of a task in one epoch, only the first is recorded: an access that
-//! conflicts with a later one conflicts with the first, too.
+//! Of several equal accesses of a task in one epoch, only the first is recorded: an access of
+//! another task that conflicts with a later one conflicts with the first one, too.
 
 use super::clock::{Epoch, OLD};
 use super::lines::{MARK, mark_at, mark_of};
@@ -26,8 +26,8 @@ pub(super) struct FastPath {
     /// The first epoch of the range of epochs that cannot race with the running task, shifted to
     /// the position of an epoch in a word.
     low: u64,
-    /// The number of epochs in this range, multiplied by the difference between consecutive epochs
-    /// in words. 0 if the fast path must record no access.
+    /// The number of epochs in the range that begins at `low`, multiplied by the difference between
+    /// consecutive epochs in words. 0 if the fast path must record no access.
     span: u64,
     /// The number of the epochs of earlier executions, multiplied by the difference between
     /// consecutive epochs in words.
@@ -36,14 +36,15 @@ pub(super) struct FastPath {
     own: u64,
     /// The addresses of pages of the program that were accessed in this execution.
     pages: [usize; PAGES],
-    /// The cells of each of these pages.
+    /// The cells of each page of `pages`.
     cells: [*mut Cell; PAGES],
     /// A bit for each slot of `pages`, set if the page belongs to the stack of the running task.
     /// Such pages are removed when another task runs, because frames on them may then be dead.
     stack_pages: u128,
     /// The addresses of source lines whose accesses are watched but are no events.
     lines: [usize; LINES],
-    /// Whether words have room for all lines. If not, no access is recorded here.
+    /// Whether the words of cells can represent all source lines. If not, the fast path records no
+    /// access.
     pub(super) has_all_lines: bool,
     pub(super) stack: OwnStack,
 }
@@ -54,8 +55,8 @@ pub(super) static NONE: FastPath = FastPath {
     ..FastPath::new()
 };
 
-// SAFETY: the one that threads share has no cells; the others belong to the monitor, which only one
-// thread at a time uses.
+// SAFETY: threads share only `NONE`, which has no cells. Other tables belong to the monitor, which
+// only one thread at a time uses.
 unsafe impl Sync for FastPath {}
 
 impl FastPath {
@@ -156,11 +157,11 @@ impl FastPath {
         self.lines = [0; LINES];
     }
 
-    /// Records an access of the running task, if it needs no check: the bytes were accessed since
-    /// they were last freed, so they are bytes of a block, and the last access to them in this
-    /// execution, if there was any, is known to the task. The method may return false although this
-    /// holds. `mark` returns the mark of the line, if the caller knows that the line's code is
-    /// explored.
+    /// Records an access of the running task if it needs no check. Returns whether the access is
+    /// recorded. No check is needed if the bytes were accessed since they were last freed (then
+    /// they are bytes of a block), and the task knows of the last access to them in this execution.
+    /// The method may return `false` although this holds. `mark` returns the mark of the access's
+    /// line, or `None` if the line's code may not be explored.
     ///
     /// # Safety
     /// The cells of the pages in the table exist, and no other code uses them meanwhile.
@@ -204,9 +205,9 @@ impl FastPath {
 
     /// Records an access of the running task to all bytes of `count` consecutive granules. `cell`
     /// is the cell of the first one. Stops at the first granule in which the access needs a check.
-    /// Returns the number of the granules before it. `mark` is the mark of the line. If it is known
-    /// that the bytes are live and that the task knows of their allocation, `settled` is the first
-    /// epoch of the execution.
+    /// Returns the number of the granules before it. `mark` is the mark of the line. `settled` is
+    /// the first epoch of the execution if the bytes are certainly live and the task knows of their
+    /// allocation, otherwise `None`.
     ///
     /// # Safety
     /// The cells exist, and no other code uses them meanwhile.
@@ -301,7 +302,8 @@ fn is_own(cell: &Cell, upper: u64, (is_write, is_borrow): (bool, bool)) -> bool 
     is_own(cell.last) && (!is_write || is_own(cell.write))
 }
 
-/// The slot of an address's page. The stacks of tasks are often far apart by a power of two.
+/// The slot of an address's page in the tables. It is a hash of the page's number: the stacks of
+/// tasks are often a power of two apart, and would otherwise share their slots.
 #[inline(always)]
 fn slot_of(address: usize) -> usize {
     const FACTOR: usize = 0x9E37_79B9_7F4A_7C15;

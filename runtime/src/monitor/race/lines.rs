@@ -35,7 +35,7 @@ pub(super) fn mark_of(site: Option<Site>) -> u64 {
     if address_of(mark) == address { mark } else { 0 }
 }
 
-/// The address with these bits that is nearest to [`origin`].
+/// The address with the lower bits of `mark` that is nearest to [`origin`].
 fn address_of(mark: u64) -> usize {
     const UNUSED: u32 = u64::BITS - ALIGNED - MARK_BITS;
     let bits = (mark as usize) << (ALIGNED - MARK_AT);
@@ -52,9 +52,9 @@ pub(super) fn site_of(mark: u64) -> Option<Site> {
     Some(unsafe { &*(address_of(mark) as *const Location<'static>) })
 }
 
-/// Whether every line whose code may report accesses to this runtime has a mark. These are the
-/// lines of the executable, if the runtime is a part of it, and the lines of its table of places.
-/// A library with code of another crate would have its own runtime.
+/// Whether each source line that reports accesses to this runtime is near enough to [`origin`] to
+/// have a mark. These lines are in the executable or in its table of places. `false` if the runtime
+/// is not a part of the executable.
 pub(super) fn are_all_near() -> bool {
     let bounds = executable::bounds();
     let (low, high) = bounds;

@@ -2,11 +2,11 @@
 //! of them is a write, and at least one is not atomic.
 //!
 //! The algorithm is `FastTrack` (Flanagan and Freund, PLDI'09): a vector clock for each task and
-//! for each object that orders tasks, and for each granule of memory the epochs of its last
-//! accesses. The order is the happens-before relation of the language, on which a program may
-//! rely. It is not the order of [`crate::search`], which relates events that depend on each other
-//! under a scheduler that runs one task at a time. A `Relaxed` load, for example, orders nothing
-//! here.
+//! for each object that orders tasks, and for each granule of memory (eight bytes) the epochs of
+//! its last accesses. The order is the happens-before relation of the language, on which a program
+//! may rely. It is not the order of [`crate::search`], which relates events that depend on each
+//! other under a scheduler that runs one task at a time. A `Relaxed` load, for example, orders
+//! nothing here.
 //!
 //! The monitor reports no race on a program without one, as long as all operations that order tasks
 //! are reported to it. Code that the engine does not see (inline assembly, code that is compiled
@@ -70,8 +70,8 @@ pub(crate) use task_order::MOST_TASKS;
 use task_order::Tasks;
 use unseen::Unseen;
 
-/// The tables for the accesses of the user's code: those of the monitor, if it watches this task.
-/// Thread-local, and so separate for each task.
+/// The tables of the fast path for accesses of this thread: the monitor's tables if the monitor
+/// watches the thread's task, otherwise [`fast_path::NONE`]. Each task has its own thread.
 #[thread_local]
 static FAST_PATH: Cell<*const FastPath> = Cell::new(&raw const fast_path::NONE);
 
@@ -104,7 +104,7 @@ impl Accesses {
     }
 }
 
-/// The results of a search so far. If the search begins anew, it begins with them.
+/// The results of a search so far that stay valid when the search begins anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Learnt {
     /// The number of lines that are scheduling points.
@@ -125,13 +125,13 @@ impl Learnt {
 pub(crate) enum GivenUp {
     /// There are more tasks than entries in a clock.
     Tasks,
-    /// The program accessed more memory than there is room for its history.
+    /// The program accessed so much memory that there was no room for the history of all of it.
     Memory,
-    /// There were more releases than numbers for epochs.
+    /// There were more releases than numbers for epochs: each release ends an epoch.
     Releases,
 }
 
-/// The monitor of one execution.
+/// The data race monitor. Most of its state is that of one execution.
 pub(crate) struct Races {
     /// Whether executions must be watched.
     is_wanted: bool,
@@ -146,16 +146,15 @@ pub(crate) struct Races {
     allocations: Allocations,
     /// The bounds of memory that was allocated before this execution, and freed in this execution.
     freed: EngineVec<(usize, usize)>,
-    /// Pairs of a task and a reference counter that the task used. If the task is the last user, it
-    /// frees the memory that contains the counter.
+    /// The calls of [`Self::release_on`] in this execution: pairs of a task and the address of a
+    /// reference counter. The last user of a counter frees the memory that contains the counter.
     last_users: EngineVec<(TaskId, usize)>,
     fast_path: FastPath,
     stacks: Stacks,
     records: EngineVec<Record>,
     /// The number of `records` that belong to this execution.
     used: usize,
-    /// The clocks that were sent with messages. Those whose indices are in `received` can be
-    /// reused.
+    /// The clocks that were sent with messages. A clock whose index is in `received` can be reused.
     messages: EngineVec<Clock>,
     received: EngineVec<u32>,
     /// An unseen operation may have ordered tasks. From then on, each operation is assumed to
@@ -165,7 +164,7 @@ pub(crate) struct Races {
     found: EngineVec<RaceReport>,
     /// The pairs of lines that raced in earlier executions.
     pub(crate) known: EngineVec<u64>,
-    /// The number of these pairs that are no failure any more.
+    /// The first `forgiven` pairs of `known` are no failures any more.
     pub(crate) forgiven: usize,
     levels: Levels,
     pub(crate) points: RacePoints,
@@ -253,7 +252,7 @@ impl Races {
         }
     }
 
-    /// Restores the results of the executions at an earlier moment.
+    /// Restores the results that [`Self::learnt`] returned at an earlier moment.
     pub(crate) fn recall(&mut self, learnt: Learnt) {
         self.points.set_count(learnt.points);
         self.forgiven = learnt.forgiven.min(self.known.len());
@@ -284,8 +283,8 @@ impl Races {
         self.points.count() > before
     }
 
-    /// In the next execution, the accesses that raced in the last one have events. Other accesses
-    /// have events only if they are scheduling points.
+    /// From the next execution on, accesses at lines that were found to race have events, even if
+    /// the lines are no scheduling points.
     pub(crate) fn show(&mut self) {
         let before = self.learnt();
         self.learn(|_| true);
@@ -348,9 +347,10 @@ impl Races {
         self.log_other(task);
     }
 
-    /// Releases the later operations of `task` to `object`, too, because the runtime does not see
-    /// the end of this release. The object is a reference counter. If `task` is the last user of
-    /// the counter, it frees the memory that contains the counter. Then it acquires the counter.
+    /// Releases all later operations of `task` to the reference counter at the address `object`:
+    /// the runtime does not see at which later operation the task releases the counter. If `task`
+    /// frees the memory that contains the counter, the task was its last user, and acquires the
+    /// counter.
     pub(crate) fn release_on(&mut self, task: TaskId, object: usize) {
         self.objects.at(object).until = Some(task);
         self.last_users.push((task, object));

@@ -12,9 +12,8 @@ pub(super) struct Object {
     /// The clock for tasks that acquire the object exclusively. Readers of a read-write lock
     /// release to this clock.
     pub(super) exclusive: Clock,
-    /// The task with which `Races::release_on` was last called for this object. The runtime does
-    /// not see the end of this release, so the later operations of the task are released to the
-    /// object, too.
+    /// The task for which `Races::release_on` was last called with this object. A task that
+    /// acquires the object acquires all operations of this task so far.
     pub(super) until: Option<TaskId>,
 }
 

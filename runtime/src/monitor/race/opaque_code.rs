@@ -1,9 +1,9 @@
-//! The order that opaque code creates between tasks: the tasks that run it, and those that use the
-//! same atomics.
+//! The order that opaque code (code that the engine does not see) creates between the tasks that
+//! run it or use the same atomics.
 //!
 //! Every order that opaque code can create counts as created. If an order were missing here, the
-//! monitor would report a race that the program does not have, or offer an older store that no
-//! task can read.
+//! monitor would report a race that the program does not have, or offer an older store that the
+//! task cannot read.
 
 use super::Races;
 use super::unseen::UNSEEN;
@@ -11,11 +11,11 @@ use crate::execution::TaskId;
 use crate::memory::Word;
 
 impl Races {
-    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. The
-    /// monitor does not see these releases. They can also come after the call: the user's code may
-    /// drop a guard that opaque code returned. Therefore each task that has called opaque code
-    /// releases all its operations to [`UNSEEN`] whenever another task runs next, and `task`
-    /// acquires these releases here. Opaque code may also load the program's atomics. Therefore
+    /// Records that `task` is in opaque code, where the task may acquire releases that the monitor
+    /// does not see. Another task may make such a release even after its call of opaque code, for
+    /// example by the drop of a guard that the call returned. Therefore each task that has called
+    /// opaque code releases all its operations to [`UNSEEN`] whenever another task runs next, and
+    /// `task` acquires [`UNSEEN`] here. Opaque code may also load the program's atomics. Therefore
     /// `task` also acquires all operations that other tasks have released to any object.
     pub(crate) fn enter_unseen(&mut self, task: TaskId) {
         self.memory.stale.note_unseen();
@@ -37,7 +37,7 @@ impl Races {
     }
 
     /// Records that `task` continues, perhaps in opaque code. If the task has called opaque code
-    /// before, it acquires all releases of opaque code.
+    /// before, the task acquires all operations that were released to [`UNSEEN`].
     pub(crate) fn resume_unseen(&mut self, task: TaskId) {
         if self.tasks.get(task).is_unseen {
             self.acquire(task, UNSEEN, true);
@@ -52,7 +52,7 @@ impl Races {
 
     /// Records that the next reported operation reads `value` from the atomic at `address`. If the
     /// program's last operation on this atomic left another value, opaque code may have stored
-    /// `value`. By this store it may have released its operations.
+    /// `value`, and may have released its operations by this store.
     pub(crate) fn meet_value(&mut self, address: usize, value: Word) {
         self.unseen.has_written = !self.unseen.keep(address, value);
     }

@@ -34,9 +34,9 @@ impl Line {
     }
 }
 
-/// The file name of the entry for the locks of the standard streams.
+/// The file name of the entry in [`RacePoints`] for the locks of the standard streams.
 const STREAMS: &str = "<standard streams>";
-/// The file name of the entry for files and environment variables.
+/// The file name of the entry in [`RacePoints`] for files and environment variables.
 const FILES: &str = "<files and environment>";
 
 /// The lines whose accesses are scheduling points.
@@ -50,9 +50,10 @@ pub(crate) struct RacePoints {
     count: usize,
     /// Accesses at all lines are scheduling points.
     pub(super) all: bool,
-    /// Accesses at the lines that are no scheduling points have events, too.
+    /// Accesses at those lines of `lines` that are no scheduling points have events, too.
     shows_all: bool,
-    /// The kinds of lines may have changed since the last check.
+    /// The effect of accesses at some line may have changed since the last call of
+    /// [`RacePoints::have_changed`].
     has_changed: bool,
     cache: [(usize, Point); CACHE],
 }
@@ -87,7 +88,8 @@ impl RacePoints {
         self.all || self.count > 0 || self.shows_all
     }
 
-    /// Whether the kinds of lines may have changed since the last call of this method.
+    /// Whether the effect of accesses at some line may have changed since the last call of this
+    /// method.
     #[inline]
     pub(super) fn have_changed(&mut self) -> bool {
         core::mem::take(&mut self.has_changed)
@@ -120,8 +122,8 @@ impl RacePoints {
         point
     }
 
-    /// From now on until [`Self::set_count`] is called, accesses at lines that are no scheduling
-    /// points have events, too.
+    /// From now on until [`Self::set_count`] is called, accesses at added lines that are no
+    /// scheduling points have events, too.
     pub(super) fn show_all(&mut self) {
         self.set_count(self.count);
         self.shows_all = true;

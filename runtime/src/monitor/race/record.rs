@@ -85,8 +85,8 @@ impl Use {
     };
 }
 
-/// The accesses to an atomic by one task: the last one that has this entry in clocks. Tasks that
-/// know of these accesses also know of the accesses by earlier tasks with the same entry.
+/// The accesses to an atomic by the last task that has this entry in clocks. Tasks that know of
+/// these accesses also know of the accesses by earlier tasks with the same entry.
 struct Uses {
     entry: u16,
     load: Use,
@@ -120,7 +120,7 @@ impl Record {
         record
     }
 
-    /// Makes the record serve another granule.
+    /// Makes the record that of another granule, with the history that [`Self::new`] describes.
     pub(super) fn renew(&mut self, allocation: Word, write: Word, read: Word) {
         self.segments.clear();
         self.atomics.clear();
@@ -175,7 +175,8 @@ impl Record {
         self.note(word, true);
     }
 
-    /// Records a plain read. `is_known` returns whether an earlier read happened before this one.
+    /// Records a plain read. `is_known` returns whether the accesses of an epoch happened before
+    /// this read.
     pub(super) fn read(&mut self, word: Word, is_known: impl Fn(Epoch) -> bool) {
         self.note_in_segments(word.extent().mask(), |segment| {
             segment.reads.retain(|read| !is_known(read.epoch()));

@@ -3,9 +3,9 @@
 //! A location has the clock that its newest store releases. The task of a load that acquires learns
 //! the clock at once. The task of any other load learns it at its next acquiring fence. A store
 //! that releases replaces the clock by the clock of its task. A relaxed store replaces it by the
-//! clock of its task's last releasing fence. Both end a release sequence. A read-modify-write only
-//! adds to the clock. So it continues the release sequence of the store that it reads, whatever its
-//! own ordering is.
+//! clock of its task's last releasing fence. Both stores end a release sequence. A
+//! read-modify-write only adds to the clock: it continues the release sequence of the store that it
+//! reads, whatever its own ordering is.
 //!
 //! With older stores (`weak.rs`), `memory/perform.rs` applies the same rules to the store that was
 //! read.

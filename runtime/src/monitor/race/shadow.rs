@@ -26,7 +26,8 @@ pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
 /// In place of the first epoch of an execution: no execution has this first epoch.
 const NEVER: Epoch = Epoch::MAX;
-/// The bit in the epochs of memory that was freed in this execution.
+/// The bit that is set in the epoch of a cell's last access if the memory was freed after this
+/// access.
 const FREE: Epoch = 1 << (Epoch::BITS - 1);
 
 /// The accessed bytes of a granule: in the upper bits, the number of bytes that are not accessed;
@@ -138,14 +139,13 @@ impl Word {
         self.is_of(other.0)
     }
 
-    /// As [`Self::is_like`], but compares with the upper part of a word.
+    /// As [`Self::is_like`], but compares with `upper`: the epoch and the extent of a word.
     #[inline]
     pub(super) fn is_of(self, upper: u64) -> bool {
         (self.0 ^ upper) >> EPOCH_AT == 0
     }
 
-    /// Whether this word has the upper part `upper`, and all its other bits that are set are also
-    /// set in `others`.
+    /// Whether this word equals `upper` when all bits of `others` in this word are cleared.
     #[inline]
     pub(super) fn is_within(self, upper: u64, others: u64) -> bool {
         self.0 & !others == upper
@@ -164,8 +164,8 @@ impl Word {
 /// accesses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// The last access, or a pointer to the record. It is kept for later executions, as evidence
-    /// that these bytes were live when they were accessed.
+    /// The last access, or a pointer to the record. The last access is kept for later executions,
+    /// as evidence that its bytes were live.
     pub(super) last: Word,
     /// The last write. A write of an earlier execution has no meaning. If the cell has a record:
     /// the last read, if no write came after it.
@@ -359,8 +359,8 @@ impl Shadow {
         Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }
 
-    /// Calls `each` for each page with cells that overlaps the range, with the indices of those of
-    /// its granules that are in the range.
+    /// Calls `each` for each page that has cells and overlaps the range from `low` to `high`. Its
+    /// second argument is the indices of the page's granules in this range.
     #[inline]
     pub(super) fn parts(
         &mut self,

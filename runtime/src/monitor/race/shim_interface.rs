@@ -24,7 +24,7 @@ pub(crate) struct Atomic {
 /// Called before an access of the running task to memory. Records the access if it needs no check.
 /// Returns whether it is recorded. If not, the caller must call [`report_access`]. The `kind`
 /// consists of two flags: whether the access writes, and whether it is a borrow. `site` returns the
-/// line, if it is known that the line's code is explored.
+/// line, or `None` if the line's code may not be explored.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -159,8 +159,8 @@ pub(crate) fn resume(paused: &Paused) {
 /// The tables that [`pause`] replaced.
 pub(crate) struct Paused(*const FastPath);
 
-/// Adds a new task, created by `parent`; the first task has none.
-/// `stack` has the bounds of its stack.
+/// Records that `parent` has created `task`, whose stack has the bounds `stack`. The first task has
+/// no parent.
 pub(crate) fn added(
     parent: Option<TaskId>,
     task: TaskId,
@@ -266,8 +266,9 @@ pub(crate) fn keeps_stores() -> bool {
     is_watched() && unsafe { (*monitors()).races.keeps_stores() }
 }
 
-/// The number of stores that an atomic operation of the running task may meet, the newest included.
-/// `current` is the value in memory. `would` returns the effect of an update that reads a value.
+/// The number of stores that an atomic operation of the running task may meet (read, or follow in
+/// the modification order), the newest included. `current` is the value in memory. `would` returns
+/// the effect of an update that reads a value.
 pub(crate) fn offer_stores(
     access: &Access,
     current: Word,
@@ -294,15 +295,15 @@ pub(crate) fn offered_value(access: &Access, choice: u32) -> Word {
     unsafe { (*monitors()).races.memory.value(access, choice) }
 }
 
-/// The name of the store with the number `choice` among those that were offered to the access. It
-/// is the same in all executions with the same events before the store.
+/// The name of the store with the number `choice` among those that were offered to the access. The
+/// name is the same in all executions with the same events before the store.
 pub(crate) fn offered_name(access: &Access, choice: u32) -> u64 {
     // SAFETY: as in `with_if_on`.
     unsafe { (*monitors()).races.memory.name(access, choice) }
 }
 
-/// If late effects are only noted: notes that the access, which was offered older stores, could
-/// have had one, and returns `true`. Otherwise returns `false`.
+/// Returns whether late effects are only recorded, and not chosen by the search. If so, records
+/// that the access, to which older stores were offered, could have had a late effect.
 pub(crate) fn notes_late_effect(access: &Access, op: Op, site: Site) -> bool {
     // SAFETY: as in `with_if_on`.
     let memory = unsafe { &mut (*monitors()).races.memory };
@@ -371,7 +372,7 @@ pub(crate) fn acquire(object: usize) {
 }
 
 /// As [`acquire`], for an object that may have shared holders. `excludes`: whether the task
-/// acquires it exclusively.
+/// acquires the object exclusively.
 pub(crate) fn acquire_for(object: usize, excludes: bool) {
     with(|races, task| races.acquire(task, object, excludes));
 }
@@ -386,7 +387,8 @@ pub(crate) fn release_to(object: usize, to_all: bool, op: Op, site: Option<Site>
     with(|races, task| races.release(task, object, to_all, (op, site)));
 }
 
-/// Releases the later operations of the running task to `object`, too.
+/// Releases all later operations of the running task to the reference counter `object`: see
+/// [`Races::release_on`].
 pub(crate) fn release_on(object: usize) {
     with(|races, task| races.release_on(task, object));
 }
@@ -407,7 +409,7 @@ pub(crate) fn receive(message: Message) {
     });
 }
 
-/// The clock of a message's sender, for its receiver.
+/// The number of the clock that was sent with a message. `None` if the sender was not watched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message(Option<u32>);
 
@@ -419,8 +421,8 @@ fn with(report: impl FnOnce(&mut Races, TaskId)) {
     }
 }
 
-/// Calls the monitor if executions are watched, even if it has given up this execution. Then the
-/// accesses are still reported to other monitors.
+/// Calls the monitor if executions are watched, even if the monitor has given up this execution.
+/// After that, accesses are still reported to other monitors.
 #[inline]
 fn with_if_wanted(report: impl FnOnce(&mut Races)) {
     // SAFETY: as in `with_if_on`.

@@ -27,9 +27,9 @@ pub(super) const SHORT: usize = 16;
 pub(super) struct OwnStack {
     /// The address after the stack.
     end: usize,
-    /// The bytes of the stack whose accesses may remain unrecorded: the first one, and their
-    /// number.
+    /// The first byte of the stack whose accesses may remain unrecorded.
     low: usize,
+    /// The number of bytes from `low` on whose accesses may remain unrecorded.
     size: usize,
     /// The size of a part from `low` on. An access of at most [`SHORT`] bytes that begins in this
     /// part need not be recorded, because tasks share no page up to the end of such an access.
@@ -73,8 +73,8 @@ impl OwnStack {
         ..Self::NONE
     };
 
-    /// Whether an access of at most [`SHORT`] bytes need not be recorded. May return `false`
-    /// although this is so.
+    /// Whether an access of at most [`SHORT`] bytes at `address` need not be recorded. May return
+    /// `false` although this is so.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -134,7 +134,7 @@ impl OwnStack {
         self.measure();
     }
 
-    /// Sets `quick_size`, from the private pages at the start of the stack.
+    /// Sets `quick_size`: the part of the stack below all shared pages.
     fn measure(&mut self) {
         let shared = &self.shared[self.kind as usize];
         let deepest = shared.iter().rposition(|&pages| pages != 0);
@@ -164,10 +164,10 @@ pub(super) struct Stacks {
     pub(super) are_special: bool,
     /// The bounds of each task's stack.
     of_tasks: EngineVec<(usize, usize)>,
-    /// The same bounds with whole last pages, sorted, without duplicates: several tasks may use
-    /// the same stack, one after the other.
+    /// The bounds in `of_tasks`, extended to whole last pages, sorted, and without duplicates:
+    /// several tasks may use the same stack, one after the other.
     sorted: EngineVec<(usize, usize)>,
-    /// The lowest and the highest of these bounds.
+    /// The lowest and the highest address in `sorted`.
     bounds: (usize, usize),
     /// A task accessed a page of another task's stack, and earlier accesses of the owner are
     /// missing.
@@ -201,7 +201,8 @@ impl Stacks {
         self.bounds = (self.bounds.0.min(low), self.bounds.1.max(end));
     }
 
-    /// The page of an address in the stack that contains it, and the stack's kind.
+    /// The kind of the stack that contains an address, and the index of the address's page in this
+    /// stack (see [`page_below`]). `None` if no stack contains the address.
     fn page(&self, address: usize) -> Option<(Kind, usize)> {
         let after = self.sorted.partition_point(|&(low, _)| low <= address);
         let &(low, end) = self.sorted.get(after.checked_sub(1)?)?;
@@ -238,8 +239,9 @@ impl Races {
         }
     }
 
-    /// Records an access of the running task to a page. It may be the first access to a page of
-    /// another task's stack. Must be called at least for the first recorded access to each page.
+    /// Records that the running task accesses the page of `address`. If the page belongs to another
+    /// task's stack, the tasks share the page from now on. Must be called at least for the first
+    /// recorded access to each page.
     #[inline]
     pub(super) fn note_page(&mut self, address: usize) {
         let (low, high) = self.stacks.bounds;

@@ -5,11 +5,11 @@ use super::clock::{Clock, Epoch, Epochs, Owner};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::TaskId;
 
-/// The empty window.
+/// An empty range of epochs, as the value of [`TaskOrder::window`].
 pub(super) const NO_WINDOW: (Epoch, Epoch) = (1, 0);
 
-/// The maximum number of entries of a clock. A new task gets the entry of a task that has ended, if
-/// its creator knows of that end. Otherwise it needs a new entry.
+/// The maximum number of entries of a clock. A new task reuses the entry of an ended task, if the
+/// creator of the new task knows of that end. Otherwise the new task needs a new entry.
 pub(crate) const MOST_TASKS: usize = 1024;
 
 /// The number of recently ended tasks that are searched for a free entry.
@@ -17,19 +17,19 @@ const CANDIDATES: usize = 32;
 
 /// The epochs of a task, and its knowledge about other tasks.
 pub(super) struct TaskOrder {
-    /// 0 from a release until the task's next access to tracked memory.
+    /// The current epoch of the task. 0 if the last epoch has ended and the next one has not begun.
     pub(super) epoch: Epoch,
-    /// The task's last epoch.
+    /// The newest epoch of the task; 0 if there is none.
     pub(super) last: Epoch,
-    /// Its last epoch that has ended.
+    /// The newest epoch of the task that has ended; 0 if there is none.
     pub(super) ended: Epoch,
     /// The first and the last epoch of a range. All epochs of this range happened before the task's
     /// next operation, or are the task's own.
     pub(super) window: (Epoch, Epoch),
-    /// Its entry in clocks.
+    /// The index of the task's entry in clocks.
     pub(super) entry: u16,
     pub(super) clock: Clock,
-    /// The clock at its last releasing fence.
+    /// The task's clock at its last releasing fence.
     pub(super) released: Clock,
     /// The clock in `released` is the clock at a sequentially consistent exchange, which counts as
     /// a fence on x86: see `IS_X86` in `release_acquire.rs`.
@@ -47,7 +47,7 @@ pub(super) struct Tasks {
     pub(super) all: EngineVec<TaskOrder>,
     /// The number of `all` that belong to this execution.
     pub(super) live: usize,
-    /// The number of entries in use.
+    /// The number of entries of clocks that this execution uses.
     pub(super) entries: usize,
     /// Tasks that have ended and whose entries are free.
     pub(super) ended: EngineVec<u32>,
@@ -117,8 +117,8 @@ impl Tasks {
     }
 }
 
-/// Whether the accesses of an epoch happened before the next operations of `task`, to which `clock`
-/// belongs.
+/// Whether the accesses of `epoch` happened before the next operation of `task`, whose clock is
+/// `clock`. Always true if `epoch` is the number of a record.
 #[inline]
 pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskId) -> bool {
     match epochs.owner(epoch) {

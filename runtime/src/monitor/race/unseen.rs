@@ -12,12 +12,12 @@ pub(super) const UNSEEN: usize = 24;
 pub(super) struct Unseen {
     /// Some task has called opaque code.
     pub(super) has_run: bool,
-    /// The index of each atomic in `values`, and the value of each atomic after the program's last
-    /// operation on it.
+    /// The index of each atomic in `values`, by address.
     numbers: AddressTable,
+    /// The value of each atomic after the program's last operation on it.
     values: EngineVec<Word>,
-    /// The atomic of the running operation has another value than the one in `values`: opaque code
-    /// may have stored it.
+    /// The running operation reads a value that is not the one in `values`: opaque code may have
+    /// stored this value.
     pub(super) has_written: bool,
     /// A clock for temporary use, kept to reuse its allocation.
     pub(super) clock: Clock,
@@ -41,7 +41,7 @@ impl Unseen {
         self.values.clear();
     }
 
-    /// Records the value of an atomic. Returns whether the recorded value was the same before.
+    /// Records the value of an atomic. Returns whether the same value was recorded before.
     pub(super) fn keep(&mut self, address: usize, value: Word) -> bool {
         if self.values.is_empty() {
             self.numbers.clear();

@@ -50,7 +50,8 @@ impl Races {
         self.memory.offer(&known, access, state, would)
     }
 
-    /// Records an access after [`Self::offer_stores`]. `performed` is its result.
+    /// Records the access for which [`Self::offer_stores`] was called. `performed` is the result of
+    /// the access.
     pub(crate) fn meet_store(
         &mut self,
         task: TaskId,

@@ -22,11 +22,11 @@ const STATICS: [(usize, usize); 2] = [
 ];
 
 const HEAP: usize = FIRST - FIRST % PAGE + 0x10_0000;
-/// The first page of the blocks that only the program itself allocates, if memory is put back. If
-/// not, some of these blocks are in the page before.
+/// The first page of the blocks that the program itself allocates, if memory is put back. If memory
+/// is not put back, the program may also allocate blocks before this page.
 const FRESH: usize = HEAP + 4 * PAGE;
 pub(super) const BLOCKS: usize = 8;
-/// The blocks that may be live before the program begins.
+/// The first `OLD` blocks may be live before the program begins.
 pub(super) const OLD: usize = 4;
 /// The number of blocks before [`FRESH`]: the old ones and one more.
 const BEFORE_FRESH: usize = 5;

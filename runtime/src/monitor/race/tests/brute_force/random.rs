@@ -67,15 +67,17 @@ struct Style {
     stays: u64,
     /// The percentage of switches between tasks at which operations order the two tasks.
     handovers: u64,
-    /// The kind of these operations.
+    /// The kind of the operations that order two tasks at a switch.
     handover: u64,
     shares_lines: bool,
     /// Most accesses are near these addresses.
     hot: Vec<(Region, usize)>,
     lengths: u64,
-    /// The percentages of operations that order tasks, of atomics, and of allocations and frees.
+    /// The percentage of operations that order tasks.
     orders: u64,
+    /// The percentage of atomic operations.
     atomics: u64,
+    /// The percentage of allocations and frees.
     frees: u64,
     /// Atomics have other orderings than `Relaxed`, too.
     has_orders: bool,
@@ -211,7 +213,7 @@ impl Style {
         };
         let (mut region, mut start) = self.place(rng, length);
         if rng.below(6) == 0 {
-            // Most tasks access their own stack most often.
+            // One of six accesses is to the task's own stack.
             region = Region::Stack(state.tasks[task].0);
             let (low, end) = region.bounds();
             let distance = if rng.below(2) == 0 { PAGE } else { 2 * PAGE };
