@@ -8,7 +8,8 @@
 use super::graph::Window;
 use super::relation::Relation;
 
-/// The relations of a decision, kept to reuse their allocations.
+/// The relations that decide whether a graph is consistent. They are kept to reuse their
+/// allocations.
 pub(super) struct Scratch {
     hb: Relation,
     elsewhere: Relation,

@@ -15,8 +15,9 @@ pub(super) struct Event {
     pub(super) task: u32,
     /// The number of the event among the events of its task, from 1 on.
     pub(super) number: u32,
-    /// The epoch of the event, and the entry of its task in clocks.
+    /// The index of the entry of the event's task in clocks.
     pub(super) entry: u16,
+    /// The epoch of the event.
     pub(super) epoch: Epoch,
     pub(super) location: u32,
     /// The store that the event reads.
@@ -29,9 +30,9 @@ pub(super) struct Event {
     pub(super) is_kept: bool,
     /// On x86, earlier stores of the task reach memory before any later operation of the task.
     pub(super) is_locked: bool,
-    /// The index of its clock in [`Log::clocks`].
+    /// The index of the event's clock in [`Log::clocks`].
     clock: u32,
-    /// The next event of its task that is an instruction of x86: see [`Self::is_nothing`].
+    /// The next event of the event's task that is an instruction of x86: see [`Self::is_nothing`].
     pub(super) next: u32,
     /// The previous event that reads the same store.
     pub(super) other_reader: u32,
@@ -61,8 +62,9 @@ pub(super) struct TaskEvents {
     count: u32,
     /// The index of the task's newest clock.
     clock: u32,
-    /// The newest instruction, and the newest locked event.
+    /// The newest event that is an instruction of x86.
     newest: u32,
+    /// The newest event for which [`Event::is_locked`] is true.
     pub(super) locked: u32,
     /// The index of the clock of the newest instruction.
     known: u32,

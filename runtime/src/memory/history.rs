@@ -19,31 +19,33 @@ pub(super) const NO_EVENT: u32 = u32::MAX;
 /// A store of one execution.
 pub(super) struct Store {
     pub(super) value: Word,
-    /// The epoch of the store, and the entry of its task in clocks. All tasks know of epoch 0.
+    /// The index of the entry of the store's task in clocks.
     pub(super) entry: u16,
+    /// The epoch of the store. All tasks know of epoch 0.
     pub(super) epoch: Epoch,
-    /// The task of the store, and the number of its event among the events of this task. Together
-    /// they are the name of the store: it is the same in all executions with the same events
-    /// before the store.
+    /// The task of the store. `task` and `number` together are the name of the store, which is the
+    /// same in all executions with the same events before the store.
     pub(super) task: u32,
+    /// The number of the store's event among the events of its task.
     pub(super) number: u32,
     pub(super) location: u32,
     /// The newest event that reads the store.
     pub(super) newest_reader: u32,
     /// The step of the trace that contains the store.
     pub(super) step: u32,
-    /// The index of its event in the log, or [`NO_EVENT`].
+    /// The index of the store's event in the log, or [`NO_EVENT`].
     pub(super) event: u32,
-    /// The number of its event in reports.
+    /// The number of the store's event in reports.
     pub(super) reported: u32,
     /// The line of the store in the program.
     pub(super) site: Option<Site>,
-    /// Its place in the modification order.
+    /// The store's place in the modification order of its location.
     pub(super) place: u32,
     /// The version of the object while this was the newest store. The detection of spins counts
     /// the versions.
     pub(super) version: u32,
-    /// The store belongs to a read-modify-write: no store comes between it and the previous one.
+    /// The store belongs to a read-modify-write. So no store may be inserted directly before it in
+    /// modification order.
     pub(super) is_update: bool,
     /// The clock that a task acquires if it loads this store with an acquiring load.
     pub(super) message: Clock,
@@ -145,7 +147,8 @@ impl Stores {
         self.used
     }
 
-    /// Replaces `store` by a new store of this value to `location`. All tasks know of it.
+    /// Replaces `store` by a new store of this value to `location`. All tasks know of the new
+    /// store.
     pub(super) fn renew(&mut self, store: StoreId, location: u32, value: Word) {
         let new = self.get_mut(store);
         new.value = value;
@@ -165,8 +168,8 @@ impl Stores {
 pub(super) struct Location {
     pub(super) address: usize,
     pub(super) size: usize,
-    /// Its stores in modification order. The program's memory contains the value of the last
-    /// store.
+    /// The location's stores in modification order. The program's memory contains the value of the
+    /// last store.
     pub(super) order: EngineVec<StoreId>,
     /// The oldest stores were dropped.
     pub(super) is_cut: bool,
@@ -206,12 +209,12 @@ impl Locations {
         &mut self.all[location as usize]
     }
 
-    /// The location at `address`, if it is known.
+    /// The number of the location at `address`, if it is known.
     pub(super) fn find(&self, address: usize) -> Option<u32> {
         self.numbers.find(address)
     }
 
-    /// The location at `address`. A new one has no stores.
+    /// The number of the location at `address`. Adds a location without stores if there is none.
     #[inline]
     pub(super) fn at(&mut self, address: usize) -> u32 {
         let location = self.numbers.at(address, self.used as u32);

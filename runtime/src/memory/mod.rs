@@ -7,11 +7,11 @@
 //! both. It is an outcome of its operation, and the search chooses it.
 //!
 //! A late effect is offered only if two orders differ about a newer store. By the dependences of
-//! [`crate::search`], the newer store comes before the operation, or before the older store, which
-//! was late itself. By happens-before, which the race monitor tracks, it does not come before the
-//! operation. All other late effects lead to graphs that another interleaving has. An offer depends
-//! on the dependences of the trace alone, and not on the order of independent steps. So the
-//! reductions of the searches remain valid.
+//! [`crate::search`], the newer store comes before the operation, or before the older store (if the
+//! older store was late itself). By happens-before, which the race monitor tracks, the newer store
+//! does not come before the operation. Every other late effect leads to a graph that some
+//! interleaving has, too. An offer depends on the dependences of the trace alone, and not on the
+//! order of independent steps. So the reductions of the searches remain valid.
 
 mod c11;
 mod graph;
@@ -46,10 +46,11 @@ use chess_vocabulary::TaskId;
 /// monitor tracks.
 pub(crate) struct Knowledge<'a> {
     pub(crate) task: TaskId,
-    /// The task's entry in clocks, and its current epoch, which ends at its next release.
+    /// The index of the task's entry in clocks.
     pub(crate) entry: u16,
+    /// The task's current epoch, which ends at the task's next release.
     pub(crate) epoch: Epoch,
-    /// The events that happened before the task's next operation, its own events included.
+    /// The events that happened before the task's next operation, the task's own events included.
     pub(crate) clock: &'a mut Clock,
     /// The clock at the task's last releasing fence.
     pub(crate) released: &'a Clock,
@@ -67,7 +68,8 @@ pub(crate) struct State<'a> {
     /// The version of the store that the same operation of the program met last, if the task has
     /// only read since then. This store is not offered again, because nothing would change.
     pub(crate) last: Option<u32>,
-    /// The execution so far; without it, only the newest store is offered.
+    /// The execution so far. `None` if the rest of the execution is not explored: then only the
+    /// newest store is offered.
     pub(crate) trace: Option<&'a Trace>,
 }
 
@@ -76,7 +78,7 @@ pub(crate) struct State<'a> {
 pub(crate) struct At {
     /// The running step of the trace.
     pub(crate) step: u32,
-    /// The number of events before it.
+    /// The number of events before the operation.
     pub(crate) event: u32,
     /// The line of the program.
     pub(crate) site: Option<Site>,
@@ -95,20 +97,23 @@ pub(crate) struct Memory {
     stores: Stores,
     log: Log,
     order: HappensBefore,
-    /// The number of steps that `order` has read, the last of them perhaps not to its end.
+    /// The number of steps that `order` has read. It may have read only a part of the last step.
     steps: usize,
     /// The first event that a late effect of this execution overtook.
     overtaken: u32,
-    /// The number of events before time last passed.
+    /// The number of events before the last call of [`Memory::time_passes`]. Later operations do
+    /// not overtake the stores of these events.
     settled: u32,
-    /// The rest of this execution is not explored. It may have very many events. So only the newest
-    /// store of each location is kept, and no events are logged.
+    /// The rest of this execution is not explored. The rest may have very many events. So only the
+    /// newest store of each location is kept, and no events are logged.
     is_over: bool,
     /// The stores that the running operation may meet, the newest first: their places in the
     /// modification order of its location.
     offers: EngineVec<u32>,
-    /// The store that the last operation met, and the one that it made.
+    /// The store that the last operation met: that it read, or that it follows in modification
+    /// order.
     met: Option<StoreId>,
+    /// The store that the last operation made.
     written: Option<StoreId>,
     nodes: EngineVec<Node>,
     scratch: Scratch,
@@ -178,8 +183,8 @@ impl Memory {
         self.stale.is_limited = false;
     }
 
-    /// Records the clock that opaque code has released. It is the message of the stores that opaque
-    /// code makes.
+    /// Records the clock that opaque code has released. This clock is the message of the stores
+    /// that opaque code makes: the clock that a load acquires from them.
     pub(crate) fn note_unseen(&mut self, clock: &Clock) {
         if self.is_on {
             self.unseen.assign(clock);

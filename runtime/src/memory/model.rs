@@ -3,7 +3,7 @@
 use super::word::Word;
 use core::sync::atomic::Ordering;
 
-/// The executions that are explored.
+/// A memory model: the executions that are explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Model {
     /// The interleavings: sequential consistency.
@@ -48,11 +48,11 @@ pub(crate) enum Kind {
 /// The effect of an update that reads a certain value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Would {
-    /// It fails, and is a load.
+    /// The update fails, and is a load.
     Fail,
-    /// It writes the value that it reads, and other tasks cannot synchronize with its task through
-    /// this store. It is performed as a load. But like every update, it cannot read a store that
-    /// another update has read.
+    /// The update writes the value that it reads, and other tasks cannot synchronize with its task
+    /// through this store. The update is performed as a load. But like every update, it cannot read
+    /// a store that another update has read.
     Keep,
     Write,
 }

@@ -15,14 +15,15 @@ use super::walk::Graph;
 use super::{Access, Kind, Knowledge, Memory, Model, State, Word, Would, acquires, c11, is_locked};
 use crate::search::Trace;
 
-/// The most stores of a location that are kept.
+/// The maximum number of stores that are kept of one location.
 pub(crate) const MOST_STORES: usize = 64;
-/// The most events of a graph in which a late effect is judged.
+/// The maximum number of events of a graph in which late effects are judged.
 pub(crate) const MOST_EVENTS: usize = 1024;
 
 impl Memory {
     /// The number of stores that the operation `access` of the running task may meet, the newest
-    /// included. `would` returns the effect of an update that reads a value.
+    /// included. A load meets the store that it reads. A store meets the store that it follows in
+    /// modification order. `would` returns the effect of an update that reads a value.
     pub(crate) fn offer(
         &mut self,
         known: &Knowledge<'_>,
@@ -221,8 +222,8 @@ impl Memory {
         self.stores.get(next).site
     }
 
-    /// The name of the store with the number `choice` of the last offer: its task and the number of
-    /// its event in that task.
+    /// The name of the store with the number `choice` of the last offer: the task of the store, and
+    /// the number of its event in that task.
     pub(crate) fn name(&self, access: &Access, choice: u32) -> u64 {
         let location = self.locations.find(access.address).expect("it was offered");
         let order = &self.locations.get(location).order;

@@ -9,7 +9,8 @@ use super::model::{acquires, releases};
 use super::{Access, At, Kind, Knowledge, MOST_STORES, Memory, Performed, is_locked};
 
 impl Memory {
-    /// Records the access for which [`Self::offer`] was called. `performed` is its result.
+    /// Records the access for which [`Self::offer`] was called. `performed` is the result of the
+    /// access.
     pub(crate) fn perform(
         &mut self,
         known: &mut Knowledge<'_>,
@@ -65,8 +66,8 @@ impl Memory {
         self.written = event.writes;
     }
 
-    /// As [`Self::perform`], after the end of the exploration. Only the order of tasks is still
-    /// tracked.
+    /// As [`Self::perform`], in the part of an execution that is not explored. Only the order of
+    /// tasks is still tracked.
     #[cold]
     fn perform_unexplored(
         &mut self,

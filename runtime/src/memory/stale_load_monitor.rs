@@ -36,9 +36,9 @@ pub(crate) struct StaleLoads {
     /// Whether late effects are only recorded, and not chosen.
     pub(crate) is_on: bool,
     pub(crate) found: EngineVec<Stale>,
-    /// The findings of this execution are not complete. Either an exchange was treated as a fence,
-    /// which is true on x86 but not in the language. Or unseen operations, fairness or timeouts may
-    /// order tasks.
+    /// The findings of this execution may be incomplete. Either an exchange was treated as a fence,
+    /// which is true on x86 but not in the language, or unseen operations, fairness or timeouts may
+    /// have ordered tasks.
     pub(crate) is_limited: bool,
 }
 

@@ -2,9 +2,9 @@
 //! section 2).
 //!
 //! Loads read stores that were performed before them. So only one kind of event can close a cycle:
-//! an update that leaves the value unchanged, and is treated as a load. If the store after it in
-//! modification order belongs to another update, which was performed earlier, then this earlier
-//! update reads from the later one.
+//! an update that leaves the value unchanged, and is treated as a load. The store that follows such
+//! an update in modification order may belong to another update, which was performed earlier. Then
+//! the earlier update reads from the later one.
 
 use super::graph::Event;
 use super::history::NO_EVENT;

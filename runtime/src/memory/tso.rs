@@ -5,9 +5,9 @@
 //! program order without the pairs of a store and a later load with no locked event between them
 //! (Owens, Sarkar and Sewell, TPHOLs'09; Alglave, Maranget and Tautschnig, TOPLAS'14). Locks,
 //! channels and the ends of tasks order events of two tasks, too. Their operations are locked, so
-//! that happens-before between two tasks is a part of this order. Only loads are ever late: an
-//! execution may run stores in the order in which they reach memory. Only coherent places are
-//! offered, so that this file has to search only for cycles.
+//! that happens-before between two tasks is a part of this order. Only loads are ever late: for
+//! each graph, some execution runs the stores in the order in which they reach memory. Only
+//! coherent places are offered, so that this file has to search only for cycles.
 
 use super::graph::Event;
 use super::history::{NO_EVENT, StoreId};

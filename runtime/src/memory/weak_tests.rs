@@ -273,7 +273,8 @@ fn the_monitor_reports_programs_with_weak_executions_and_no_other() {
     );
 }
 
-/// The ends of the schedules with at most `bound` preemptions and late effects together.
+/// `icb` finds the ends of all schedules whose preemptions and late effects together are at most
+/// `bound`.
 #[test]
 fn icb_finds_the_failures_of_all_schedules_of_its_bound() {
     for seed in seeds() {

@@ -66,8 +66,9 @@ impl Event {
 #[derive(Clone)]
 struct Graph {
     events: Vec<Event>,
-    /// The modification order of each value, and the order of the events of each lock.
+    /// The modification order of each value.
     orders: Vec<Vec<usize>>,
+    /// The events of each lock, in order.
     locks: Vec<Vec<usize>>,
     at: Vec<usize>,
     seen: Vec<u64>,

@@ -30,12 +30,12 @@ pub(super) struct Stores {
     races: Races,
     /// The tasks that held each lock, in order.
     locks: Vec<Vec<u64>>,
-    /// Whether an update that leaves the value unchanged is treated as a load, as the shims do: if
-    /// no other task can synchronize with its task through the store.
+    /// Whether an update that leaves the value unchanged is treated as a load if no other task can
+    /// synchronize with its task through the store. The shims do so.
     pub(super) reads_kept: bool,
-    /// The results of the stale-load monitor: whether an access could have had a late effect, and
-    /// whether the monitor could not decide that.
+    /// The stale-load monitor found an access that could have had a late effect.
     pub(super) found_late_effect: bool,
+    /// The stale-load monitor could not decide whether accesses could have had late effects.
     pub(super) is_unclear: bool,
     /// For each task, whether it has performed a fence.
     fenced: Vec<bool>,
