@@ -16,7 +16,7 @@ const EMPTY: Slot = Slot {
 };
 const FIRST_SIZE: usize = 256;
 
-/// The numbers of addresses. A new generation begins between executions, and empties the table.
+/// The numbers of addresses. [`Self::clear`] begins a new generation, which empties the table.
 pub(crate) struct AddressTable {
     /// A hash table with open addressing, whose size is a power of two. A slot of another generation
     /// is vacant.
@@ -79,7 +79,7 @@ impl AddressTable {
         number
     }
 
-    /// The slot of `address`, or the vacant one that it would have.
+    /// The index of the slot of `address`, or of the vacant slot to which `address` would be added.
     #[inline]
     fn place(&self, address: usize) -> usize {
         let mask = self.slots.len() - 1;

@@ -1,9 +1,10 @@
-//! The engine's own memory: a region apart from the program's heap, shared with the zygote.
+//! The engine's own memory: a region apart from the program's heap, shared with the zygote (the
+//! process that forks the explorer).
 //!
-//! The program's image is restored before each execution, so the engine must not keep
-//! state in it. And a program with a global allocator of its own must not find the
-//! engine's data there. The region is shared memory: when the exploring process dies,
-//! the zygote reads the state of the exploration from it.
+//! The program's image is restored before each execution, so the engine must not keep state in it.
+//! And a program may have a global allocator of its own, which must not contain the engine's data.
+//! The region is shared memory: when the exploring process dies, the zygote reads the state of the
+//! exploration from it.
 
 use core::marker::PhantomData;
 
@@ -19,7 +20,7 @@ const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
 /// the engine's parts.
 const FIRST_FREE: usize = 1 << 20;
 
-/// Maps the region; call once, in the zygote, before it forks.
+/// Maps the region. Must be called once, in the zygote, before the zygote forks.
 ///
 /// # Errors
 /// A sentence for the user if the kernel refuses the mapping.
@@ -63,7 +64,7 @@ const PARTS_SIZE: usize = FIRST_FREE - HEADER_SIZE;
 ///
 /// Each part has a fixed address, so that its own module finds it without a structure that knows
 /// all parts. The address holds in every process: the zygote reads the parts there after the
-/// explorer's death. The parts lie in the order of `repr(C)`.
+/// explorer's death. The parts lie one after another, as the fields of a `repr(C)` structure do.
 pub(crate) struct Place<T> {
     offset: usize,
     part: PhantomData<fn() -> T>,
@@ -98,8 +99,8 @@ impl<T> Place<T> {
         self.offset
     }
 
-    /// The address of the part. It is valid once the engine was created in this process or in one
-    /// that it was forked from.
+    /// The address of the part. It is valid once the engine was created in this process, or in a
+    /// process from which this one was forked.
     #[inline]
     pub(crate) fn get(&self) -> *mut T {
         (PARTS + self.offset) as *mut T

@@ -1,7 +1,7 @@
 //! libc's own definitions of the interposed functions.
 //!
-//! Each is looked up once by name, before the image is taken: an address that is found
-//! later would be lost whenever the image is restored.
+//! Each definition is looked up once by name, before the image of the program's memory is taken. An
+//! address that is found later would be lost whenever the image is restored.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,8 @@ use crate::base::sys::{
     pthread_rwlock_t, pthread_t, timespec,
 };
 
-/// Returns the address of libc's definition, 0 if this libc has none.
+/// Returns the address of libc's definition of `name`, or 0 if this libc has none. `address` keeps
+/// the result.
 fn look_up(address: &AtomicUsize, name: &CStr) -> usize {
     let mut found = address.load(Ordering::Relaxed);
     if found == 0 {
@@ -32,7 +33,7 @@ macro_rules! real {
         }
 
         $(
-            /// libc's definition.
+            /// Calls libc's definition. Panics if this libc has none.
             pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
                 let address = look_up(&addresses::$name, c_name!($name));
                 assert!(address != 0, concat!("libc has no ", stringify!($name)));

@@ -7,7 +7,7 @@ use super::memory::{EngineVec, engine_vec};
 
 pub(crate) use chess_vocabulary::short_path;
 
-/// A source line in messages. For a file in cargo's registry, its path begins with the package.
+/// A source line in messages. For a file in cargo's registry, the path begins with the package.
 pub(crate) fn line_of(site: &Location<'_>) -> String {
     chess_vocabulary::line_of(site.file(), site.line())
 }

@@ -64,12 +64,13 @@ pub(crate) struct timespec {
 }
 
 impl timespec {
-    /// Whether the kernel accepts it as a time.
+    /// Whether the nanoseconds are in the range that libc's timed functions accept.
     pub(crate) fn is_valid(self) -> bool {
         (0..1_000_000_000).contains(&self.tv_nsec)
     }
 
-    /// Nanoseconds, saturating at both ends.
+    /// The time in nanoseconds. A negative field counts as 0, and a time that is too large as
+    /// `u64::MAX`.
     pub(crate) fn nanos(self) -> u64 {
         let seconds = u64::try_from(self.tv_sec).unwrap_or(0);
         let nanos = u64::try_from(self.tv_nsec).unwrap_or(0);
@@ -233,7 +234,8 @@ pub(crate) unsafe fn syscall(number: usize, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// Sets `errno` as libc's wrappers do and returns their result.
+/// Converts the result of a system call as libc's wrappers do: if it is an error, sets `errno` and
+/// returns -1.
 pub(crate) fn libc_result(result: isize) -> isize {
     if (-4095..0).contains(&result) {
         // SAFETY: `errno` of the calling thread.
@@ -285,7 +287,8 @@ pub(crate) fn futex_wake_shared(word: &core::sync::atomic::AtomicU32) {
     unsafe { syscall(number::FUTEX, [at, 1, all, 0, 0, 0]) };
 }
 
-/// Forks as libc does, without notice to libc or the program. Returns 0 in the child.
+/// Forks as libc does, without notice to libc or the program. Returns 0 in the child, and the
+/// child's process identifier in the parent.
 pub(crate) fn fork_bare() -> isize {
     const SIGCHLD: usize = 17;
     // SAFETY: the child has a copy of this stack; other threads only wait.
@@ -326,8 +329,9 @@ const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
 
-/// Maps `size` bytes of zeroed memory at exactly `base`. Returns whether the kernel
-/// agreed. Forked processes share the memory if `shared` is set. No memory is reserved.
+/// Maps `size` bytes of zeroed memory at exactly `base`. Returns whether the kernel agreed. Forked
+/// processes share the memory if `shared` is set. The kernel reserves no memory for the mapping in
+/// advance.
 pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     let kind = if shared { MAP_SHARED } else { MAP_PRIVATE };
     let flags = kind | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
@@ -437,8 +441,7 @@ pub(crate) fn nap() {
     unsafe { syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
 }
 
-/// Sets the name of a kernel thread of this process for debuggers, to the first 15
-/// bytes.
+/// Sets the name of a kernel thread of this process for debuggers, to the first 15 bytes of `name`.
 pub(crate) fn name_thread(thread: i32, name: &[u8]) {
     const HERE: usize = (-100_isize).cast_unsigned();
     const WRITE_ONLY: usize = 1;
