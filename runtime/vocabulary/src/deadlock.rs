@@ -21,7 +21,7 @@ pub struct Wait {
     pub held_at: Option<String>,
 }
 
-/// A deadlock in one sentence: the tasks of the cycle, or all waiting tasks if there is none.
+/// A deadlock in one sentence: the tasks of the `cycle`, or all waiting tasks if `cycle` is empty.
 pub fn deadlock(waits: &[Wait], cycle: &[TaskId]) -> String {
     let mut text = match cycle.len() {
         0 => "no task can continue: ".to_owned(),

@@ -9,7 +9,7 @@ use crate::TaskId;
 pub enum Decision {
     /// This task runs.
     Task(TaskId),
-    /// The operation has this outcome.
+    /// The operation of the running task has the outcome with this number.
     Outcome(u32),
 }
 
@@ -42,7 +42,7 @@ impl Decisions {
     }
 }
 
-/// The token.
+/// Writes the token that [`Decisions::of_token`] parses.
 impl Display for Decisions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.decision {

@@ -16,21 +16,21 @@ pub enum Effect {
     /// Acquires a lock in shared mode, without waiting. If another task holds the lock exclusively
     /// or waits to do so, the attempt fails, with the effect [`Effect::Fail`].
     TryEnter,
-    /// Acquires a lock in shared mode; blocks while it cannot.
+    /// Acquires a lock in shared mode. Blocks until this is possible.
     Enter,
     /// Releases a lock that [`Effect::Enter`] or [`Effect::TryEnter`] acquired.
     Leave,
-    /// Begins to wait until all shared holders have left, before [`Effect::Acquire`]. From then
-    /// on, no new shared holder enters.
+    /// Begins to wait until all shared holders of a lock have left. From then on, no new shared
+    /// holder enters. [`Effect::Acquire`] follows.
     Queue,
     /// Changes the object in a way that commutes with other updates of it.
     Update,
     /// Enables a task that [`Effect::Acquire`] or [`Effect::Enter`] blocks.
     Release,
-    /// Acquires exclusively; blocks while it cannot.
+    /// Acquires the object exclusively. Blocks until this is possible.
     Acquire,
-    /// Writes the value that the object already holds. A task that reads it can only observe that
-    /// the earlier operations of the writing task came before.
+    /// Writes the value that the object already holds. A task that reads the value can observe only
+    /// that the earlier operations of the writing task came before.
     Rewrite,
     /// May change the object in any way.
     Write,
@@ -127,8 +127,8 @@ impl Effect {
         self.depends(other) == Dependence::None && other.depends(self) == Dependence::None
     }
 
-    /// Whether a task that polls the object sees no change. A shared acquisition of a lock and its
-    /// release are no change, for example.
+    /// Whether a task that polls the object sees no change by an operation with this effect. A
+    /// shared acquisition of a lock and its release are no change, for example.
     pub const fn is_quiet(self) -> bool {
         matches!(
             self,

@@ -3,7 +3,7 @@
 use crate::token::tokens;
 use crate::words::shown;
 
-/// A failure of a call that may fail.
+/// A failure that the search may choose for a call of the standard library.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
     /// A write to a file, the creation of a file or of a directory: the disk is full.
@@ -53,12 +53,12 @@ impl Fault {
         all.find(|fault| fault.index() == index)
     }
 
-    /// Its place among all faults, from 0 on.
+    /// The index of this fault among all faults, from 0 on.
     pub const fn index(self) -> u32 {
         self as u32
     }
 
-    /// Its words in reports.
+    /// The words for this fault in reports.
     pub fn words(self) -> &'static str {
         match self {
             Self::NoSpace => shown!("no space is left on the device"),

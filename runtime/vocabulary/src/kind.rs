@@ -5,17 +5,19 @@ use crate::token::tokens;
 /// The kinds of failure, as in reports and in the interface for scripts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A panic that the test did not expect, or a missing one.
+    /// A panic or an error of the test that the test's attributes do not permit, or a missing
+    /// panic.
     Panic,
     /// No task is enabled.
     Deadlock,
     /// A fair execution passed the step limit.
     Livelock,
-    /// A task ran without yielding (the good-samaritan rule).
+    /// A task ran, or waited in a loop, without yielding (the good-samaritan rule).
     Spin,
     /// The process died.
     Crash,
-    /// Two unordered accesses to the same memory, at least one of them a write.
+    /// Two accesses to the same memory without an order. At least one is a write, and at least one
+    /// is not atomic.
     Race,
     /// Memory was used after it was freed.
     UseAfterFree,

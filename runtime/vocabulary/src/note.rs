@@ -83,7 +83,7 @@ impl NoteKind {
         )
     }
 
-    /// Its words in reports, without its details.
+    /// The words of notes of this kind in reports, without the notes' details.
     pub fn words(self) -> &'static str {
         match self {
             Self::WokeSpuriously => shown!("woke spuriously"),
@@ -125,13 +125,13 @@ impl Note {
     const FIRST_LOSS: u32 = Self::FIRST_DRAW - (1 << 16);
     const FIRST_DRAW: u32 = 1 << 31;
 
-    /// The note of an event that woke this waiter.
+    /// The note of an event that woke the waiting task `task`.
     #[inline]
     pub fn wakes(task: TaskId) -> Self {
         Self(Self::FIRST_TASK + task.0)
     }
 
-    /// The waiter that the event woke.
+    /// The waiting task that the event woke.
     #[inline]
     pub fn woken(self) -> Option<TaskId> {
         let is_task = (Self::FIRST_TASK..Self::FIRST_LATE).contains(&self.0);
@@ -144,7 +144,7 @@ impl Note {
         Self(Self::FIRST_FAULT + fault.index())
     }
 
-    /// The failure of the call.
+    /// The fault with which the call failed.
     #[inline]
     pub fn fault(self) -> Option<Fault> {
         let is_fault = (Self::FIRST_FAULT..Self::FIRST_TASK).contains(&self.0);
@@ -230,7 +230,8 @@ impl Note {
         }
     }
 
-    /// The words of the note without its cost. `woken` is the name of the woken task.
+    /// The words of the note, without the remark that it counts as a preemption. `woken` is the
+    /// name of the woken task.
     pub fn without_cost(self, woken: &dyn Display) -> impl Display {
         fmt::from_fn(move |f| {
             let Some(kind) = self.kind() else {
@@ -258,8 +259,8 @@ impl Note {
         })
     }
 
-    /// The words of the note with its cost; empty for [`Note::NONE`]. `woken` is the name of the
-    /// woken task.
+    /// The words of the note, with a remark if it counts as a preemption. Empty for [`Note::NONE`].
+    /// `woken` is the name of the woken task.
     pub fn in_words(self, woken: &dyn Display) -> impl Display {
         fmt::from_fn(move |f| {
             self.without_cost(woken).fmt(f)?;

@@ -35,7 +35,7 @@ kinds! {
     Task = "task", "task ";
     /// A scope of threads.
     Scope = "scope", "scope ";
-    /// The object of a thread's wait.
+    /// A thread, as the object of operations such as `park`, `sleep` and `yield_now`.
     Thread = "thread", "T";
     /// An atomic.
     Atomic = "atomic", "A";
@@ -145,7 +145,7 @@ impl ObjectKind {
 pub struct Object {
     /// The kind of the object.
     pub kind: ObjectKind,
-    /// The index among the objects of its kind; for a task, its number.
+    /// The index among the objects of this kind. For a task, the number of the task.
     pub number: u32,
 }
 

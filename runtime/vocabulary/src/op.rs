@@ -36,7 +36,7 @@ macro_rules! operations {
                 match self { $(Op::$variant => shown!($name),)* }
             }
 
-            /// The operation's effect by default. A caller may record another one after the
+            /// The operation's effect by default. A caller may record another effect after the
             /// operation (a failed compare-exchange is a read).
             #[inline]
             pub const fn effect(self) -> Effect {
@@ -254,8 +254,8 @@ operations! {
     ComponentWait = "crash_and_recover", Read;
     /// An assumption of the test that does not hold.
     Assume = "assume", Read;
-    /// The start of a call in a history that the test records. It is ordered with the ends of
-    /// other calls, but not with their starts.
+    /// The start of a call in a history that the test records. The start is ordered with the ends
+    /// of other calls, but not with their starts.
     Call = "call", Read;
     /// The end of a call in a history.
     Return = "return", Update;
@@ -542,7 +542,7 @@ impl Op {
     }
 }
 
-/// Its name in reports.
+/// Writes the operation's name in reports.
 impl core::fmt::Display for Op {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.pad(self.name())

@@ -5,37 +5,39 @@ use crate::token::tokens;
 /// An effect of a test that the scheduler does not control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutsideEffect {
-    /// It waited for a child process.
+    /// The test waited for a child process.
     Child,
-    /// It waited for another process.
+    /// The test waited for another process.
     Process,
-    /// It used a pipe whose other end is outside the process.
+    /// The test used a pipe whose other end is outside the process.
     Pipe,
-    /// It used a socket whose peer is outside the process.
+    /// The test used a socket whose peer is outside the process.
     Socket,
-    /// It used a terminal or another device.
+    /// The test used a terminal or another device.
     Device,
-    /// It waited for signals.
+    /// The test waited for signals.
     Signals,
-    /// It waited for changes of files.
+    /// The test waited for changes of files.
     FileChanges,
-    /// It used a descriptor of an unknown kind.
+    /// The test used a descriptor of an unknown kind.
     UnknownDescriptor,
-    /// It waited for a file lock that another process holds.
+    /// The test waited for a file lock that another process holds.
     FileLock,
-    /// It wrote in a `crash_and_recover` to a file that could not be read.
+    /// The test wrote, in a `crash_and_recover`, to a file that could not be read. So a crash
+    /// cannot lose these writes.
     UnreadableFile,
-    /// It called `pthread_cancel`, which fails under exploration.
+    /// The test called `pthread_cancel`, which fails under exploration.
     Cancellation,
-    /// It started a kernel thread without `pthread_create`.
+    /// The test started a kernel thread without `pthread_create`.
     KernelThread,
-    /// It called into packages that are compiled unchanged.
+    /// The test called into packages that are compiled unchanged.
     OpaqueCode,
-    /// It called into C code.
+    /// The test called into C code.
     ForeignCode,
-    /// It accessed memory in code without known source lines, which is not watched for races.
+    /// Code of the test without known source lines accessed memory. Such accesses are not watched
+    /// for races.
     UnknownCode,
-    /// It has a global allocator of its own. Because of it, no accesses of the test are watched
+    /// The test has a global allocator of its own. Therefore no accesses of the test are watched
     /// for races.
     OwnAllocator,
     /// Inline assembly synchronized through memory.

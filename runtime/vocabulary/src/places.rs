@@ -24,7 +24,8 @@ const MAGIC: [u8; 16] = *b"chess places v1\n";
 /// The length of the trailer in bytes.
 pub const TRAILER: usize = 32;
 
-/// The file offset of a table is a multiple of this, so that it can be mapped by itself.
+/// The file offset of a table is a multiple of this number of bytes, so that the table can be
+/// mapped alone.
 pub const ALIGNMENT: usize = 4096;
 
 /// The length in bytes of the record of a place. It equals the size of `core::panic::Location`.
@@ -37,7 +38,7 @@ const LIBRARY: u32 = 1 << 31;
 const IGNORED: u32 = 1 << 30;
 const INDEX: u32 = IGNORED - 1;
 
-/// The entry of a return address.
+/// The entry of a return address in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry(u32);
 
@@ -293,7 +294,7 @@ fn word(number: usize) -> [u8; 8] {
     (number as u64).to_le_bytes()
 }
 
-/// The number of eight bytes at `at`.
+/// The little-endian number in the eight bytes from `at` on.
 fn number(bytes: &[u8], at: usize) -> Option<u64> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*bytes))

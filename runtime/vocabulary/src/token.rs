@@ -8,7 +8,7 @@ pub trait Token: Copy + Sized + 'static {
     /// The name on the wire.
     fn token(self) -> &'static str;
 
-    /// The value with this token.
+    /// The value with this token. `None` if there is none.
     fn of_token(token: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|it| it.token() == token)
     }

@@ -2,8 +2,8 @@
 
 use crate::token::tokens;
 
-/// The kinds of warnings about a whole exploration. The numbers and places that belong to each are
-/// fields next to it on the wire.
+/// The kinds of warnings about a whole exploration. The numbers and places that belong to a warning
+/// are fields next to its kind on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WarningKind {
     /// An unjoined thread panics at a place in the first schedule.
@@ -38,7 +38,7 @@ pub enum WarningKind {
     Race,
     /// There are more different failures than the limit.
     ManyFailures,
-    /// The search ended early for a reason.
+    /// The search ended early. The reason belongs to the warning.
     EndedEarly,
     /// The search ended early, because a schedule crashed the process.
     Crashed,
