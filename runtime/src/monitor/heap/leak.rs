@@ -29,8 +29,8 @@ pub(crate) struct Leaks {
     start: usize,
     /// The number of the newest allocation when the execution began.
     first: u32,
-    /// The lost blocks to which no other lost block refers. If there are none, the first lost
-    /// block.
+    /// The lost blocks (those that leak) to which no other lost block refers. If there are none,
+    /// the first lost block.
     lost: EngineVec<Block>,
     /// The number of all lost blocks.
     count: usize,
@@ -151,7 +151,8 @@ fn reach(
     });
 }
 
-/// The index of the candidate that contains `address`. `candidates` must be sorted.
+/// The index of the candidate that contains `address`, or ends directly before `address`.
+/// `candidates` must be sorted.
 fn find(candidates: &[Candidate], address: usize) -> Option<usize> {
     let first = candidates.first()?.block.start;
     if address < first || !heap::contains(address) {

@@ -13,7 +13,8 @@ use super::{Earlier, GivenUp, Races, What};
 use crate::base::memory::engine_vec;
 use crate::execution::{How, Op, Site, TaskId};
 
-/// The maximum number of granules with a record: a history that does not fit into a cell.
+/// The maximum number of granules (eight bytes of memory) whose history does not fit into a cell,
+/// and is in a [`Record`] instead.
 const MOST_RECORDS: usize = 1 << 20;
 
 impl Races {
@@ -151,9 +152,9 @@ impl Races {
     }
 
     /// Records a plain access in those granules of a range that need no check. Calls `each` for
-    /// each other granule, until a call returns `false`. Its arguments are the first address of
-    /// the range in the granule, the word of the access, and the cell. Returns whether all calls
-    /// returned `true`.
+    /// each other granule, until a call returns `false`. The arguments of `each` are the first
+    /// address of the range in the granule, the word of the access, and the cell of the granule.
+    /// Returns whether all calls returned `true`.
     #[inline]
     fn each_granule(
         &mut self,
@@ -207,8 +208,8 @@ impl Races {
     }
 
     /// As [`Self::notes`], in one granule. `is_settled` returns whether the bytes are live and the
-    /// task knows of their allocation. It is called only if the granule was not accessed before in
-    /// this execution.
+    /// task knows of their allocation. `is_settled` is called only if the granule was not accessed
+    /// before in this execution.
     #[inline]
     fn notes_word(
         &mut self,
@@ -235,8 +236,8 @@ impl Races {
         is_over
     }
 
-    /// Records an access to live bytes, if the last access to the granule was to some of these
-    /// bytes, and is known to `task`. Returns whether the access was recorded.
+    /// Records an access in a granule if the last access to the granule was to a part of the same
+    /// bytes, and happened before this access. Returns whether the access was recorded.
     fn covers_known(&mut self, task: TaskId, cell: *mut Cell, own: Word, is_write: bool) -> bool {
         // SAFETY: as in `notes_word`.
         let cell = unsafe { &mut *cell };
@@ -250,8 +251,9 @@ impl Races {
         is_over
     }
 
-    /// The cell of the granule of an address that is not in a private page. `None` if there is no
-    /// room for it. The pointer is valid until the monitor gives up, or the next execution begins.
+    /// The cell of the granule that contains `address`. `address` must not be in a private page: a
+    /// page of a stack whose accesses are not recorded. `None` if there is no room for the cell.
+    /// The pointer is valid until the monitor gives up, or the next execution begins.
     #[inline]
     fn cell(&mut self, address: usize) -> Option<*mut Cell> {
         match self.fast_path.cell(address) {
@@ -287,9 +289,9 @@ impl Races {
         is_known
     }
 
-    /// Checks and records an access in one granule, by its record. Called if the granule already
-    /// has a record, or if its last access was to other bytes or may not have happened before this
-    /// access.
+    /// Checks and records an access in one granule, by the granule's record. Called if the granule
+    /// already has a record, or if its last access was to other bytes or may not have happened
+    /// before this access.
     #[inline(never)]
     fn access_shared(
         &mut self,
@@ -319,7 +321,7 @@ impl Races {
     }
 
     /// The index of the record of a granule. Creates the record if the granule has none. `None` if
-    /// there is no room for it.
+    /// there is no room for the record.
     fn record_at(&mut self, address: usize) -> Option<usize> {
         let first = self.epochs.first();
         let cell = self.shadow.cell(address, first)?;

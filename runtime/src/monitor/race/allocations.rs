@@ -8,12 +8,13 @@ use crate::platform::heap::{self, Block};
 pub(super) struct Allocations {
     /// The number of the newest allocation before this execution.
     pub(super) before: u32,
-    /// The write of each allocation, by its number relative to `before`: a word for all bytes of a
-    /// granule, or [`Word::NONE`] if all tasks know of it.
+    /// For each allocation, a word with the write that the allocation counts as, or [`Word::NONE`]
+    /// if all tasks know of the allocation. The index is the number of the allocation, counted from
+    /// `before`.
     pub(super) words: EngineVec<Word>,
     /// The bounds of the requested bytes of a live block whose allocation the running task knows.
     pub(super) settled: (usize, usize),
-    /// Memory below this address, the end of a page, may have been free before the execution,
+    /// The end of a page. Memory below this address may have been free when the execution began,
     /// although accesses of earlier executions are recorded there. 0 if memory was put back: then
     /// the heap does not reuse free memory, and continues on a new page.
     old: usize,
@@ -82,7 +83,7 @@ impl Allocations {
         &self.reused
     }
 
-    /// Forgets the settled block, because another task runs or a block is freed.
+    /// Forgets the block in `settled`, because another task runs or a block is freed.
     #[inline]
     pub(super) fn unsettle(&mut self) {
         self.settled = (0, 0);
@@ -97,7 +98,8 @@ impl Allocations {
         start <= address && address + length <= end || !heap::contains(address)
     }
 
-    /// The write of a block's allocation. [`Word::NONE`] if all tasks know of the allocation.
+    /// The word with the write that a block's allocation counts as. [`Word::NONE`] if all tasks
+    /// know of the allocation.
     pub(super) fn word_of(&self, block: Block) -> Word {
         let place = block.number.wrapping_sub(self.before).wrapping_sub(1);
         let word = self.words.get(place as usize);
@@ -116,7 +118,7 @@ impl Allocations {
         self.heap = heap;
     }
 
-    /// Treats all memory as one block that has just been settled.
+    /// Treats all memory as one live block whose allocation the running task knows.
     #[cfg(test)]
     pub(super) fn settle_all(&mut self) {
         self.settled = (0, usize::MAX);

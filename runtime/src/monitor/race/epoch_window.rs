@@ -10,7 +10,8 @@ use super::clock::Epoch;
 use super::task_order::NO_WINDOW;
 use crate::execution::TaskId;
 
-/// The maximum number of epochs that are checked to widen a window.
+/// The maximum number of epochs that are checked to widen the window of a task (a range of epochs
+/// that the task knows).
 const FAR: Epoch = 16;
 impl Races {
     /// As [`Self::epoch_of`]. Also makes the fast path record further accesses of this epoch, if

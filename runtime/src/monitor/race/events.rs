@@ -23,9 +23,9 @@ enum Orders {
     Releases,
     /// As [`Self::Acquires`] and [`Self::Releases`]: all operations on the object are ordered.
     Both,
-    /// A call of opaque code. It comes after the operations of tasks that called opaque code
-    /// before. Its task's later operations come before later calls of opaque code by other tasks:
-    /// see [`Races::enter_unseen`].
+    /// A call of opaque code. The call comes after the operations of tasks that called opaque code
+    /// before. Later operations of the calling task come before later calls of opaque code by other
+    /// tasks: see [`Races::enter_unseen`].
     Unseen,
     /// The operation may order any tasks.
     All,

@@ -32,7 +32,7 @@ pub(super) struct FastPath {
     /// The number of the epochs of earlier executions, multiplied by the difference between
     /// consecutive epochs in words.
     old_span: u64,
-    /// The epoch of the running task, as in a word.
+    /// The epoch of the running task, shifted to the position of an epoch in a word.
     own: u64,
     /// The addresses of pages of the program that were accessed in this execution.
     pages: [usize; PAGES],
@@ -98,7 +98,8 @@ impl FastPath {
     }
 
     /// Records that the page of this address of the program was accessed in this execution, and
-    /// that `cell` is the address's cell. The cell stays there until [`Self::forget_pages`].
+    /// that `cell` is the cell of `address`. The cell must exist until [`Self::forget_pages`] is
+    /// called.
     #[inline]
     pub(super) fn add_page(&mut self, address: usize, cell: *mut Cell) {
         let place = address % PAGE;
@@ -129,7 +130,7 @@ impl FastPath {
         }
     }
 
-    /// The cell of a granule of a page that was added.
+    /// The cell of the granule that contains `address`. `None` if the page is not in the table.
     #[inline]
     pub(super) fn cell(&self, address: usize) -> Option<*mut Cell> {
         let at = slot_of(address);
@@ -137,7 +138,7 @@ impl FastPath {
         (place < PAGE).then(|| self.cells[at].wrapping_add(place / GRANULE))
     }
 
-    /// The mark in words of a line that was added.
+    /// The mark that represents a source line in words. `None` if the line is not in the table.
     #[inline]
     pub(super) fn mark_of(&self, site: Site) -> Option<u64> {
         let address = core::ptr::from_ref(site).addr();
@@ -145,7 +146,7 @@ impl FastPath {
         (self.lines[at] == address).then(|| mark_at(address))
     }
 
-    /// Adds a line, unless words have no room for it.
+    /// Adds a source line to the table, unless the line has no mark.
     pub(super) fn add_line(&mut self, site: Site) {
         let address = core::ptr::from_ref(site).addr();
         if mark_of(Some(site)) != mark_of(None) {
@@ -261,7 +262,8 @@ impl FastPath {
         is_own(unsafe { &*cell }, epoch | extent, (is_write, false))
     }
 
-    /// The cell of bytes in one granule of a page that was added, and the extent of these bytes.
+    /// The cell of the granule that contains these bytes, and the extent of the bytes. `None` if
+    /// the page is not in the table, or if the bytes may not be in one granule.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `Self::notes`")]
     fn find(&self, address: usize, length: usize) -> Option<(*mut Cell, u64)> {
@@ -276,7 +278,8 @@ impl FastPath {
     }
 
     /// Whether the last access to the granule was to the bytes of `extent`, and cannot race with
-    /// the running task: either the task knows of it, or it belongs to an earlier execution.
+    /// the running task: either the task knows of the last access, or this access belongs to an
+    /// earlier execution.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `Self::notes`")]
     fn is_over(&self, cell: &Cell, extent: u64) -> bool {
@@ -310,11 +313,11 @@ fn slot_of(address: usize) -> usize {
     (address / PAGE).wrapping_mul(FACTOR) >> (usize::BITS - PAGES.trailing_zeros())
 }
 
-/// An access in the first of all epochs, without the accessed bytes.
+/// The bits of a word for the epoch [`OLD`], which precedes all other epochs.
 const FIRST_WORD: u64 = (OLD as u64) << EPOCH_AT;
 
 /// The address in an empty slot of `pages`. No program has memory in the page of this address.
 const NO_PAGE: usize = usize::MAX;
 
-/// The epoch of no word.
+/// In place of an epoch in a word: no word has this epoch.
 const NO_EPOCH: u64 = (Epoch::MAX as u64) << EPOCH_AT;

@@ -75,7 +75,7 @@ use unseen::Unseen;
 #[thread_local]
 static FAST_PATH: Cell<*const FastPath> = Cell::new(&raw const fast_path::NONE);
 
-/// Whether the monitor watches the accesses, and the operations that order them, of this thread.
+/// Whether the monitor watches this thread: its accesses, and its operations that order tasks.
 #[inline]
 pub(crate) fn is_watched() -> bool {
     FAST_PATH.get() != &raw const fast_path::NONE
@@ -356,8 +356,8 @@ impl Races {
         self.last_users.push((task, object));
     }
 
-    /// Releases the clock of `task` to `object`: to all tasks that acquire it if `to_all` is true.
-    /// Otherwise only to tasks that acquire it exclusively.
+    /// Releases the clock of `task` to `object`. All tasks that acquire the object get the clock if
+    /// `to_all` is true. Otherwise only tasks that acquire the object exclusively do.
     pub(crate) fn release(
         &mut self,
         task: TaskId,

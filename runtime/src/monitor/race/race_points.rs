@@ -14,7 +14,7 @@ use crate::execution::Site;
 const MOST: usize = 64;
 const CACHE: usize = 256;
 
-/// A line of a source file, with a name that is the same on every machine.
+/// A source line. The name of its file is the same on every machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
     pub(crate) file: EngineVec<u8>,
@@ -96,7 +96,7 @@ impl RacePoints {
     }
 
     /// The effect of an access at `site` on the search. `is_preempted` returns whether the code of
-    /// the line is preempted. If it is not, the line is no scheduling point.
+    /// the line is preempted. If the code is not preempted, the line is no scheduling point.
     #[inline]
     pub(crate) fn of(&mut self, site: Site, is_preempted: impl FnOnce() -> bool) -> Point {
         if !self.is_any() {

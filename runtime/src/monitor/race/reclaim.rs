@@ -58,8 +58,8 @@ impl FreeCheck<'_> {
 }
 
 impl Races {
-    /// Records that `task` frees memory, and the races of the free. The earlier accesses do not
-    /// matter for later accesses.
+    /// Records that `task` frees memory, and the races of the free with earlier accesses. Then
+    /// forgets the earlier accesses.
     pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
         self.allocations.unsettle();
         self.memory.forget(address, length);
@@ -116,10 +116,10 @@ impl Races {
 
     /// Begins a new execution. `is_put_back`: whether memory was restored.
     ///
-    /// If memory was restored, the memory that the last execution freed is not free any more. It
-    /// may contain another block than the one that the last execution accessed. If memory was not
-    /// restored, each execution has its own process. Then memory that the last execution allocated
-    /// may be free in this one.
+    /// If memory was restored, the memory that the last execution freed is not free any more. This
+    /// memory may contain another block than the one that the last execution accessed. If memory
+    /// was not restored, each execution has its own process. Then memory that the last execution
+    /// allocated may be free in this one.
     pub(super) fn begin_memory(&mut self, is_put_back: bool) {
         if is_put_back {
             for &(low, high) in &self.freed {

@@ -24,7 +24,7 @@ const MOST_PAGES: usize = 1 << 16;
 /// The maximum number of bytes of the program's memory that can have cells.
 pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
-/// In place of the first epoch of an execution: no execution has this first epoch.
+/// In place of the first epoch of an execution, for a page that no execution has accessed.
 const NEVER: Epoch = Epoch::MAX;
 /// The bit that is set in the epoch of a cell's last access if the memory was freed after this
 /// access.
@@ -228,10 +228,10 @@ impl Cell {
         }
     }
 
-    /// Whether the access `own` need not be recorded: each access that conflicts with it conflicts
-    /// with a recorded access, too. This is so if the task made the recorded access in the same
-    /// epoch to at least the same bytes. The recorded access must not be a borrow, unless `own` is
-    /// a borrow, too.
+    /// Whether the access `own` need not be recorded: each access that conflicts with `own`
+    /// conflicts with a recorded access, too. This is so if the task made the recorded access in
+    /// the same epoch to at least the same bytes. The recorded access must not be a borrow, unless
+    /// `own` is a borrow, too.
     #[inline]
     pub(super) fn implies(&self, own: Word, is_write: bool) -> bool {
         let implies = |word: Word| {
@@ -242,7 +242,7 @@ impl Cell {
         implies(self.last) && (!is_write || implies(self.write))
     }
 
-    /// Records an access. All earlier accesses must have happened before it.
+    /// Records an access. All earlier accesses must have happened before this access.
     #[inline]
     pub(super) fn note(&mut self, word: Word, is_write: bool) {
         if is_write {
@@ -292,8 +292,8 @@ impl Page {
     }
 }
 
-/// The number of the page of an address. It is never 0. The page at address 0 has a number, too,
-/// because invalid pointers refer to it.
+/// The number of the page of an address. The number is never 0. The page at address 0 has a number,
+/// too, because invalid pointers refer to it.
 #[inline]
 fn number_of(address: usize) -> usize {
     address / PAGE + 1
@@ -359,8 +359,8 @@ impl Shadow {
         Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }
 
-    /// Calls `each` for each page that has cells and overlaps the range from `low` to `high`. Its
-    /// second argument is the indices of the page's granules in this range.
+    /// Calls `each` for each page that has cells and overlaps the range from `low` to `high`. The
+    /// second argument of `each` has the indices of the page's granules in this range.
     #[inline]
     pub(super) fn parts(
         &mut self,
@@ -388,8 +388,8 @@ impl Shadow {
         self.fresh
     }
 
-    /// The slot of a page in the table. If the page is not in the table: the slot at which to add
-    /// it.
+    /// The index of the slot of a page in the table. If the page is not in the table, the index of
+    /// the slot to which it must be added.
     #[inline]
     fn place(&self, number: usize) -> usize {
         let mask = self.pages.len() - 1;

@@ -326,7 +326,7 @@ pub(crate) fn overtaken_event(access: &Access, choice: u32) -> u32 {
 }
 
 /// Records an atomic operation of the running task to which [`offer_stores`] offered stores.
-/// `performed` is its result.
+/// `performed` is the result of the operation.
 pub(crate) fn meet_store(access: &Access, performed: Performed, report: Atomic) {
     with(|races, task| {
         let at = execution::place();
@@ -340,7 +340,8 @@ pub(crate) fn met_version() -> Option<u32> {
     unsafe { (*monitors()).races.memory.met_version() }
 }
 
-/// Records that the object of the last operation of [`meet_store`] has this version now.
+/// Records that the object of the last operation of [`meet_store`] has this version now. The
+/// detection of spins compares versions.
 pub(crate) fn settle_store(address: usize, version: u32) {
     // SAFETY: as in `with_if_on`.
     unsafe { (*monitors()).races.memory.settle(address, version) }

@@ -20,7 +20,8 @@ use crate::execution::TaskId;
 /// The number of pages of each stack that have a bit in `shared`, counted from its highest
 /// address. Accesses to lower pages are always recorded.
 const PAGES: usize = 4096;
-/// The length of the longest access for which there is a quick check.
+/// The maximum length in bytes of accesses for which [`OwnStack::is_quickly_private`] may be
+/// called.
 pub(super) const SHORT: usize = 16;
 
 /// The stack of the running task, and the pages of stacks that tasks share.

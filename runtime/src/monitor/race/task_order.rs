@@ -34,8 +34,8 @@ pub(super) struct TaskOrder {
     /// The clock in `released` is the clock at a sequentially consistent exchange, which counts as
     /// a fence on x86: see `IS_X86` in `release_acquire.rs`.
     pub(super) has_released_by_exchange: bool,
-    /// The clock that the task learns at its next acquiring fence. It comes from loads that did not
-    /// acquire.
+    /// The clock that the task learns at its next acquiring fence. It joins the clocks of the
+    /// stores that loads without an acquiring ordering have read.
     pub(super) readable: Clock,
     /// The task has called opaque code. Other tasks may wait in opaque code for operations of this
     /// task.
@@ -80,7 +80,7 @@ impl Tasks {
         &mut self.all[task.0 as usize]
     }
 
-    /// Adds the knowledge of `other` to that of `task`.
+    /// Joins the clock of `other` into the clock of `task`.
     pub(super) fn learn(&mut self, task: TaskId, other: TaskId) {
         let (task, other) = (task.0 as usize, other.0 as usize);
         if let Ok([own, other]) = self.all.get_disjoint_mut([task, other]) {
@@ -93,7 +93,7 @@ impl Tasks {
         self.ended.push(task.0);
     }
 
-    /// An entry for a task that `parent` creates; `None` if none is left.
+    /// An entry in clocks for a task that `parent` creates. `None` if no entry is left.
     pub(super) fn entry(&mut self, parent: Option<TaskId>) -> Option<u16> {
         if let Some(parent) = parent {
             let clock = &self.get(parent).clock;

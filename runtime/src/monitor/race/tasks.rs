@@ -82,8 +82,8 @@ impl Races {
         Some(epoch)
     }
 
-    /// Ends the epoch of the running `task`: its operations so far are released, and its later
-    /// operations are not.
+    /// Ends the epoch of the running `task`, because the operation `op` at `site` releases the
+    /// operations of the task so far.
     pub(super) fn end_epoch(&mut self, task: TaskId, op: Op, site: Option<Site>) {
         let own = self.tasks.get_mut(task);
         if own.epoch != 0 {
