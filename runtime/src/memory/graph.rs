@@ -66,7 +66,7 @@ pub(super) struct TaskEvents {
     newest: u32,
     /// The newest event for which [`Event::is_locked`] is true.
     pub(super) locked: u32,
-    /// The index of the clock of the newest instruction.
+    /// The index of the clock of the event `newest`.
     known: u32,
 }
 
@@ -83,12 +83,13 @@ impl TaskEvents {
 /// The events of an execution.
 pub(super) struct Log {
     events: EngineVec<Event>,
-    /// The clocks of the events. Consecutive events of a task share a clock if it is the same.
+    /// The clocks of the events. Consecutive events of a task share a clock if their clocks are
+    /// equal.
     clocks: EngineVec<Clock>,
     used: usize,
     tasks: EngineVec<TaskEvents>,
-    /// For each task, the indices of its instructions whose clock differs from the clock of its
-    /// previous instruction.
+    /// For each task, the indices of those of its events that are instructions of x86, and whose
+    /// clock differs from the clock of the previous instruction.
     changes: EngineVec<EngineVec<u32>>,
     /// The number of sequentially consistent events.
     pub(super) sc: usize,
@@ -140,8 +141,8 @@ impl Log {
         self.tasks.len()
     }
 
-    /// The first instruction of `task` that happens after `event`, an event of another task.
-    /// [`NO_EVENT`] if there is none.
+    /// The first event of `task` that is an instruction of x86 and happens after `event`, an event
+    /// of another task. [`NO_EVENT`] if there is none.
     pub(super) fn first_after(&self, event: &Event, task: usize) -> u32 {
         let changes = &self.changes[task];
         let is_known = |&at: &u32| {

@@ -41,16 +41,16 @@ pub(super) struct Store {
     pub(super) site: Option<Site>,
     /// The store's place in the modification order of its location.
     pub(super) place: u32,
-    /// The version of the object while this was the newest store. The detection of spins counts
-    /// the versions.
+    /// The version of the object while this was the newest store. The detection of spins compares
+    /// versions.
     pub(super) version: u32,
     /// The store belongs to a read-modify-write. So no store may be inserted directly before it in
     /// modification order.
     pub(super) is_update: bool,
     /// The clock that a task acquires if it loads this store with an acquiring load.
     pub(super) message: Clock,
-    /// For each task that read the store, its entry and the first epoch in which it read the
-    /// store.
+    /// For each task that read the store: the entry of the task in clocks, and the first epoch in
+    /// which the task read the store.
     pub(super) readers: EngineVec<(u16, Epoch)>,
 }
 

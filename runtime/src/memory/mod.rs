@@ -104,7 +104,7 @@ pub(crate) struct Memory {
     /// The number of events before the last call of [`Memory::time_passes`]. Later operations do
     /// not overtake the stores of these events.
     settled: u32,
-    /// The rest of this execution is not explored. The rest may have very many events. So only the
+    /// The rest of this execution is not explored, and may have very many events. So only the
     /// newest store of each location is kept, and no events are logged.
     is_over: bool,
     /// The stores that the running operation may meet, the newest first: their places in the
@@ -206,9 +206,10 @@ impl Memory {
         self.settled = self.log.len() as u32;
     }
 
-    /// The location of the access. If memory does not hold the value of the location's newest
-    /// store, other code has written to it. If so, or if the access has another size, the stores of
-    /// the location are replaced by one store of the current value, which all tasks know.
+    /// The number of the location of the access. If memory does not hold the value of the
+    /// location's newest store, other code has written to the location. In this case, and if the
+    /// access has another size than earlier ones, the stores of the location are replaced by one
+    /// store of the current value, which all tasks know.
     fn locate(&mut self, access: &Access, state: &State<'_>) -> u32 {
         let number = self.locations.at(access.address);
         let location = self.locations.get_mut(number);
@@ -240,7 +241,7 @@ impl Memory {
     }
 
     /// Records that the object of the location has this version after the operation that
-    /// [`Self::perform`] performed.
+    /// [`Self::perform`] recorded. The detection of spins compares versions.
     pub(crate) fn settle(&mut self, address: usize, version: u32) {
         if let Some(written) = self.written.take()
             && let Some(location) = self.locations.find(address)

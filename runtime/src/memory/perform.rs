@@ -111,7 +111,8 @@ impl Memory {
         }
     }
 
-    /// Adds the store of `event`. It comes directly after the store `met` in modification order.
+    /// Adds the store of `event`. The new store comes directly after the store `met` in
+    /// modification order.
     fn store(
         &mut self,
         known: &Knowledge<'_>,

@@ -16,8 +16,8 @@ use crate::base::clock::Clock;
 
 impl Graph<'_> {
     /// Whether a load of `task` may read `source`, which is not the newest store of its location.
-    /// It may if no path of the order leads from the store after `source` to the load. `clock` is
-    /// the clock of the load.
+    /// It may read `source` if, in the order in which events reach memory, no path leads from the
+    /// store after `source` to the load. `clock` is the clock of the load.
     pub(super) fn allows(
         &self,
         (task, clock): (u32, &Clock),

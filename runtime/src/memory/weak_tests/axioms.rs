@@ -12,7 +12,8 @@ use core::sync::atomic::Ordering;
 use super::super::Model;
 use crate::search::testing::{Act, Atomic, Final, OBJECTS, Program, seen_after};
 
-/// A relation, or a set for each event `a`. The pair (a, b) is bit `b` of number `a`.
+/// A relation on events, or a set of events for each event. Bit `b` of the number with index `a`
+/// stands for the pair (a, b).
 type Relation = Vec<u32>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
