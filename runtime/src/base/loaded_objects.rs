@@ -6,7 +6,8 @@ use core::ops::ControlFlow;
 
 use super::sys::{self, LoadedObject, ProgramHeader};
 
-/// Calls `each` for the loaded objects with their program headers, until it breaks.
+/// Calls `each` for the loaded objects with their program headers, until `each` returns
+/// [`ControlFlow::Break`].
 pub(crate) fn visit<F>(mut each: F)
 where
     F: FnMut(&LoadedObject, &[ProgramHeader]) -> ControlFlow<()>,

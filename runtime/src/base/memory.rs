@@ -60,7 +60,7 @@ const PARTS: usize = BASE + HEADER_SIZE;
 /// The number of bytes for all parts.
 const PARTS_SIZE: usize = FIRST_FREE - HEADER_SIZE;
 
-/// The place of one part of the engine in this memory.
+/// The place of one part of the engine in the engine's memory.
 ///
 /// Each part has a fixed address, so that its own module finds it without a structure that knows
 /// all parts. The address holds in every process: the zygote reads the parts there after the

@@ -46,7 +46,8 @@ macro_rules! real {
             }
         )*
 
-        /// Looks up all functions that a task may need.
+        /// Looks up all functions of this module, so that the image of memory contains their
+        /// addresses.
         pub(crate) fn resolve() {
             $(look_up(&addresses::$name, c_name!($name));)*
         }

@@ -384,8 +384,8 @@ pub(crate) fn map_anywhere(size: usize) -> *mut u8 {
     map(size, MAP_PRIVATE)
 }
 
-/// Maps `size` bytes of zeroed memory that forked processes share; null on failure. No
-/// memory is reserved.
+/// Maps `size` bytes of zeroed memory that forked processes share; null on failure. The kernel
+/// reserves no memory for the mapping in advance.
 pub(crate) fn map_shared(size: usize) -> *mut u8 {
     map(size, MAP_SHARED | MAP_NORESERVE)
 }

@@ -62,7 +62,7 @@ pub fn line_of(file: &str, line: u32) -> String {
     format!("{}:{line}", short_path(file))
 }
 
-/// The path of a source file. For a file in cargo's registry, it begins with the package:
+/// The path of a source file. For a file in cargo's registry, the path begins with the package:
 /// `a-1.0.0/lib.rs`.
 pub fn short_path(file: &str) -> &str {
     let short = file

@@ -120,11 +120,11 @@ operations! {
     MutexLock = "Mutex::lock", Acquire;
     /// `Mutex::try_lock`.
     MutexTryLock = "Mutex::try_lock", Write;
-    /// The mutex locked again at the end of `Condvar::wait`.
+    /// The acquisition of the mutex at the end of `Condvar::wait`.
     MutexRelock = "Mutex::lock after wait", Acquire;
     /// The drop of a `MutexGuard`.
     MutexUnlock = "Mutex unlock", Release;
-    /// `lock` of a standard stream, and each use of it.
+    /// `lock` of a standard stream, and the start of each use of the stream.
     StreamLock = "stream lock", Acquire;
     /// The end of a use of a standard stream.
     StreamUnlock = "stream unlock", Release;
@@ -307,15 +307,15 @@ operations! {
     DescriptorLength = "ioctl", Read;
     /// Output to a descriptor.
     DescriptorWrite = "write", Write;
-    /// A connection accepted.
+    /// `accept`, which accepts a connection.
     Accept = "accept", Write;
-    /// A connection made.
+    /// `connect`, which makes a connection.
     Connect = "connect", Write;
     /// `shutdown` of a socket.
     Shutdown = "shutdown", Write;
     /// The close of a descriptor.
     Close = "close", Write;
-    /// A timer descriptor set.
+    /// `timerfd_settime`.
     TimerSet = "timerfd_settime", Write;
     /// The wait for a child process.
     WaitForChild = "wait for a child process", Write;
@@ -391,7 +391,7 @@ operations! {
     PthreadMutexTimedLock = "pthread_mutex_timedlock", Write;
     /// `pthread_mutex_trylock`.
     PthreadMutexTryLock = "pthread_mutex_trylock", Write;
-    /// The mutex locked again at the end of `pthread_cond_wait`.
+    /// The acquisition of the mutex at the end of `pthread_cond_wait`.
     PthreadMutexRelock = "pthread_mutex_lock after wait", Acquire;
     /// `pthread_mutex_unlock`.
     PthreadMutexUnlock = "pthread_mutex_unlock", Release;
@@ -441,9 +441,9 @@ operations! {
 
 impl Op {
     /// The strongest effect that the operation can have. Its actual effect may depend on its
-    /// object's state. `None` for `Spawn` and `Start`, which access no object in the trace: a
-    /// task's start follows the step that spawned the task, as the first step of a woken task
-    /// follows the step that woke it.
+    /// object's state. `None` for `Spawn` and `Start`: they access no object in the trace. The
+    /// trace orders the start of a task after the step that spawned the task, as it orders the
+    /// first step of a woken task after the step that woke it.
     pub const fn strongest_effect(self) -> Option<Effect> {
         match self {
             Self::Spawn | Self::Start => None,

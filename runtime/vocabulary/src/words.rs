@@ -16,7 +16,7 @@ pub fn are_scrambled() -> bool {
     ARE_SCRAMBLED.load(Ordering::Relaxed)
 }
 
-/// A sentence that programs only show and do not interpret. It is scrambled if words are
+/// Returns a sentence that programs only show and do not interpret. It is scrambled if words are
 /// scrambled.
 pub fn sentence(text: &str) -> Cow<'_, str> {
     if are_scrambled() {
