@@ -1,10 +1,10 @@
 //! The runtime that cargo chess links into a test: a deterministic scheduler, the search
 //! over its schedules, and the shims in place of `std`'s concurrency.
 //!
-//! The folders, from the ground up: `base` (system calls, the engine's memory), `platform` (how
-//! tasks run), `memory` (memory models), `execution` (tasks, objects, events), `monitor` (the
-//! kinds of failure), `shim` (mirrors of `std`'s modules), `interpose` (C functions in place of
-//! libc's), and `harness` (the exploration of one test).
+//! The folders, from the ground up: `base` (system calls, the engine's memory), `platform`
+//! (stacks, context switches, the heap), `memory` (memory models), `execution` (tasks, objects,
+//! events), `monitor` (the kinds of failure), `shim` (mirrors of `std`'s modules), `interpose` (C
+//! functions in place of libc's), and `harness` (the exploration of one test).
 
 #![feature(
     allocator_api,
@@ -37,8 +37,8 @@
 // `shim::memory` asks whether the user's crate has UB checks. The answer must not be fixed when
 // this crate is compiled.
 #![rustc_preserve_ub_checks]
-// Generic functions of this crate are compiled with the user's crates, but announce their own
-// accesses: they must not be instrumented as well.
+// Generic functions of this crate are compiled with the user's crates. They announce their own
+// accesses, so they must not be instrumented as well.
 #![sanitize(thread = "off")]
 #![allow(
     incomplete_features,

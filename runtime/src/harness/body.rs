@@ -29,7 +29,7 @@ pub(super) unsafe fn run(data: *mut ()) {
         Err(payload) => {
             let mut said = engine_vec();
             said.extend_from_slice(payload_text(&*payload).as_bytes());
-            // Its drop may run the program's code, which may panic as well.
+            // The drop of the payload may run code of the program, which may panic as well.
             let _ = catch_unwind(AssertUnwindSafe(move || drop(payload)));
             BodyOutcome::Panicked(said)
         }
@@ -38,8 +38,8 @@ pub(super) unsafe fn run(data: *mut ()) {
         return;
     };
     if execution.with(|it| it.options.keeps_output) {
-        // A line without an end is still in the buffer of std. Only the harness flushes it, so the
-        // flush must not order anything.
+        // The buffer of std still contains output after the last line end. The program does not
+        // flush it here, so the flush must not order accesses of the program.
         let paused = race::pause();
         let _ = std::io::stdout().flush();
         race::resume(&paused);
@@ -48,8 +48,8 @@ pub(super) unsafe fn run(data: *mut ()) {
     unsafe { (*exploration()).body = outcome };
 }
 
-/// A task that uses the parts of std that are initialised on first use, so that they are
-/// initialised when the image is taken.
+/// The main function of a task that uses the parts of std that are initialised on first use. These
+/// parts are then initialised before the memory image is taken.
 pub(super) unsafe fn warm_up(_: *mut ()) {
     println!("{:?}", std::thread::current().id());
     let thread = std::thread::Builder::new()

@@ -7,16 +7,16 @@ use crate::harness::engine::Engine;
 
 macro_rules! is_kept {
     ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {
-        /// Appends the state, and the remaining budget. Returns whether the state is complete. It
-        /// is not if the search has found a failure, which cannot be saved; most searches end
-        /// then.
+        /// Appends the counters of the search and the remaining `budget` to `out`. Returns `false`
+        /// if the search has found a failure, because failures are not saved.
         pub(super) fn write(engine: &Engine, budget: u64, out: &mut Checkpoint) -> bool {
             budget.write(out);
             $(engine.$owner.$($part).+.write(out);)*
             engine.exploration.failure.is_none()
         }
 
-        /// Reads the state from `input`. Returns the remaining budget.
+        /// Reads the counters of the search from `input` into `engine`. Returns the remaining
+        /// budget. If `input` is invalid, returns `None` and does not change `engine`.
         pub(super) fn read(engine: &mut Engine, input: &mut &[u8]) -> Option<u64> {
             let budget = Codec::read(input)?;
             $(let $name = Codec::read(input)?;)*

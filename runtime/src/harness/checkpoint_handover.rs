@@ -1,14 +1,15 @@
-//! The handover of checkpoints (states of a search) to the supervisor, and from it to a later run
-//! (`--resume`).
+//! The handover of checkpoints (states of a search) from the explorer to the supervisor, and from
+//! the supervisor to a later run (`--resume`).
 //!
-//! About once a second the zygote requests the state. Between two executions the explorer writes
-//! the state to memory, if its strategy can be saved, and continues. The zygote copies the state
-//! into the file that was its standard input, where the supervisor finds it, and reports that in a
-//! line. A later run finds the last state in the same file. The request does not contain a path to
-//! it: the length of the path would move the program's later allocations.
+//! The zygote (the process that forks the explorer) requests a state about once a second. Between
+//! two executions the explorer writes the state to memory, if its strategy can be saved, and
+//! continues. The zygote copies the state into the file that was its standard input, and prints a
+//! line to report this to the supervisor. A later run finds the last state in the same file. The
+//! request does not contain the path of a file with the state: the addresses of the program's
+//! allocations would depend on the length of this path.
 //!
-//! A search with a limit of work after which it [pauses](super::work) leaves its state in the same
-//! way, as its last action.
+//! A search that pauses after an amount of [work](super::work) leaves its last state in memory.
+//! The zygote passes this state on in the same way, after the end of the explorer.
 
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 use std::io::{self, Write};
@@ -28,16 +29,17 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// The place in the engine's memory where the explorer hands states to the zygote.
 pub(crate) struct CheckpointHandover {
-    /// The zygote sets it to request a state. The explorer answers, and clears it.
+    /// Whether the zygote requests a state. The explorer clears this flag when it answers.
     wanted: AtomicBool,
-    /// Whether `state` has a state for the zygote. The zygote passes it on, and clears this flag.
+    /// Whether `state` is ready for the zygote. The zygote clears this flag when it has copied the
+    /// state.
     ready: AtomicBool,
-    /// The state. The explorer changes it only while `ready` is not set. Its memory is lent by the
-    /// explorer, which may withdraw it at the end of the search.
+    /// The state. The explorer changes it only while `ready` is not set. A part of the state is
+    /// memory of the search: the explorer withdraws the state before this memory changes.
     state: Checkpoint,
-    /// The number of schedules explored up to the state.
+    /// The number of schedules that were explored before `state` was written.
     schedules: u64,
-    /// The time that it took to write the state.
+    /// The time that the explorer took to write `state`.
     took: Duration,
     /// The state at which the search pauses. It is separate from `state`, which the zygote may be
     /// reading at the pause.
@@ -59,9 +61,9 @@ impl CheckpointHandover {
         }
     }
 
-    /// For the zygote, after the explorer's end: passes on the state at which the search pauses,
-    /// once the supervisor has stored the one before. Returns whether there was such a state, and
-    /// room for it.
+    /// For the zygote, after the explorer's end: passes the state at the pause of the search on to
+    /// the supervisor. Waits before that until the supervisor has stored the previous state.
+    /// Returns `false` if there is no state at a pause, or no room for it in the file.
     pub(super) fn pass_last(
         &self,
         schedules: u64,
@@ -71,7 +73,8 @@ impl CheckpointHandover {
         let Some(state) = &self.last else {
             return Ok(false);
         };
-        // This process ends with the supervisor, so that the loop ends.
+        // This process ends with the supervisor, so the loop ends even if the supervisor stores
+        // nothing.
         while shared_file.has_state() {
             std::thread::sleep(NAP);
         }
@@ -96,8 +99,9 @@ impl CheckpointHandover {
         room
     }
 
-    /// For the explorer: hands over the requested state, if there is one. `schedules` is the number
-    /// of schedules up to the state, and `took` the time that writing it took.
+    /// For the explorer: answers a request. `state` is the requested state; `None` if the search
+    /// cannot be saved. `schedules` is the number of schedules up to the state, and `took` the
+    /// time that writing it took.
     #[cold]
     pub(super) fn answer(&mut self, schedules: u64, state: Option<Checkpoint>, took: Duration) {
         self.wanted.store(false, Ordering::Relaxed);
@@ -109,15 +113,16 @@ impl CheckpointHandover {
         }
     }
 
-    /// For the explorer, whose search has ended: withdraws the memory that it has lent.
+    /// For the explorer: withdraws the state, because memory of the search that is a part of it
+    /// may change from now on.
     pub(super) fn withdraw(&self) {
         self.ready.store(false, Ordering::Relaxed);
-        // Later changes of that memory become visible after this store.
+        // The zygote sees this store if it sees one of these later changes.
         fence(Ordering::Release);
     }
 
-    /// For the explorer, before the first execution: takes the state to continue from. It is empty
-    /// if there is none.
+    /// For the explorer, before the first execution: takes the state from which this run
+    /// continues. The result is empty if there is no such state.
     pub(super) fn take_earlier(&mut self) -> EngineVec<u8> {
         core::mem::replace(&mut self.earlier, engine_vec())
     }
@@ -129,18 +134,20 @@ impl CheckpointHandover {
     }
 }
 
-/// For the zygote: the time of the next request, and the transfer of states.
+/// The zygote's part of the handover: the time of its next request, and the state that it passed
+/// to the supervisor last.
 pub(super) struct Passing {
     every: Duration,
     next: Option<Instant>,
-    /// The time at which a state was passed to the supervisor, and the time that the explorer and
-    /// the zygote took for it. `None` if the supervisor has stored all passed states.
+    /// The time at which the last state was passed to the supervisor, and the time that the
+    /// explorer and the zygote took to write this state. `None` if the supervisor has stored all
+    /// passed states.
     passed: Option<(Instant, Duration)>,
 }
 
 impl Passing {
-    /// Sets the time of the first request. There is none in a replay, or if the supervisor does
-    /// not ask for states.
+    /// Sets the time of the first request. There is no request in a replay, or if the supervisor
+    /// does not ask for states.
     pub(super) fn new(request: &Request) -> Self {
         let every = Duration::from_millis(request.save_ms);
         let is_asked = request.save_ms > 0 && request.replay.is_none();
@@ -151,8 +158,8 @@ impl Passing {
         }
     }
 
-    /// Passes a ready state on to the supervisor, if there is one. Requests the next state when
-    /// its time has come.
+    /// Passes a ready state on to the supervisor, or requests the next state when its time has
+    /// come. Does neither while the supervisor has not stored the previous state.
     pub(super) fn look(
         &mut self,
         handover: &CheckpointHandover,
@@ -172,11 +179,12 @@ impl Passing {
         } else if handover.ready.load(Ordering::Acquire) {
             let start = Instant::now();
             let has_room = shared_file.put_state(&handover.state);
-            // The bytes belong to the state if it was not withdrawn meanwhile.
+            // The copied bytes are the state only if the explorer has not withdrawn the state
+            // meanwhile.
             fence(Ordering::Acquire);
             if !has_room || !handover.ready.swap(false, Ordering::Relaxed) {
                 shared_file.clear();
-                // There is no room for a larger one either.
+                // There is no room for the later states either, because they are larger.
                 self.next = self.next.filter(|_| has_room);
                 return Ok(());
             }

@@ -31,8 +31,8 @@ impl Reach {
     }
 }
 
-/// The reach of the whole exploration, and, if it differs, that of the schedules in which time
-/// passes only when no task can run.
+/// The reach of the whole exploration, and the reach of the schedules in which time passes only
+/// when no task can run. The second one is `None` if the two do not differ.
 fn reaches(engine: &Engine) -> (Reach, Option<Reach>) {
     let (exploration, phases) = (&engine.exploration, &engine.exploration.phases);
     let now = Reach::of(exploration);
@@ -43,8 +43,8 @@ fn reaches(engine: &Engine) -> (Reach, Option<Reach>) {
     }
 }
 
-/// A copy of the exploration's counters, because a confirming execution overwrites those of the
-/// engine.
+/// A copy of the exploration's counters. The repetition of an execution that crashed replaces the
+/// engine, and so the original counters.
 pub(super) struct Counters {
     pub(super) schedules: u64,
     pub(super) work: u64,
@@ -58,14 +58,15 @@ pub(super) struct Counters {
     pub(super) max_steps: u64,
     pub(super) threads: usize,
     pub(super) reach: Reach,
-    /// The reach of the schedules in which time passes only when no task can run, if it differs.
+    /// The reach of the schedules in which time passes only when no task can run; `None` if
+    /// `reach` is the same.
     pub(super) reach_last: Option<Reach>,
     pub(super) milestones: Vec<Milestone>,
     pub(super) unstable: bool,
     pub(super) strategy: &'static str,
     /// The warnings, as JSON.
     pub(super) warnings: Vec<String>,
-    /// Loops that wait without yielding, at the level of a warning.
+    /// The loops that wait without yielding and are reported as warnings.
     pub(super) spins: Vec<Spin>,
     /// Operations that could have late effects under a weaker memory model.
     pub(super) stale_loads: Vec<Stale>,
@@ -117,8 +118,8 @@ impl Counters {
         self
     }
 
-    /// Adds the warning that the search ended early. `reason` has the reason in words. It is
-    /// `None` if a schedule has crashed the process.
+    /// Adds the warning that the search ended early. `reason` is the reason in words; `None` if a
+    /// schedule crashed the process.
     pub(super) fn ended_early(&mut self, reason: Option<&str>) {
         self.warnings.push(warnings::ended_early(reason));
     }
@@ -129,14 +130,16 @@ impl Counters {
     }
 }
 
-/// The bound that is finished in all parts of the space.
+/// The largest preemption bound that is known to be finished in the whole space: in all of its
+/// parts, if the space is divided.
 pub(super) fn bound_of_all(exploration: &Exploration) -> Option<u32> {
     let finished = bound_completed(exploration);
     let share = exploration.share.as_ref();
     share.map_or(finished, |share| finished.min(share.bound_completed))
 }
 
-/// The finished bound. A bound in which an execution was cut short is not finished.
+/// The largest preemption bound that this search has finished. A bound is not finished if a limit
+/// cut one of its executions short. `None` if two runs of one schedule differed.
 fn bound_completed(exploration: &Exploration) -> Option<u32> {
     if exploration.unstable || exploration.diverged > 0 {
         return None;

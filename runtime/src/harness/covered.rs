@@ -69,8 +69,8 @@ impl Covered {
         }
     }
 
-    /// The growth. Its last element is the current one: `schedules` and `graphs` are the numbers
-    /// so far.
+    /// The growth up to now. Its last element has the current numbers: `schedules` is the number
+    /// of schedules so far, and `graphs` the number of distinct graphs so far.
     pub(crate) fn growth_up_to(
         &self,
         schedules: u64,

@@ -1,5 +1,5 @@
 //! The pairs of conflicting operations of a test, by their places in the source, and the orders in
-//! which its executions had them.
+//! which they were executed.
 
 use crate::base::address_table::AddressTable;
 use crate::base::checkpoint::Checkpoint;
@@ -9,8 +9,8 @@ use crate::base::source_path::Place;
 use crate::execution::{Execution, Label};
 use crate::search::{Labelled, Orders, PairOrders};
 
-/// The maximum number of operations of the source whose pairs are recorded: the orders take a byte
-/// for each pair.
+/// The maximum number of operations of the source whose pairs are recorded. It limits the memory
+/// for the orders of the pairs, which is a byte for each pair.
 const MOST: usize = 1 << 11;
 
 /// The number of an operation whose pairs are not recorded.
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Operation {
     pub(crate) place: Place,
-    /// Its name in reports.
+    /// The name of the operation in reports.
     pub(crate) name: &'static str,
 }
 
@@ -36,12 +36,13 @@ impl Operation {
 
 /// The operations of the test's own code, and the orders of their pairs.
 pub(crate) struct CoveredPairs {
-    /// There are more operations than are recorded.
+    /// Whether some operations were not recorded, because there are more than [`MOST`].
     pub(crate) is_limited: bool,
     operations: EngineVec<Operation>,
     orders: Orders,
-    /// The number of each operation that this process has met, by the address of its place. Another
-    /// process has other addresses.
+    /// The index in `operations` of each operation that this process has met, or [`NONE`]. The key
+    /// is the address of the operation's place and the kind of the operation. Addresses differ
+    /// between processes, so checkpoints do not contain this table.
     numbers: Option<AddressTable>,
     labels: EngineVec<Labelled>,
 }
@@ -74,7 +75,7 @@ impl CoveredPairs {
         }
     }
 
-    /// Adds the orders of the last execution.
+    /// Records the orders of conflicting operations in the last execution.
     pub(crate) fn add(&mut self, execution: &mut Execution) {
         self.labels.clear();
         for at in 0..execution.log.labels.len() {
@@ -90,15 +91,16 @@ impl CoveredPairs {
         self.orders.add(&execution.log.trace, &self.labels);
     }
 
-    /// The number of the operation of `label`. `NONE` if it is not in code of policy `preempt`, or
-    /// if there are too many operations.
+    /// The index in `operations` of the operation of `label`, which is added if it is new.
+    /// [`NONE`] if the operation is not in code of policy `preempt`, or if there are too many
+    /// operations.
     fn number_of(&mut self, execution: &mut Execution, label: Label) -> u32 {
         let numbers = self.numbers.get_or_insert_with(|| {
             let mut numbers = AddressTable::new();
             numbers.clear();
             numbers
         });
-        // User space has 47 bits.
+        // An address of user space has 47 bits, so the bits above are free for the kind.
         let address = core::ptr::from_ref(label.site).addr() | (label.op as usize) << 48;
         if let Some(number) = numbers.find(address) {
             return number;
@@ -127,7 +129,8 @@ impl CoveredPairs {
         numbers.at(address, number)
     }
 
-    /// The pairs that race, in the order of their places.
+    /// The pairs of operations that raced in some execution, with the orders in which they were
+    /// executed. They are sorted by the places of the operations.
     pub(crate) fn pairs(&self) -> Vec<(&Operation, &Operation, PairOrders)> {
         let mut pairs = Vec::new();
         for second in 0..self.operations.len() {

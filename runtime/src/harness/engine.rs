@@ -22,7 +22,7 @@ use crate::platform::stack_pool::{self, Pool};
 #[repr(C)]
 pub(crate) struct Engine {
     pub(crate) image: Image,
-    /// The exploring thread, while a task runs.
+    /// The state of the exploring thread, which is suspended while a task runs.
     pub(crate) explorer: Explorer,
     pub(crate) pool: Pool,
     pub(crate) leftovers: Leftovers,
@@ -50,8 +50,8 @@ const _: () = {
     assert!(offset_of!(Engine, exploration) == exploration::PLACE.offset());
 };
 
-/// All parts of the engine. Valid once [`create`] has run in this process or in one that it was
-/// forked from.
+/// All parts of the engine. The pointer is valid if [`create`] has run in this process, or in a
+/// process from which this one was forked.
 #[inline]
 pub(crate) fn engine() -> *mut Engine {
     image::PLACE.get().cast()

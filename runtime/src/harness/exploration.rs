@@ -17,14 +17,14 @@ use crate::search::{Cost, Decision, Divergence, HashSet, Measure, Progress, Shar
 /// The result of the minimisation of a failing schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Minimised {
-    /// The number of executions that it took.
+    /// The number of executions of the minimisation.
     pub(crate) executions: u64,
     pub(crate) from: Measure,
     pub(crate) to: Measure,
-    /// Every schedule with fewer preemptions is known not to have this failure.
+    /// Whether it is known that no schedule with fewer preemptions has this failure.
     pub(crate) fewest: bool,
-    /// Every schedule with no more preemptions and without a late effect is known not to have this
-    /// failure.
+    /// Whether it is known that the failure needs a late effect: no schedule without late effects
+    /// has the failure with as few preemptions.
     pub(crate) is_weak: bool,
 }
 
@@ -35,9 +35,9 @@ pub(crate) struct Minimised {
     reason = "independent facts, not a state machine"
 )]
 pub(crate) struct Exploration {
-    /// The explorer has reached its end.
+    /// Whether the explorer has completed its work.
     pub(crate) finished: bool,
-    /// The reason why the explorer could not continue, in words.
+    /// The reason why the explorer could not continue, in words; empty if it could.
     pub(crate) broke_off: EngineVec<u8>,
     /// The kernel thread that explores.
     pub(crate) kernel_thread: i32,
@@ -48,11 +48,12 @@ pub(crate) struct Exploration {
     pub(crate) cost: Cost,
     /// The result of the minimisation of the failing schedule.
     pub(crate) minimised: Option<Minimised>,
-    /// The other failures, if the search continued.
+    /// The failures after the first one, if the search continues after a failure.
     pub(crate) others: EngineVec<FoundFailure>,
-    /// There are more failures than are reported.
+    /// Whether there are more failures than are reported.
     pub(crate) more_failures: bool,
-    /// The bound in which the step limit first cut an execution short.
+    /// The preemption bound in which a limit, such as the step limit, first cut an execution
+    /// short.
     pub(crate) cut_short: Option<u32>,
     /// The number of schedules that passed the step limit.
     pub(crate) long: u64,
@@ -67,31 +68,34 @@ pub(crate) struct Exploration {
     pub(crate) unmet: u64,
     /// The place of the first assumption that did not hold.
     pub(crate) first_unmet: Option<SourcePlace>,
-    /// In some execution, the search for operations that could have late effects may have missed
-    /// some of them.
+    /// Whether the search for operations that could have late effects may have missed some of them
+    /// in some execution.
     pub(crate) unclear_loads: bool,
-    /// The number of schedules in which some late effects were not offered.
+    /// The number of schedules in which the search could not choose among all late effects,
+    /// because of a limit.
     pub(crate) few_stores: u64,
-    /// The number of schedules in which races were only detected until there were too many tasks.
+    /// The number of schedules in which the detection of data races ended early, because there
+    /// were too many tasks.
     pub(crate) many_tasks: u64,
-    /// The number of schedules in which races were only detected until too much memory was
-    /// accessed.
+    /// The number of schedules in which the detection of data races ended early, because too much
+    /// memory was accessed.
     pub(crate) much_memory: u64,
-    /// The number of schedules in which races were only detected until tasks had synchronized too
-    /// often.
+    /// The number of schedules in which the detection of data races ended early, because tasks had
+    /// synchronized too often.
     pub(crate) many_releases: u64,
     pub(crate) schedules: u64,
     /// The [work](super::work) of the schedules so far.
     pub(crate) work: u64,
-    /// The search stopped before its end, after the requested amount of work.
+    /// Set if the search stopped before its end, after the requested amount of work.
     pub(crate) paused: Option<Paused>,
     /// The number of schedules when the search last restarted.
     pub(crate) begun: u64,
-    /// The knowledge about races when the failure was found.
+    /// The scheduling points that the search had learnt, and the races that it no longer reported,
+    /// when the failure was found.
     pub(crate) learnt: Learnt,
     /// Races at the level of a warning, in words.
     pub(crate) warned: EngineVec<EngineVec<u8>>,
-    /// The source files of the code with these races, each once.
+    /// The source files of the code with the races of `warned`, each once.
     pub(crate) racing_files: EngineVec<EngineVec<u8>>,
     pub(crate) executions: u64,
     pub(crate) distinct: HashSet,
@@ -106,26 +110,29 @@ pub(crate) struct Exploration {
     pub(crate) strategy: &'static str,
     /// The number of schedules that could not be repeated.
     pub(crate) diverged: u64,
-    /// Two runs of the first schedule differed.
+    /// Whether two runs of the first schedule differed.
     pub(crate) unstable: bool,
     /// The first difference between two runs of one schedule, if it is known.
     pub(crate) difference: Option<Difference>,
     /// In replays: the first decision that did not fit.
     pub(crate) divergence: Option<Divergence>,
-    /// The last execution confirmed the failure, so that its events are those of the failure.
+    /// Whether the last execution confirmed the failure, so that its events are those of the
+    /// failure.
     pub(crate) confirmed: bool,
     pub(crate) body: BodyOutcome,
     /// The signal that killed the program; 0 if there was none.
     pub(crate) signal: i32,
-    /// The program has its own global allocator.
+    /// Whether the program has its own global allocator.
     pub(crate) foreign_heap: bool,
-    /// The function that requires a process for each execution, if this was not requested.
+    /// The function because of whose call each execution got its own process, although the request
+    /// did not ask for this; `None` if there was no such call.
     pub(crate) changes_process: Option<&'static str>,
-    /// The states of the search, from which it can continue after a kill.
+    /// The handover of states of the search to the supervisor. After a kill, a later run can
+    /// continue from such a state.
     pub(crate) checkpoints: CheckpointHandover,
     /// The results of this part, if only a part of the space is explored.
     pub(crate) share: Option<Share>,
-    /// As `share`, for the phase before.
+    /// As `share`, for the phase before the current one.
     pub(crate) share_last: Option<Share>,
     /// The file that is shared with the supervisor. It has the number of processes that may
     /// explore.
@@ -155,12 +162,12 @@ pub(crate) struct Milestone {
 
 codec::codec!(Milestone { bound, explored });
 
-/// The way in which a search stopped, so that another process continues it.
+/// The way in which another process can continue a search that paused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paused {
-    /// Its state is saved.
+    /// From the state of the search, which is saved.
     Resumable,
-    /// Its state cannot be saved, so that the search must restart.
+    /// The search must restart, because its state cannot be saved.
     Lost,
 }
 
@@ -224,7 +231,7 @@ impl Exploration {
         }
     }
 
-    /// The number of schedules after which the supervisor reports the progress of a search.
+    /// The number of schedules between two [`Milestone`]s, which the supervisor reports.
     const EVERY: u64 = 10_000;
 
     /// Counts a schedule with its `work`. `part` returns the explored part of the space so far.

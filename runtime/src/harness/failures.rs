@@ -11,7 +11,7 @@ use crate::search::{Cost, Decision};
 /// The maximum number of distinct failures of one test.
 pub(super) const MOST: usize = 32;
 
-/// A failure after the first one, with its final message.
+/// A failure that was found after the first one.
 pub(crate) struct FoundFailure {
     pub(crate) failure: Failure,
     pub(crate) cost: Cost,
@@ -20,16 +20,18 @@ pub(crate) struct FoundFailure {
     pub(crate) timers: Timers,
     /// The number of early timeouts.
     pub(crate) early: u32,
-    /// The knowledge about races when the failure was found.
+    /// The scheduling points that the search had learnt, and the races that it no longer reported,
+    /// when the failure was found.
     pub(crate) learnt: Learnt,
 }
 
-/// A failure as it was first seen.
+/// A failure that the search has seen, from the first execution that had it.
 #[derive(Clone)]
 pub(super) struct Known {
     pub(super) failure: Failure,
     end: u64,
-    /// The knowledge about races when the failure was first seen.
+    /// The scheduling points that the search had learnt, and the races that it no longer reported,
+    /// when the failure was first seen.
     pub(super) learnt: Learnt,
 }
 
@@ -48,7 +50,7 @@ impl Known {
 /// The failures that were seen, each once.
 pub(super) struct Distinct {
     known: EngineVec<Known>,
-    /// The pairs of lines of the data races.
+    /// The pairs of lines of all data races that were seen, as numbers.
     races: EngineVec<u64>,
 }
 
@@ -75,7 +77,7 @@ impl Distinct {
         known.any(|known| known.failure == *failure && known.end == end)
     }
 
-    /// The failure with the number `index`, in the order in which they were seen.
+    /// The failure with the number `index`, in the order in which the failures were first seen.
     pub(super) fn get(&self, index: usize) -> Option<&Known> {
         self.known.get(index)
     }
@@ -102,8 +104,9 @@ fn pairs() -> impl Iterator<Item = u64> {
     races.found(Level::Deny).map(race::RaceReport::pair)
 }
 
-/// A hash of the facts about an execution's end that are in the message of the failure: the
-/// operations that wait, or repeat, and their places. The numbers of tasks have no part in it.
+/// A hash of the end of an execution, by which deadlocks, livelocks and spins are distinguished:
+/// the operations that wait or repeat, and their places. The numbers of tasks have no part in the
+/// hash. All other ends have the same hash.
 fn end_of(execution: &Execution) -> u64 {
     let events = &execution.log.events;
     // The last half of the steps decides whether a task yields.

@@ -7,7 +7,7 @@ use crate::base::source_path::Place;
 /// The reason why no write fails.
 const WRITTEN: &str = "writing to memory succeeds";
 
-/// An object that is being written, to memory.
+/// A JSON object that is being written to memory.
 pub(super) struct Object<T = String> {
     text: T,
     is_empty: bool,
@@ -20,7 +20,7 @@ impl Object {
 }
 
 impl<T: Write> Object<T> {
-    /// An object after the end of `text`.
+    /// Begins an object at the end of `text`.
     pub(super) fn within(text: T) -> Self {
         let mut object = Self {
             text,
@@ -98,14 +98,14 @@ impl<T: Write> Object<T> {
         self
     }
 
-    /// The text of the object.
+    /// Ends the object. Returns the text, which ends with the object.
     pub(super) fn finish(mut self) -> T {
         self.push("}");
         self.text
     }
 }
 
-/// A place in the source.
+/// A place in the source, as a JSON object.
 pub(super) fn location(place: &Place) -> String {
     Object::new()
         .string("file", &String::from_utf8_lossy(&place.file))

@@ -23,7 +23,8 @@ pub(crate) struct Trace {
     events: u64,
     /// The number of lines of this execution.
     lines: u64,
-    /// The number of lines of earlier attempts, which ended because they needed more threads.
+    /// The largest number of lines that an attempt of this execution has sent. An attempt ends
+    /// early, and is repeated, if it needs more threads.
     passed: u64,
     line: EngineVec<u8>,
 }
@@ -42,13 +43,14 @@ impl Trace {
         }
     }
 
-    /// The name of an object, as in `names::ObjectNames`, if it was used.
+    /// The name of an object, as in `names::ObjectNames`; `None` if the object was not used
+    /// before.
     fn name(&self, object: ObjectId) -> Option<Object> {
         let used = self.used.iter().find(|(used, _)| *used == object)?;
         Some(used.1)
     }
 
-    /// Names an object at its first use, which is by `op`.
+    /// Names `object`, which `op` uses, if it has no name yet.
     fn uses(&mut self, execution: &Execution, object: ObjectId, op: Op) {
         if object == ObjectId::NONE || self.name(object).is_some() {
             return;
@@ -147,7 +149,7 @@ pub(super) fn set_enabled(execution: &mut Execution, on: bool) {
     execution.log.is_reported = on;
 }
 
-/// Handles the beginning of an execution.
+/// Resets the trace at the beginning of an execution.
 pub(super) fn begins(execution: &Execution) {
     if !execution.log.is_reported {
         return;
@@ -158,7 +160,7 @@ pub(super) fn begins(execution: &Execution) {
     trace.lines = 0;
 }
 
-/// The trace of an execution, printed while it runs.
+/// The listener that sends the events of an execution while it runs.
 pub(crate) struct LiveTrace;
 
 impl Listener for LiveTrace {

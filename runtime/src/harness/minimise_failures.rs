@@ -24,8 +24,8 @@ use crate::search::{
 const EXECUTIONS: u64 = 2_000;
 /// The maximum number of executions for the minimisation of all other failures.
 const EXECUTIONS_OF_OTHERS: u64 = 2_000;
-/// There are fewer executions if they are long: all together take at most about this number of
-/// steps for each allowed execution.
+/// The maximum number of steps of a minimisation is this multiple of its maximum number of
+/// executions. So a minimisation with long executions has fewer of them.
 const STEPS: u64 = 10_000;
 /// This number of executions is allowed, however long they are.
 const LEAST: u64 = 32;
@@ -145,8 +145,9 @@ struct Smallest {
 struct Found {
     /// The size of the given execution.
     from: Measure,
-    /// See [`Minimised`].
+    /// See [`Minimised::fewest`].
     fewest: bool,
+    /// See [`Minimised::is_weak`].
     is_weak: bool,
 }
 
@@ -197,8 +198,8 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// Edits the schedule. If `searches`, also searches for a schedule with fewer preemptions.
-    /// `None` if the failure is left unchanged.
+    /// Looks for a smaller schedule with the same failure: by edits of `decisions` and, if
+    /// `searches`, by a search for fewer preemptions. `None` if the failure is left unchanged.
     fn make_smaller(
         &mut self,
         decisions: EngineVec<Decision>,
@@ -210,9 +211,9 @@ impl<'a, 'b> Work<'a, 'b> {
             return None;
         }
         let is_endless = self.known.failure.kind.is_without_end();
-        // Before that, executions without an end are ended soon after the step limit. If the
-        // smallest of them ends after all, the search for smaller ones is repeated with full
-        // patience.
+        // If the failure is a kind without an end, the first attempt ends each execution soon
+        // after the step limit. If the smallest execution then ends by itself, the attempt is
+        // repeated without this.
         is_endless
             .then(|| self.make_smaller_within(decisions.clone(), searches, true))
             .flatten()
@@ -254,7 +255,8 @@ impl<'a, 'b> Work<'a, 'b> {
         Some((minimised, smallest))
     }
 
-    /// Edits the schedule. If `searches`, also searches for smaller ones.
+    /// Looks for smaller schedules: by edits of `decisions` and, if `searches`, by searches.
+    /// `None` if `decisions` do not lead to the failure again.
     fn find_smaller(&mut self, decisions: EngineVec<Decision>, searches: bool) -> Option<Found> {
         let mut first = self.follow(Source::Schedule(decisions))?;
         let from = first.measure;
@@ -268,7 +270,8 @@ impl<'a, 'b> Work<'a, 'b> {
             fewest = match self.search(Icb::new(left - 1, self.most), left - 1) {
                 Searched::All => true,
                 Searched::Failing(preemptions) => {
-                    // A schedule with more preemptions and fewer early timeouts is preferred.
+                    // The smallest execution so far may have more preemptions, and fewer early
+                    // timeouts.
                     self.smallest.as_ref()?.measure.cost.preemptions <= preemptions
                 }
                 Searched::Some => false,
@@ -303,7 +306,8 @@ impl<'a, 'b> Work<'a, 'b> {
         })
     }
 
-    /// Edits an execution, until the total number of executions is `most`.
+    /// Edits the schedule of an execution, until nothing makes it smaller, or a limit ends the
+    /// edits. `most` limits the number of executions of the minimisation so far.
     fn edit(&mut self, first: Failing, most: u64) {
         minimise(first, &mut |plan| {
             if !self.may_continue(most) {
@@ -336,8 +340,8 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// Runs a `search` of the schedules with up to `bound` preemptions, until a schedule fails in
-    /// the same way. This schedule is edited.
+    /// Runs a `search` of the schedules with up to `bound` preemptions, until a schedule has the
+    /// failure that is minimised. Edits this schedule.
     fn search(&mut self, search: Icb, bound: u32) -> Searched {
         let engine = self.engine;
         set_strategy(engine, search);
@@ -374,8 +378,10 @@ impl<'a, 'b> Work<'a, 'b> {
         Searched::Some
     }
 
-    /// Whether fewer than `most` executions have run, and few enough steps. A few executions are
-    /// always allowed: those that do not fail are often far shorter.
+    /// Whether the minimisation may run another execution. Limits are the time, a number of
+    /// executions (`most`) and a number of steps. The number of steps does not limit the first
+    /// [`LEAST`] executions: executions that do not fail are often far shorter than the failing
+    /// one.
     fn may_continue(&self, most: u64) -> bool {
         let exploration = &self.engine.exploration;
         let executions = exploration.executions - self.start.0;
@@ -418,7 +424,8 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     /// Whether `failure`, with which the last execution ended, is the failure that is minimised.
-    /// If the search collects several failures, the failures that it distinguishes stay distinct.
+    /// If the search collects several failures, the values that an assertion compared must be
+    /// equal, too, because other values are another failure.
     fn is_same(&self, failure: Option<&Failure>) -> bool {
         let execution = &self.engine.execution;
         failure.is_some_and(|failure| {
@@ -430,13 +437,14 @@ impl<'a, 'b> Work<'a, 'b> {
         })
     }
 
-    /// Whether this number of preemptions is low enough to stop: endless executions take long, and
-    /// have as many switches as the step limit allows.
+    /// Whether the minimisation ends at this number of preemptions, without further edits. Only
+    /// the minimisation of a failure without an end does: the executions take long, and have as
+    /// many switches as the step limit allows.
     fn is_enough(&self, preemptions: u32) -> bool {
         self.known.failure.kind.is_without_end() && self.is_fewest(preemptions)
     }
 
-    /// Whether the search has run every schedule with fewer preemptions.
+    /// Whether the search has run every schedule with fewer than this number of preemptions.
     fn is_fewest(&self, preemptions: u32) -> bool {
         let below = preemptions.checked_sub(1);
         below.is_none() || counters::bound_of_all(&self.engine.exploration) >= below

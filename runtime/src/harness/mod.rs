@@ -41,10 +41,11 @@ pub(crate) use exploration::{Exploration, Milestone, Paused, exploration};
 /// A test of the binary, as libtest's harness describes it.
 #[derive(Clone, Copy)]
 pub struct Test {
-    /// Its path, as for `--exact`.
+    /// The path of the test, as for `--exact`.
     pub name: &'static str,
-    /// The function; an error is a failure of a `-> Result` test.
+    /// The function of the test. A test that returns a `Result` fails if this function returns an
+    /// error.
     pub run: fn() -> Result<(), String>,
-    /// The expectation that its attributes state.
+    /// The outcome that the attributes of the test require, for instance a panic (`should_panic`).
     pub expectation: Expectation,
 }

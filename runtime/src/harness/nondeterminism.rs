@@ -17,13 +17,14 @@ pub(crate) struct Performed {
 
 codec!(Performed { task, op, place });
 
-/// The first step in which two executions differ. An execution without an event there had ended
-/// before.
+/// The first step in which two executions differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
     /// The number of the step, from 1.
     pub(crate) step: usize,
+    /// The operation of the first execution; `None` if it had ended before this step.
     pub(crate) first: Option<Performed>,
+    /// The operation of the second execution; `None` if it had ended before this step.
     pub(crate) second: Option<Performed>,
 }
 

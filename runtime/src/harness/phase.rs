@@ -7,13 +7,15 @@ use crate::execution::Timers;
 /// The extent of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// The requested part of the space is complete; `complete_of_all` is set if all other parts
-    /// are, too.
+    /// Whether the requested part of the space is complete.
     pub(crate) complete: bool,
+    /// Whether the whole space is complete. `false` if the space is divided: then this part does
+    /// not know the other parts.
     pub(crate) complete_of_all: bool,
-    /// The largest finished bound of the requested part; `bound_of_all` is that of all parts of
-    /// the space.
+    /// The largest finished bound of the requested part.
     pub(crate) bound_completed: Option<u32>,
+    /// The largest bound that is finished in the whole space. If the space is divided, this is a
+    /// bound that was finished before the division.
     pub(crate) bound_of_all: Option<u32>,
     /// The largest number of delays with which every schedule of the whole space was run.
     pub(crate) delays_completed: Option<u32>,
@@ -41,7 +43,7 @@ crate::base::codec::codec!(Reach {
 /// The current phase of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
-    /// The only phase.
+    /// The search has only one phase.
     Only,
     /// Time passes only when no task can run; another phase may follow.
     Last,
@@ -54,7 +56,7 @@ pub(crate) enum Phase {
 pub(crate) struct Phases {
     pub(crate) phase: Phase,
     /// The number of schedules that are reserved for the second phase; `None` as long as no
-    /// execution needs the second phase.
+    /// execution has shown that this phase is needed.
     pub(crate) kept: Option<u64>,
     /// The work that is reserved for the second phase, if work is limited.
     pub(super) kept_work: u64,
@@ -79,7 +81,8 @@ impl Phases {
         early: 0,
     };
 
-    /// The work that is left to the phase after `work` of the whole search; `None` for no limit.
+    /// The work that the phase may still do when the whole search has done `work`; `None` for no
+    /// limit.
     pub(super) fn work_left(&self, work: u64) -> Option<u64> {
         self.work_limit.map(|limit| limit.saturating_sub(work))
     }

@@ -41,7 +41,7 @@ pub(super) fn end_children() {
     }
 }
 
-/// A descriptor that becomes readable when the process ends.
+/// A descriptor that becomes readable when the process ends; negative for an error.
 pub(super) fn open_process(child: c_int) -> isize {
     // SAFETY: a plain system call.
     unsafe { sys::syscall(sys::number::PIDFD_OPEN, [child as usize, 0, 0, 0, 0, 0]) }
@@ -54,14 +54,15 @@ pub(super) fn adopt_orphans() {
     unsafe { sys::syscall(sys::number::PRCTL, [PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0]) };
 }
 
-/// Whether the process of `handle` ends within `time`. Kernels without descriptors of processes
-/// (before 5.3) are already rejected because of `wrfsbase`.
+/// Whether the process with the descriptor `handle` ends within `time`. Kernels before 5.3 have no
+/// descriptors of processes. The backend with fibers does not run on such kernels, because it
+/// needs `wrfsbase`.
 pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
     const POLLIN: i16 = 1;
     poll(handle as i32, POLLIN, time)
 }
 
-/// Whether the pipe has no reader any more.
+/// Whether the pipe with the writing end `pipe` has no reader any more.
 fn is_abandoned(pipe: i32) -> bool {
     // Errors are always reported.
     const NOTHING: i16 = 0;
@@ -140,8 +141,8 @@ fn end_with_parent() {
     unsafe { sys::syscall(sys::number::PRCTL, arguments) };
 }
 
-/// Waits until the parent `first` has ended, and the process `next` adopts this one. Then makes
-/// this process end when `next` ends, or at once if `next` has ended before.
+/// Waits until the parent `first` has ended. Then `next` should be the parent, and this process is
+/// made to end when `next` ends. If another process is the parent, this process ends at once.
 pub(super) fn leave_parent(first: u32, next: u32) {
     while parent() == first {
         sys::nap();
@@ -149,9 +150,9 @@ pub(super) fn leave_parent(first: u32, next: u32) {
     die_with_parent(next);
 }
 
-/// Takes the pipe of the protocol, so that the program does not have it: the program's standard
-/// output goes to standard error until the explorer silences it. Also makes the kernel end this
-/// process when the supervisor ends.
+/// Takes the pipe to the supervisor, which is standard output, so that the program does not have
+/// the pipe. The program's output then goes to standard error, until the explorer silences it.
+/// Also makes the kernel end this process when the supervisor ends.
 pub(super) fn take_stdout() -> File {
     const F_DUPFD_CLOEXEC: usize = 1030;
     end_with_parent();
@@ -200,8 +201,8 @@ pub(super) fn limit_core_files() {
     unsafe { sys::syscall(PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]) };
 }
 
-/// Pins this process to one processor, on which kernel threads that hand control to each other are
-/// fastest.
+/// Pins this process to one processor. Kernel threads hand control to each other fastest if they
+/// run on the same processor.
 pub(super) fn pin_to_one_processor() {
     let mut allowed = [0u64; 16];
     let (at, bytes) = (&raw mut allowed as usize, size_of_val(&allowed));
@@ -224,7 +225,8 @@ pub(super) fn pin_to_one_processor() {
 }
 
 /// Restarts the program without address space randomisation. Then statics and stacks have the same
-/// addresses in every process, so that a program that hashes addresses can be replayed elsewhere.
+/// addresses in every process, so that schedules of a program that hashes addresses can be
+/// replayed in another process. Does nothing if the kernel does not permit this.
 pub(super) fn fix_addresses() {
     const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
     const QUERY: usize = 0xffff_ffff;

@@ -92,14 +92,15 @@ pub struct Request {
     /// Whether the orders of conflicting operations are recorded.
     pub(crate) coverage: bool,
     pub(crate) timers: Timers,
-    /// Whether a search with timeouts at any time follows one in which they are last.
+    /// Whether a second search follows the first one. In the first, timeouts end only when no task
+    /// can run. In the second, they end at any time.
     pub(crate) early_after: bool,
     pub(crate) spurious: Spurious,
     /// The kinds of failing calls that the search may choose.
     pub(crate) faults: Faults,
     /// The places of test code, in which no call fails by the search's choice.
     pub(crate) faultless: Vec<String>,
-    /// Whether memory without references is a failure.
+    /// Whether allocated memory that no reference reaches is a failure.
     pub(crate) leaks: bool,
     /// Whether a thread that is never joined may panic.
     pub(crate) allow_unjoined_panics: bool,
@@ -120,13 +121,13 @@ pub struct Request {
     pub(crate) memory: Model,
     /// Whether operations are noted that could have late effects under a weaker model.
     pub(crate) stale_loads: bool,
-    /// The level of races.
+    /// The level of data races.
     pub(crate) races: Level,
-    /// The level of races in the files below a prefix.
+    /// The level of data races in the files below a prefix.
     pub(crate) races_of: Vec<(String, Level)>,
     /// The level of loops that wait without yielding.
     pub(crate) spins: Level,
-    /// The level of such loops in the files below a prefix.
+    /// The level of loops that wait without yielding, in the files below a prefix.
     pub(crate) spins_of: Vec<(String, Level)>,
     /// Lines whose accesses to plain memory are scheduling points.
     pub(crate) points: Vec<(String, u32)>,
@@ -137,7 +138,7 @@ pub struct Request {
     /// The number of tasks of a replay that waits for a debugger and is shown there. `None` for
     /// other requests.
     pub(crate) debugged: Option<usize>,
-    /// A replay reports each event as it happens.
+    /// Whether a replay reports each event as it happens.
     pub(crate) traced: bool,
 }
 
@@ -368,7 +369,8 @@ fn isolation(name: &str) -> Option<Isolation> {
     })
 }
 
-/// The first rule for timeouts, and whether a search follows in which they fire at any time.
+/// The rule for timeouts in the first search, and whether a second search follows, in which they
+/// end at any time.
 fn timers(name: &str) -> Option<(Timers, bool)> {
     Some(match name {
         "any" => (Timers::Any, false),

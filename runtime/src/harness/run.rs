@@ -35,7 +35,7 @@ impl DerefMut for Root {
     }
 }
 
-/// Lets std initialise, in a first task, the parts that it initialises on first use.
+/// Runs a task that makes std initialise the parts that it initialises on first use.
 pub(super) fn warm_up(engine: Root) {
     set_strategy(engine, Replay::new(engine_vec()));
     run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
@@ -54,8 +54,8 @@ pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
     engine.execution.strategy = Some(strategy);
 }
 
-/// Whether executions have a trace: the strategy needs it, or the memory model, which finds the
-/// stores that an atomic operation may meet, or the labels of operations.
+/// Whether executions must record a trace. The strategy may need it, the memory model (to find the
+/// stores that an atomic operation may meet), or the labels of operations.
 pub(super) fn wants_trace(engine: Root, strategy: &dyn Strategy) -> bool {
     let log = &engine.execution.log;
     strategy.wants_trace() || engine.monitors.races.memory.is_on || log.wants_labels
@@ -80,7 +80,8 @@ pub(super) fn run_tasks(mut engine: Root, entry: Entry) {
 }
 
 impl Engine {
-    /// Prepares an execution. Returns the flow of its first task, if there is a donor.
+    /// Prepares an execution. Returns the flow of its first task. `None` if no donor (a thread
+    /// that lends its stack to a task) is free.
     fn begin(&mut self, entry: Entry) -> Option<Flow> {
         let Self {
             execution,
@@ -104,7 +105,8 @@ impl Engine {
         Some(execution.task(first).flow)
     }
 
-    /// The failure that follows from the death of the process during the execution.
+    /// The failure that follows from the death of the process during the execution. `status` is
+    /// the wait status of the process.
     pub(super) fn death(&mut self, status: c_int) -> Failure {
         let fault = self.execution.fault;
         self.exploration.signal = status & 0x7f;

@@ -15,8 +15,8 @@ fn of_kind(kind: WarningKind) -> Object {
     Object::new().string("kind", kind.token())
 }
 
-/// The warning that a search ended early. `reason` has the reason in words. It is `None` if a
-/// schedule has crashed the process.
+/// The warning that a search ended early. `reason` is the reason in words; `None` if a schedule
+/// crashed the process.
 pub(super) fn ended_early(reason: Option<&str>) -> String {
     match reason {
         Some(reason) => of_kind(WarningKind::EndedEarly).string("text", &sentence(reason)),
@@ -31,7 +31,7 @@ pub(super) fn intended(places: &[Place]) -> impl Iterator<Item = String> {
     places.iter().map(move |place| warning(place).finish())
 }
 
-/// All other warnings.
+/// The warnings of an exploration, except those of [`ended_early`] and [`intended`].
 pub(super) fn warnings(exploration: &Exploration) -> Vec<String> {
     let mut all = Vec::new();
     if exploration.unstable {

@@ -14,7 +14,7 @@ pub(super) struct Counted {
     pub(super) file_calls: u64,
     /// The file calls that change a directory.
     pub(super) directory_changes: u64,
-    /// It had its own process.
+    /// Whether the execution had its own process.
     pub(super) has_process: bool,
 }
 

@@ -1,10 +1,10 @@
 //! Executions under a debugger: the stops, and the text that is shown there.
 //!
 //! Only executions on ordinary threads are shown to a debugger. In such an execution each task is
-//! a thread with its own stack. Executions on fibers have no additional cost. The debugger's
-//! script, which is in `cargo-chess/src/commands/replay/debugger/`, finds the [`Board`] through
-//! the symbol `chess_debugger`, and has a breakpoint on `chess_stop`. The execution waits until
-//! the script has written to the board at which events it wants to stop.
+//! a thread with its own stack. The debugger's script, which is in
+//! `cargo-chess/src/commands/replay/debugger/`, finds the [`Board`] through the symbol
+//! `chess_debugger`, and has a breakpoint on `chess_stop`. The execution waits until the script
+//! has written to the board at which events it wants to stop.
 
 mod stop_text;
 
@@ -24,16 +24,17 @@ use crate::platform::stack_pool::pool;
 const NOWHERE: u32 = 0;
 /// Stop at preemptions, late effects and panics, and when a failure ends the execution.
 const AT_PREEMPTIONS: u32 = 1;
-/// Also stop at the next switch. After that, the state is [`AT_PREEMPTIONS`].
+/// Stop also at the next switch between tasks. Each stop changes this value to [`AT_PREEMPTIONS`].
 const AT_NEXT_SWITCH: u32 = 2;
 
 /// The suffix of the path of this file.
 const OWN_FILE: &str = "harness/debugger/mod.rs";
 
-/// The name of threads without a task.
+/// The name of kernel threads that run no task.
 const OWN_THREADS: &[u8] = b"(chess)";
 
-/// The memory that the debugger's scripts read and write. They rely on the order of the fields.
+/// The memory that the debugger's scripts read and write. The scripts rely on the order of the
+/// fields.
 #[repr(C)]
 struct Board {
     /// The events to stop at: one of the constants above. The debugger writes it.
@@ -43,15 +44,17 @@ struct Board {
     frame: AtomicU32,
     /// The number of strings in `lines`.
     count: AtomicU32,
-    /// The reason for the stop. The text ends in zero, as the next two do.
+    /// The reason for the stop. The text ends in a zero.
     text: AtomicPtr<c_char>,
-    /// A line about each task.
+    /// A line about each task. The text ends in a zero.
     tasks: AtomicPtr<c_char>,
-    /// The text of `tasks` as consecutive strings, for debuggers that cannot print several lines.
+    /// The lines of `tasks` as consecutive strings that end in a zero, for debuggers that cannot
+    /// print several lines at once.
     lines: AtomicPtr<c_char>,
 }
 
-/// The board. It is in the engine's memory, because statics are restored before each execution.
+/// Points to the board. The board is in the engine's memory, because statics are restored before
+/// each execution.
 #[unsafe(no_mangle)]
 static chess_debugger: AtomicPtr<Board> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -80,10 +83,10 @@ pub(crate) struct Debugger {
     text: EngineVec<u8>,
     tasks: EngineVec<u8>,
     lines: EngineVec<u8>,
-    /// The number of possible stops in this execution.
+    /// The number of possible stops in this execution so far.
     places: u64,
-    /// The number of possible stops in earlier attempts, which ended because they needed more
-    /// threads.
+    /// The largest number of possible stops that an attempt of this execution has passed. An
+    /// attempt ends early, and is repeated, if it needs more threads.
     passed: u64,
     /// The number of preemptions up to the newest switch.
     preemptions: u32,
@@ -113,7 +116,8 @@ impl Debugger {
         }
     }
 
-    /// Whether an earlier attempt of this execution has passed this place.
+    /// Counts a place at which the execution may stop. Returns whether an earlier attempt of this
+    /// execution has passed the same place.
     fn is_passed(&mut self) -> bool {
         self.places += 1;
         let is_passed = self.places <= self.passed;
@@ -121,7 +125,8 @@ impl Debugger {
         is_passed
     }
 
-    /// Writes the text of a stop to the board. Only within [`stack::in_a_copy`].
+    /// Writes the texts of a stop to the board, and the number of frames between `chess_stop` and
+    /// the program's code. Call it only within [`stack::in_a_copy`].
     fn show(&mut self, why: StopCause, text: &str, tasks: &str) {
         let frames = stack::frames();
         // The runtime knows the lines of functions, but not their whole names.
@@ -176,14 +181,15 @@ pub(super) fn set_enabled(on: bool) {
     debugger().is_on = on;
 }
 
-/// Prepares a process in which an execution will be shown. Gives its thread the name of threads
-/// without a task. Threads that it starts later inherit this name.
+/// Prepares a process in which an execution will be shown to a debugger. Names the calling thread
+/// as one without a task. Threads that it starts later inherit this name.
 pub(super) fn prepare() {
     sys::name_thread(sys::kernel_thread_id(), OWN_THREADS);
     chess_debugger.store(&raw mut debugger().board, Ordering::Release);
 }
 
-/// Waits for a debugger, in the process that is about to run the execution.
+/// If the execution is shown to a debugger, waits until one is attached. Call it in the process
+/// that is about to run the execution.
 pub(super) fn await_one() {
     if !is_on() {
         return;
@@ -261,7 +267,6 @@ impl Listener for LiveDebugger {
         }
     }
 
-    // A fault in the engine must not lead to another one.
     #[cold]
     fn faults(&self, execution: &Execution, address: usize) {
         if is_on() && !debugger().is_passed() {
@@ -280,7 +285,8 @@ fn name_threads(execution: &Execution) {
     let is_gone =
         |task: &Task, id| task.state == State::Finished && id != execution.schedule.current;
     for wanted in [true, false] {
-        // A thread may be given another task.
+        // First the threads of tasks that have ended lose their names. A thread that runs another
+        // task by now then gets the name of that task.
         for (id, task) in execution.live_tasks() {
             if task.donor == Task::NO_DONOR || is_gone(task, id) != wanted {
                 continue;

@@ -36,7 +36,8 @@ fn name(execution: &Execution, task: TaskId) -> String {
     String::from_utf8_lossy(&name).into_owned()
 }
 
-/// The text for a switch from the current task to `next`; `costs` says whether it is a preemption.
+/// The text for a switch from the current task to `next`. `costs` states whether the switch has
+/// the cost of a preemption: it is a preemption, or it follows an early timeout.
 pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String {
     let current = execution.schedule.current;
     let task = execution.task(current);

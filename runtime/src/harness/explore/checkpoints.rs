@@ -13,8 +13,8 @@ use crate::harness::run::{Root, strategy};
 use crate::harness::{Paused, checkpoint_counters};
 
 impl Explorer<'_> {
-    /// Continues from the state of an earlier run, if there is one. Returns whether the search
-    /// continues from it.
+    /// Continues from the state of an earlier run. Returns `false` if there is no such state, or
+    /// if it cannot be read.
     pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
         let bytes = engine.exploration.checkpoints.take_earlier();
         let mut input = &bytes[..];
@@ -46,8 +46,8 @@ impl Explorer<'_> {
         false
     }
 
-    /// Hands over the state of the search, from which it can continue after a kill, if the zygote
-    /// has requested it. There is no state if the strategy cannot be saved.
+    /// Answers the zygote if it has requested the state of the search. After a kill, a later run
+    /// can continue from this state. The answer has no state if the search cannot be saved.
     #[inline]
     pub(super) fn offer_state(&self, mut engine: Root) {
         if !engine.exploration.checkpoints.is_wanted() {
@@ -63,8 +63,8 @@ impl Explorer<'_> {
             .answer(schedules, state, start.elapsed());
     }
 
-    /// Whether the search pauses here, because it has done the requested work. Then its state is
-    /// left for the process that continues it.
+    /// Whether the search pauses here, because it has done the requested work. If it does, keeps
+    /// the state of the search for the process that continues it.
     pub(super) fn pauses(&self, mut engine: Root, request: &Request) -> bool {
         if request.pause == 0 || engine.exploration.work < request.pause {
             return false;

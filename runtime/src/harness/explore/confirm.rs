@@ -14,8 +14,9 @@ use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
 
 impl Explorer<'_> {
-    /// Runs the first schedule a second time, so that a program that depends on more than its
-    /// schedule is detected before a search relies on it.
+    /// Runs the first schedule a second time, and records whether the two executions differ. They
+    /// differ if the program depends on more than its schedule, and then a search cannot rely on
+    /// it.
     pub(super) fn check_determinism(&mut self, mut engine: Root) {
         // An execution that the end of the time budget cut short proves nothing.
         if engine.execution.recording.decisions.is_empty() || engine.execution.is_out_of_time() {
@@ -52,7 +53,8 @@ impl Explorer<'_> {
             engine.exploration.phases.early = engine.execution.recording.early;
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
-            // A failure of a confined search is minimised, reported and stored like any other.
+            // The search may have been confined to preemptions at some lines. The minimisation and
+            // the repetition of the failure are not.
             engine.execution.policies.preempt_anywhere();
             return;
         }
@@ -106,9 +108,11 @@ impl Explorer<'_> {
         }
     }
 
-    /// Repeats a schedule. Returns the failure of the repetition, if it is like `failure`. The
-    /// repetition is then the last execution. If `is_known`, and `failure` is of a kind without an
-    /// end, the first attempt is ended soon after the step limit.
+    /// Repeats the schedule `decisions`, at most [`TRIES`] times, until an execution has a failure
+    /// like `failure`. Returns the failure of this execution, which is then the last one.
+    /// `is_known` states that the schedule is known to have the failure. If `failure` is of a kind
+    /// without an end (a livelock or a spin), the first execution is then ended soon after the
+    /// step limit.
     pub(in crate::harness) fn repeat(
         &mut self,
         mut engine: Root,
@@ -143,7 +147,8 @@ impl Explorer<'_> {
         repeated
     }
 
-    /// Runs a failing schedule, which was the last one, once more if a monitor needs more details.
+    /// Runs the schedule `decisions` of the last execution, which failed, once more if a monitor
+    /// needs more details of it.
     pub(in crate::harness) fn look_again(
         &mut self,
         mut engine: Root,

@@ -29,13 +29,13 @@ use crate::platform::stack_pool::{self, DEFAULT_STACK};
 use crate::platform::{heap, places, streams};
 use crate::search::{Ended, Part, Past, Progress};
 
-/// The initial number of donors; a test with more tasks makes the pool grow.
+/// The initial number of donors (threads that lend their stacks to tasks). The pool may grow.
 const FIRST_DONORS: usize = 8;
-/// The number of attempts at a schedule that does not repeat its prefix.
+/// The maximum number of attempts to repeat a schedule.
 const TRIES: u32 = 3;
 
-/// Explores `test` as `request` asks, and leaves the results in the engine. Runs in the explorer
-/// process, on the only thread that neither is a donor nor waits.
+/// Explores `test` as `request` asks, and leaves the results in the engine. Call it in the
+/// explorer process, on the exploring thread.
 pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.options.max_steps = request.max_steps;
@@ -55,8 +55,8 @@ pub(super) fn run(test: &Test, request: &Request) {
         _ => None,
     };
     if request.replay.is_some() || engine.execution.options.only_runs.is_some() {
-        // Other explorations restart to find clean memory. This one must not, because the user
-        // watches it.
+        // Other explorations repeat an execution if it needs clean stacks. This one must not be
+        // repeated, because the user watches it.
         engine.pool.clean_all();
     }
     engine.execution.observers = Observers::of_program();
@@ -129,7 +129,7 @@ fn watch_memory(races: &mut Races, request: &Request) {
         races.points.push(Line::new(file, *line));
     }
     if request.part != Part::WHOLE {
-        // The parts must agree on the scheduling points, so these are not learnt there.
+        // The parts must agree on the scheduling points. So these points are not learnt later.
         races.points.add_streams();
         races.points.add_files();
     }
@@ -143,7 +143,7 @@ pub(super) struct Explorer<'a> {
     current: Range<usize>,
     /// The number of schedules that are left.
     budget: u64,
-    /// Whether the stages of a strategy share work instead of schedules.
+    /// Whether the strategy's budget is counted in work, not in schedules.
     spends_work: bool,
     part: Part,
     /// Whether the search continues after a failure.
@@ -163,7 +163,7 @@ impl Explorer<'_> {
         stack_pool::give_alternate_stack();
         engine.leftovers.settle();
         streams::take_over();
-        // Before any donor: donors of a parent would not live in its children.
+        // Before any donor is created: the threads of this process do not exist in its children.
         self.choose_isolation(engine);
         if !self.has_donors_per_child(engine) {
             engine.pool.grow(self.ready_donors, DEFAULT_STACK);
@@ -174,8 +174,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Whether each child of `fork` needs its own donors: kernel threads do not survive a fork;
-    /// stacks and thread-local blocks do.
+    /// Whether each child of `fork` needs its own donors. Kernel threads do not survive a fork.
+    /// Fibers need only their stacks and thread-local blocks, which survive it.
     fn has_donors_per_child(&self, engine: Root) -> bool {
         self.isolation == Isolation::Fork && engine.pool.backend() == Backend::Threads
     }
@@ -271,10 +271,9 @@ impl Explorer<'_> {
         !engine.exploration.progress.complete
     }
 
-    /// Whether one of the budgets is used up. Even the shortest time has room for one execution,
-    /// without which the test has no verdict. The work counts as used up if at most half of the
-    /// average work of an execution is left: the executions of some tests need as much as the
-    /// whole budget.
+    /// Whether the budget of schedules, time or work is used up. One execution runs even in the
+    /// shortest time: without it, the test has no verdict. The budget of work is used up if at
+    /// most half of the average work of an execution is left.
     fn is_at_end(&self, engine: Root) -> bool {
         let exploration = &engine.exploration;
         let left = exploration.phases.work_left(exploration.work);
@@ -284,10 +283,10 @@ impl Explorer<'_> {
         self.budget == 0 || is_used_up || has_verdict && engine.execution.is_out_of_time()
     }
 
-    /// Whether the last execution had races between lines, and these lines become scheduling
-    /// points because of that (CHESS, section 3.5). Then the search restarts with these points.
-    /// The parts of a space must agree on its points, so each part learns points only from the
-    /// first schedule, which all of them run.
+    /// Makes the lines that raced in the last execution scheduling points (CHESS, section 3.5),
+    /// and operations on streams or files if their order mattered. Returns whether points are new:
+    /// then the search must restart. All parts of a space must have the same points, so each part
+    /// learns points only from the first schedule, which all parts run.
     fn learns(&mut self, mut engine: Root) -> bool {
         let Engine {
             monitors,
@@ -324,15 +323,15 @@ impl Explorer<'_> {
             || has_conflict
     }
 
-    /// Runs one schedule, and repeats it if it leaves its prefix.
+    /// Runs one schedule. Repeats it if the execution does not follow the schedule's prefix.
     fn run_schedule(&mut self, mut engine: Root) -> Option<Failure> {
         for attempt in 1..=TRIES {
             let is_first = engine.exploration.schedules == 0 && attempt == 1;
             engine.monitors.outcome.is_first = is_first;
             let failure = self.run_once(engine);
             engine.monitors.outcome.is_first = false;
-            // This is read before the repetition below, which the time limit may cut short: the
-            // schedule has a verdict all the same.
+            // This is read before the check of determinism repeats the schedule: the time limit
+            // may end the repetition.
             let is_given_up = engine.execution.ending == Ending::TooLong;
             if is_first && failure.is_none() {
                 self.check_determinism(engine);
@@ -393,7 +392,7 @@ impl Explorer<'_> {
     }
 
     /// Runs one execution, in its own process if requested. If the execution needs another
-    /// environment (more donors, for example), changes it and repeats the execution.
+    /// environment (more donors, for example), changes the environment and repeats the execution.
     pub(super) fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
         loop {
             let crash = match self.isolation {
@@ -485,8 +484,8 @@ impl Explorer<'_> {
         crash
     }
 
-    /// Handles a call of `function` by a task, which changes the process permanently: from now on
-    /// each execution gets its own process.
+    /// Handles a call of `function` by a task. The function changes the process permanently, so
+    /// from now on each execution gets its own process.
     fn give_processes(&mut self, mut engine: Root, function: &'static str) {
         if self.is_helper {
             // The explorer runs the schedule.
@@ -509,7 +508,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// Grows the pool after a task found no donor. It must grow while no image is in force.
+    /// Grows the pool after a task found no donor. There must be no image while the pool grows.
     fn grow_pool(&mut self, mut engine: Root, stack: usize) {
         self.ready_donors = (self.ready_donors * 2).max(engine.execution.schedule.live + 1);
         strategy(engine).retry();
@@ -525,15 +524,15 @@ impl Explorer<'_> {
     }
 }
 
-/// Whether other processes may help. They may not if executions have their own processes or kernel
-/// threads.
+/// Whether helper processes may run schedules. They may not if executions have their own processes
+/// or kernel threads.
 fn may_have_helpers(request: &Request) -> bool {
     let shares = request.isolation == Isolation::Image && request.backend == Backend::Fibers;
     // Helpers do not report the orders of conflicting operations.
     shares && request.replay.is_none() && !request.coverage
 }
 
-/// Adds the states and the orders of the last execution, unless an assumption did not hold in it.
+/// Records the states and the orders of operations, unless an assumption did not hold.
 fn cover(mut engine: Root) {
     let Engine {
         execution,
@@ -552,7 +551,7 @@ fn cover(mut engine: Root) {
     }
 }
 
-/// Lets the strategy learn from the last execution.
+/// Lets the strategy learn from the last execution, whose graph `is_new`.
 pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
     let execution = &engine.execution;
     strategy(engine).end(&Ended {

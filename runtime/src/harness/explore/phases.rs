@@ -26,7 +26,7 @@ impl Explorer<'_> {
         let is_due = phases.phase == Phase::Last
             && phases.kept.is_none()
             && engine.execution.could_be_early
-            // The parts of a space must agree on its phases: all have the first schedule.
+            // The parts of a space must agree on its phases: all parts run the first schedule.
             && (is_first || self.part == Part::WHOLE);
         if !is_due {
             return false;

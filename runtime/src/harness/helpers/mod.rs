@@ -32,7 +32,8 @@ use crate::platform::confine;
 use crate::search::{BacktrackPoint, Deviation, Icb};
 
 impl Explorer<'_> {
-    /// Whether a helper has run the next schedule. If so, its findings are taken over.
+    /// Whether a helper has run the next schedule of the round. If so, takes over the helper's
+    /// findings.
     pub(super) fn is_helped(&mut self, mut engine: Root) -> bool {
         if self.helpers.is_dismissed {
             return false;
@@ -77,8 +78,8 @@ impl Explorer<'_> {
         true
     }
 
-    /// Shares the schedules of the round that begins, and those of the next round, with the
-    /// helpers.
+    /// Lets helpers run schedules of the round that begins, and of the next round. A round with
+    /// few schedules is not shared.
     fn share_rounds(&mut self, engine: Root, search: &Icb) {
         let ((round, left), ahead) = (search.round(), search.ahead());
         let is_shared = self.helpers.shared[block_of(round)].0 == round;
@@ -90,8 +91,9 @@ impl Explorer<'_> {
         }
     }
 
-    /// Forks the missing helpers. Returns whether there are helpers. There is one for each core of
-    /// this test except the explorer's own; their number grows when other tests release cores.
+    /// Forks the missing helpers. Returns whether there are helpers. There is a helper for each
+    /// core of this test, except for the core on which the explorer runs. The number of cores
+    /// grows when other tests release cores.
     fn has_helpers(&mut self, engine: Root) -> bool {
         let wanted = engine
             .exploration
@@ -195,8 +197,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Takes, for this helper, the last schedule that no process has begun. Schedules of the older
-    /// round come first.
+    /// Takes a schedule that no process has begun, for the helper with this number: the last
+    /// schedule of the older shared round or, if there is none, of the newer one.
     fn next_place(&self, helper: usize) -> Option<(Place, State)> {
         // SAFETY: the shared memory stays mapped.
         let numbers = unsafe { &(*self.helpers.memory).numbers };
@@ -228,9 +230,9 @@ impl Explorer<'_> {
         }
     }
 
-    /// Runs a schedule, and offers its findings to the explorer in the shared memory. It does not
-    /// offer them if something unusual happened, if there is no room, or if the explorer has taken
-    /// the schedule meanwhile.
+    /// Runs the schedule at `place`, and offers its findings to the explorer in the shared memory.
+    /// Offers nothing if something unusual happened, if there is no room, or if the explorer has
+    /// taken the schedule meanwhile.
     fn run_item(&mut self, mut engine: Root, place: Place, ours: State, used: &mut usize) {
         let (item, memory) = (self.helpers.item(place), self.helpers.memory);
         let Some(search) = strategy(engine).as_icb() else {
@@ -285,8 +287,9 @@ impl Explorer<'_> {
         }
     }
 
-    /// Writes the findings of the last execution to the shared memory. Returns whether there was
-    /// room.
+    /// Writes the findings of the last execution to the shared memory, and adds the number of its
+    /// backtrack points to `used`. Returns `false`, and writes nothing, if there is no room for
+    /// them.
     fn report(&self, engine: Root, place: Place, state: State, used: &mut usize) -> bool {
         let (memory, helper) = (self.helpers.memory, state.helper as usize);
         let Some(search) = strategy(engine).as_icb() else {
@@ -328,8 +331,8 @@ impl Explorer<'_> {
     }
 }
 
-/// The sizes of the collections to which an execution may add, but whose elements helpers do not
-/// send. The last number is a flag that an execution may set, and that helpers do not send either.
+/// Numbers that change if an execution has findings that helpers do not send to the explorer: the
+/// sizes of the collections to which an execution may add, and a flag that an execution may set.
 fn known(engine: Root) -> [usize; 5] {
     let files = &engine.execution.policies.atomic_files;
     let (outside, spins) = (&engine.execution.outside, &engine.monitors.spins.known);

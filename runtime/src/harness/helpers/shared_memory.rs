@@ -15,9 +15,10 @@ pub(super) const LEAST: usize = 64;
 pub(super) const BLOCKS: usize = 2;
 /// The maximum number of schedules of a round that are shared.
 pub(super) const ITEMS: usize = 512;
-/// The room for the deviations of all shared schedules of a round.
+/// The maximum number of deviations of all shared schedules of a round together. A deviation is a
+/// decision that differs from the scheduler's.
 pub(super) const DEVIATIONS: usize = 1 << 20;
-/// The room for the backtrack points that one helper finds in a round.
+/// The maximum number of backtrack points that one helper can report for a round.
 pub(super) const BACKTRACK_POINTS: usize = 1 << 20;
 /// The time for which the explorer waits for a new helper.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
@@ -27,18 +28,19 @@ pub(super) const LOOK_MS: u64 = 100;
 /// and then runs the schedule itself: the helper may have no core at the moment, or may have
 /// ended.
 const SPINS: u32 = 1000;
-/// The distance, in schedules, at which the backtrack points that a helper found are prefetched,
-/// because they come from another core. Their [`HelperResult`], which has their index, is
-/// prefetched before, at the distance [`FAR_AHEAD`].
+/// The distance, in schedules, at which the explorer prefetches the backtrack points that a helper
+/// found, because another core has written them.
 const AHEAD: usize = 6;
+/// The distance at which the explorer prefetches a [`HelperResult`], which has the index of these
+/// backtrack points.
 const FAR_AHEAD: usize = 12;
 /// The distance at which the search's own data about the findings are prefetched.
 const SOON: usize = 2;
 /// The number of deviations in a cache line.
 const PER_LINE: usize = 64 / size_of::<Deviation>();
 
-/// The stage of a schedule, its helper and its round. They are one word, so that a late process
-/// detects a change.
+/// The stage of a shared schedule, its helper and its round. They are one atomic word. So a
+/// process that was slow detects that another process has changed one of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) round: u32,
@@ -51,13 +53,13 @@ pub(super) struct State {
 pub(super) enum Stage {
     /// The explorer runs the schedule, or no process needs to.
     Taken,
-    /// No process runs it yet.
+    /// No process has begun the schedule.
     Free,
-    /// A helper runs it.
+    /// A helper has begun the schedule.
     Helped,
-    /// A helper has run it, and its findings are in the shared memory.
+    /// A helper has run the schedule, and its findings are in the shared memory.
     HelperResult,
-    /// A helper has run it, and the explorer must run it again.
+    /// A helper has run the schedule, and the explorer must run it again.
     Unusual,
 }
 
@@ -93,7 +95,7 @@ pub(super) struct Place {
     pub(super) number: usize,
 }
 
-/// The block of a round.
+/// The index of the block of the shared memory that has the schedules of a round.
 pub(super) fn block_of(round: u64) -> usize {
     round as usize % BLOCKS
 }
@@ -102,8 +104,9 @@ pub(super) fn block_of(round: u64) -> usize {
 #[repr(C)]
 pub(super) struct Item {
     state: AtomicU64,
-    /// The index of its first deviation.
+    /// The index of the first deviation in [`SharedMemory::deviations`].
     pub(super) start: u32,
+    /// The number of deviations.
     pub(super) length: u32,
 }
 
@@ -148,16 +151,16 @@ pub(super) const STATES: usize = 4;
 /// The memory that the explorer and its helpers share. It is initially zero.
 #[repr(C)]
 pub(super) struct SharedMemory {
-    /// The number of shared rounds, on which helpers sleep.
+    /// The number of rounds that were shared so far. Helpers wait until this number changes.
     pub(super) rounds: AtomicU32,
     /// The round of each block.
     pub(super) numbers: [AtomicU32; BLOCKS],
-    /// By block: the number of schedules, counted from the first one, that no helper has
-    /// considered yet.
+    /// For each block, the number of its schedules that no helper has considered yet. Helpers
+    /// begin with the last schedule.
     pub(super) rest: [AtomicU32; BLOCKS],
     /// The number of helpers that have their own memory.
     pub(super) ready: AtomicU32,
-    /// The processes of the helpers.
+    /// The process of each helper; 0 if there is none.
     pub(super) processes: [AtomicU32; MOST],
     pub(super) items: [[Item; ITEMS]; BLOCKS],
     pub(super) deviations: [[Deviation; DEVIATIONS]; BLOCKS],
@@ -172,7 +175,7 @@ pub(super) struct SharedMemory {
 pub(in crate::harness) struct Helpers {
     /// The number of helpers.
     pub(super) count: usize,
-    /// Helpers are not allowed, or have been dismissed.
+    /// Whether helpers are not allowed, or have been dismissed.
     pub(in crate::harness) is_dismissed: bool,
     pub(super) memory: *mut SharedMemory,
     /// By block: its round, and the number of schedules that were left when the round was shared.
@@ -267,8 +270,9 @@ impl Helpers {
         }
     }
 
-    /// Takes a schedule for the explorer, and returns `None`. If a helper has run the schedule,
-    /// returns the helper's results and backtrack points instead.
+    /// The results and the backtrack points of the helper that has run the schedule at `place`.
+    /// `None` if there is no such helper: then the explorer must run the schedule, and no helper
+    /// begins or reports it any more.
     pub(super) fn take(&self, place: Place) -> Option<(HelperResult, &[BacktrackPoint])> {
         let item = self.item(place);
         // SAFETY: the shared memory stays mapped.
@@ -289,7 +293,8 @@ impl Helpers {
         None
     }
 
-    /// For a helper: prefetches the schedule before this one, which it mostly runs next.
+    /// For a helper: prefetches the schedule before the one at this place. The helper usually runs
+    /// that schedule next.
     pub(super) fn prefetch_before(&self, Place { block, number }: Place) {
         let Some(number) = number.checked_sub(1) else {
             return;
@@ -306,8 +311,8 @@ impl Helpers {
         }
     }
 
-    /// Prefetches the findings of helpers on the schedules after this one, as far as they are
-    /// known. Returns those of a schedule that is taken over soon.
+    /// Prefetches the findings of helpers for some schedules after the one at `place`. Returns the
+    /// findings for a schedule that the explorer reaches soon, if a helper has run it.
     pub(super) fn look_ahead(&self, place: Place) -> Option<(HelperResult, &[BacktrackPoint])> {
         let (_, count) = self.shared[place.block];
         let last = count.min(ITEMS) - 1;
@@ -332,7 +337,8 @@ impl Helpers {
         found(SOON).map(|(helper, there)| self.found_by(helper, there))
     }
 
-    /// The observed states of a schedule with these results of a helper.
+    /// The observed states of the schedule at this place, for which a helper has the results
+    /// `found`.
     pub(super) fn states_of(&self, Place { block, number }: Place, found: &HelperResult) -> &[u64] {
         // SAFETY: as in `found_by`.
         let states = unsafe { &(*self.memory).states[found.helper as usize][block][number] };

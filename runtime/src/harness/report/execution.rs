@@ -36,7 +36,8 @@ pub(super) fn tasks(execution: &Execution) -> impl Iterator<Item = String> {
     })
 }
 
-/// The events. If `wants_order`, each has the events of other tasks that it directly follows.
+/// The events of the execution, as JSON. If `wants_order`, each event has the events of other
+/// tasks that it directly follows in happens-before.
 pub(super) fn events(
     execution: &Execution,
     names: &ObjectNames,
@@ -76,8 +77,8 @@ pub(super) fn events(
     })
 }
 
-/// The waits that ended while another task could run, each with an operation of another task that
-/// had not happened by then.
+/// The early timeouts of the execution, as JSON. Each has an operation of another task that came
+/// only after the timeout.
 pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String> {
     execution.recording.early_waits.iter().map(|early| {
         let missed = missed(execution, early);
@@ -96,8 +97,8 @@ pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String>
     })
 }
 
-/// For each wait for a notification, the lock that its task released during the wait and acquires
-/// again after it.
+/// For each event that is a wait for a notification of a condition variable, the lock that the
+/// task releases during the wait and acquires again after it. `None` for all other events.
 fn given_while_waiting(events: &[Event]) -> Vec<Option<ObjectId>> {
     let mut given = vec![None; events.len()];
     let mut next: BTreeMap<TaskId, &Event> = BTreeMap::new();
@@ -188,7 +189,7 @@ pub(super) fn panics(
     })
 }
 
-/// The liveness properties that are hot.
+/// The liveness properties that are hot at the end of the execution.
 pub(super) fn hot(execution: &Execution) -> impl Iterator<Item = String> {
     execution.liveness.hot.iter().map(|it| {
         Object::new()
@@ -227,7 +228,8 @@ pub(in crate::harness) fn shows_object(op: Op) -> bool {
     !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall | Op::Point)
 }
 
-/// The calls in progress at events: for each, the enclosing call and the return address.
+/// The calls of functions that were in progress at events. Each is the pair of the index of the
+/// enclosing call, which may be null, and the return address.
 pub(super) fn calls(execution: &Execution) -> impl Iterator<Item = String> {
     let made = execution.log.calls.made.iter();
     made.map(|call| match call.within {

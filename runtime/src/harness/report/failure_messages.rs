@@ -68,7 +68,8 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
     own + &words + &still_hot(execution)
 }
 
-/// The liveness properties of the test that are hot, for the message on an execution without an end.
+/// The end of the message on a deadlock, livelock or spin: the liveness properties of the test
+/// that are hot.
 fn still_hot(execution: &Execution) -> String {
     let hot = execution.liveness.hot.iter();
     let words = hot.map(|it| {
@@ -110,8 +111,9 @@ fn describe_deadlock(execution: &Execution) -> String {
     deadlock(&waits.collect::<Vec<_>>(), &monitor::cycle(&blocked))
 }
 
-/// The place of a deadlock: the first wait of its cycle. If there is no cycle, it is preferably a
-/// wait for anything but the end of another task.
+/// The place of a deadlock; `None` for other kinds of failure. If the waits form a cycle, this is
+/// the place of the first wait of the cycle. Otherwise it is the first wait that is not for the
+/// end of another task. If there is none, it is the first wait.
 pub(super) fn blocked_site(
     kind: Option<Kind>,
     blocked: &[Blocked],

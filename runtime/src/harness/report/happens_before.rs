@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::execution::{Effect, Event, Execution, ObjectId, Op, TaskId, task_of_object};
 
-/// For each event the events of other tasks that it directly follows.
+/// For each event, the events of other tasks that it directly follows.
 pub(super) fn happens_before(execution: &Execution) -> Vec<Vec<usize>> {
     let scopes = execution
         .live_tasks()
@@ -41,17 +41,19 @@ struct Order {
     objects: HashMap<u32, Object>,
     /// The last event of each task.
     last: HashMap<TaskId, usize>,
-    /// Tasks that have ended, and the scope that each was a task of.
+    /// The tasks of scopes, and the scope that waits for the end of each.
     scopes: Vec<(TaskId, ObjectId)>,
-    /// By task that has not run since: the event that started or woke it.
+    /// For each task that was started or woken, and that has not run since: the event that did
+    /// this.
     wakes: HashMap<TaskId, usize>,
     tasks: Vec<TaskId>,
     clocks: Vec<Clock>,
 }
 
 impl Order {
-    /// The events of other tasks that `event` directly follows. `named` is the task for which the
-    /// object of `event` stands, if it stands for one.
+    /// Records `event`, and returns the events of other tasks that `event` directly follows.
+    /// `named` is the task that the object of `event` stands for, as that of a spawn or a join
+    /// does.
     fn follows(&mut self, index: usize, event: &Event, named: Option<TaskId>) -> Vec<usize> {
         let mut before: Vec<usize> = self.wakes.remove(&event.task).into_iter().collect();
         match (event.op, named) {
@@ -90,8 +92,8 @@ impl Order {
             .collect()
     }
 
-    /// The earlier events at the object of `event` that conflict with it, as in the hash of
-    /// happens-before.
+    /// Records `event` at its object. Returns the earlier events at this object that conflict with
+    /// `event`, as the hash of happens-before defines it.
     fn at_object(&mut self, index: usize, event: &Event) -> Vec<usize> {
         let object = self.objects.entry(event.object.0).or_default();
         let mut before: Vec<usize> = object.write.into_iter().collect();
@@ -104,7 +106,7 @@ impl Order {
                 before.extend(object.reads.values());
                 object.updates.insert(event.task, index);
             }
-            // No event of the graph.
+            // Entering a queue is not an event of the happens-before graph.
             Effect::Queue => {}
             Effect::Acquire | Effect::Rewrite | Effect::Write => {
                 before.extend(object.updates.values());
@@ -118,8 +120,9 @@ impl Order {
         before
     }
 
-    /// `before` without the events of `task` itself, and without the events that an earlier event
-    /// of `task` or another event of `before` follows.
+    /// The events of `before`, without those that happen before `event` anyway: the events of
+    /// `task` itself, and the events that happen before an earlier event of `task` or before
+    /// another event of `before`.
     fn reduced(&self, task: TaskId, mut before: Vec<usize>) -> Vec<usize> {
         before.sort_unstable_by(|a, b| b.cmp(a));
         let mut known = Clock::new();

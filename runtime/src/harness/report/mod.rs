@@ -315,7 +315,7 @@ fn one_thread_runtime(execution: &Execution) -> Option<&'static str> {
     (!library.is_empty()).then_some(library)
 }
 
-/// A loop that waits without yielding, at the level of a warning.
+/// A loop that waits without yielding and is reported as a warning, as JSON.
 fn spin(spin: &Spin) -> String {
     Object::new()
         .string("operation", spin.operation)
@@ -332,14 +332,16 @@ fn stale_load(stale: &Stale) -> String {
         .finish()
 }
 
-/// The results of a part, which the supervisor merges with those of the other parts.
+/// The results of a part of the space, which the supervisor merges with those of the other parts.
+/// `None` if the request is for the whole space.
 fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<String> {
     if request.part == Part::WHOLE {
         return None;
     }
     let exploration = &engine.exploration;
     // A schedule that both phases run is counted in each of them. So the names of the earlier
-    // phase's units are inverted, to differ from those of the later phase.
+    // phase's late units (groups of schedules that several parts may explore) are inverted, to
+    // differ from those of the later phase.
     let shares = [(&exploration.share, 0), (&exploration.share_last, !0)];
     let shares = shares.map(|(share, names)| share.as_ref().map(|share| (share, names)));
     let shares = || shares.iter().flatten();

@@ -9,7 +9,7 @@ use crate::base::source_path::line_of;
 use crate::execution::{Execution, State, Wait, called};
 use crate::harness::engine::Engine;
 
-/// The option for a task that is only slow.
+/// The last sentence of a message: the option for a task that is only slow.
 const WATCHDOG: &str = ". A larger --watchdog permits this";
 
 /// The message for a task that does not reach a scheduling point.
@@ -73,7 +73,7 @@ fn describe_outside_waits(execution: &Execution, seconds: f64) -> String {
 }
 
 impl Activity {
-    /// The continuation of "task 1 reached no scheduling point for 60 s after load at
+    /// The end of the sentence "task 1 reached no scheduling point for 60 s after load at
     /// src/lib.rs:9".
     fn in_words(self) -> String {
         match self {

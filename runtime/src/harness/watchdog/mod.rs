@@ -21,26 +21,27 @@ use crate::execution::{Known, execution};
 use crate::harness::engine::{Engine, engine};
 use crate::platform::handover::Backend;
 
-/// A task that only computes may take this multiple of the watchdog's limit in real time, until it
-/// has used that limit in processor time.
+/// The limit of real time for a task that only computes, as a multiple of the watchdog's limit. On
+/// a busy machine, such a task may need that long to use the watchdog's limit as processor time.
 const BUSY: u32 = 30;
 
 /// The observation of an explorer.
 pub(super) struct Watchdog {
     limit: Duration,
-    /// The pulse at the last look. `since` is the time of the first look that found this pulse.
+    /// The pulse (the number of scheduling points so far) at the last look.
     pulse: u64,
+    /// The time of the first look that found this pulse.
     since: Instant,
     silence: Option<Silence>,
 }
 
 /// The result of a look at the explorer.
 pub(super) enum Look {
-    /// It has reached a scheduling point, or may still reach one.
+    /// The explorer has reached a scheduling point, or may still reach one.
     Lives,
-    /// Its running task computes without end, with this history.
+    /// The running task of the explorer computes without end, with this history.
     Endless(Known),
-    /// It has reached no scheduling point for the limit, with this activity.
+    /// The explorer has reached no scheduling point for the limit, with this activity.
     Silent(Activity),
 }
 
@@ -98,11 +99,11 @@ fn pulse() -> u64 {
 /// The activity of a silent task according to the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Activity {
-    /// It runs, or is ready to run.
+    /// The task runs, or is ready to run.
     Computes,
-    /// It waits in the system call of this number.
+    /// The task waits in the system call of this number.
     Waits(usize),
-    /// The kernel does not report it.
+    /// The kernel does not report the activity.
     Unknown,
 }
 
@@ -142,8 +143,9 @@ fn thread_of_running_task(engine: &Engine) -> i32 {
 struct Silence {
     /// The pulse at the last scheduling point.
     pulse: u64,
-    /// Its kernel thread, and the processor time of that thread at the beginning.
+    /// The kernel thread of the task.
     thread: i32,
+    /// The processor time of this thread at the beginning of the observation.
     start: Duration,
 }
 
@@ -162,8 +164,8 @@ impl Silence {
         self.pulse == pulse
     }
 
-    /// The history of the running task, if it has reached the processor time after which the other
-    /// tasks should continue without it, and still computes.
+    /// The history of the running task if other tasks should continue without it: it still
+    /// computes, and has used the processor time that is allowed. Otherwise `None`.
     fn is_endless(&self, engine: &Engine, request: &Request) -> Option<Known> {
         let (known, time) = engine.execution.endless_if_silent()?;
         let watchdog = Duration::from_millis(request.watchdog_ms);

@@ -183,8 +183,8 @@ fn report_collected(
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// Returns the outcome of a test with a failure. Undefined behaviour is a failure even if time has to
-/// pass early for it, because a duration orders no accesses to memory.
+/// The outcome of a test with a failure. Undefined behaviour that needs an early timeout is a
+/// failure as well, because a duration orders no accesses to memory.
 fn outcome_of(phases: &Phases, failure: &Failure) -> &'static str {
     if phases.is_timing() && !failure.kind.is_undefined_behaviour() {
         "timing"
@@ -202,8 +202,8 @@ fn failed<'a>(phases: &Phases, failure: &'a Failure, message: &[u8]) -> Verdict<
     }
 }
 
-/// The crash that ended the explorer. If its schedule does not repeat the crash, the failure
-/// states this.
+/// The crash that ended the explorer with the wait status `status`. Runs its schedule once more.
+/// If that does not repeat the crash, the failure states this.
 fn confirm_crash(
     engine: &mut Engine,
     request: &Request,

@@ -111,9 +111,10 @@ fn serve_request(
 
 /// The end of the explorer.
 enum Status {
-    /// It ended, with this wait status.
+    /// The explorer ended, with this wait status.
     Ended(c_int),
-    /// It reached no scheduling point for too long, with this activity, and was killed.
+    /// The explorer reached no scheduling point for too long, and was killed. Its running task had
+    /// this activity.
     Silent(Activity),
 }
 
@@ -268,7 +269,7 @@ const EXPLORER_STACK: usize = 8 << 20;
 struct Exploring<'a> {
     test: &'a Test,
     request: &'a Request,
-    /// Not 0 once the main thread touches nothing any more.
+    /// Not 0 once the main thread accesses nothing any more.
     parked: &'a AtomicU32,
 }
 
