@@ -39,7 +39,8 @@ const ALLOWED: [usize; 17] = [
     number::EXIT_GROUP,
 ];
 
-/// Confines this process. Returns whether the kernel agreed.
+/// Confines this process to its own memory: from now on the kernel ends it if it makes a system
+/// call that is not in [`ALLOWED`]. Returns whether the kernel agreed.
 pub(crate) fn to_memory() -> bool {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;

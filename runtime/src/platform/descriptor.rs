@@ -134,11 +134,12 @@ pub(crate) fn close(descriptor: c_int) {
 }
 
 /// Calls `visit` with the open descriptors of this process, from `first` on, until `visit` returns
-/// `true`. Returns whether it returned `true`.
+/// `true`. Returns whether `visit` returned `true`.
 pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> bool {
     const O_RDONLY_DIRECTORY_CLOEXEC: usize = 0o2_200_000;
-    /// The offsets of the length and of the name in an entry.
+    /// The offset of the length in an entry.
     const LENGTH_AT: usize = 16;
+    /// The offset of the name in an entry.
     const NAME_AT: usize = 19;
     let path = c"/proc/self/fd".as_ptr() as usize;
     let mut buffer = [0u64; 256];
@@ -179,9 +180,8 @@ pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> b
     found
 }
 
-/// Calls `visit` with each line of the file at `path`, which ends in a zero. The kernel generates
-/// the file. Only the first 256 bytes of a line are passed. Does nothing if the file cannot be
-/// opened.
+/// Calls `visit` with each line of a file that the kernel generates. `path` ends in a zero. Only
+/// the first 256 bytes of a line are passed. Does nothing if the file cannot be opened.
 pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
     const O_RDONLY_CLOEXEC: usize = 0o2_000_000;
     let mut line = [0u8; 256];
@@ -215,7 +215,7 @@ pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
     }
 }
 
-/// The number at the start of `text`.
+/// The number at the start of `text`; `None` if there is no number, or if it is too large.
 pub(crate) fn parse_number(text: &[u8]) -> Option<c_int> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let mut number = None;

@@ -18,9 +18,11 @@ pub(crate) enum Backend {
     Threads,
 }
 
-/// Values of [`Baton`].
+/// The value of a [`Baton`] at which a thread must wait.
 const STAY: u32 = 0;
+/// The value of a [`Baton`] that gives control to the waiting thread.
 pub(super) const GO: u32 = 1;
+/// The value of a [`Baton`] that makes the waiting thread leave its task, which never continues.
 pub(super) const ABANDON: u32 = 2;
 
 /// A futex word. With the `threads` backend, a kernel thread waits at it until it gets control.

@@ -7,8 +7,8 @@
 //! memory that is restored and memory that is not would dangle. The dynamic linker is left out,
 //! because its allocations are elsewhere. The first write to a page faults: the handler unprotects
 //! the page, and marks it dirty permanently. Before each execution the dirty pages are copied
-//! back. In the steady state this takes a few page copies and no system call. Thread-local blocks
-//! and stacks belong to the donors.
+//! back. In the steady state this takes a few page copies and no system call. The image does not
+//! contain stacks and thread-local blocks, which belong to the donors (`stack_pool.rs`).
 
 use core::ffi::CStr;
 use core::ops::ControlFlow;
@@ -61,7 +61,7 @@ impl Image {
         }
     }
 
-    /// Saves the image. Between executions only, with no other thread running.
+    /// Saves the image. Call it only between executions, while no other thread runs.
     pub(crate) fn take(&mut self) {
         for (low, high) in writable_segments() {
             self.add(low, high);
@@ -183,8 +183,8 @@ impl Image {
         }
     }
 
-    /// Handles a fault of a write to `address`. Returns whether the address is in the image. Then
-    /// its page is unprotected, and the write may be repeated.
+    /// Handles a fault of a write to `address`. If the address is in the image, unprotects its
+    /// page and returns `true`: then the write may be repeated.
     pub(crate) fn allows_write(&mut self, address: usize) -> bool {
         self.taken && self.mark(address)
     }

@@ -8,8 +8,8 @@ use crate::base::sys::{self, number};
 
 const F_GETFD: usize = 1;
 const F_DUPFD: usize = 0;
-/// At the start of a search, the descriptors are checked after each execution. This is the number
-/// of these executions.
+/// The number of executions at the start of a search after each of which the descriptors are
+/// checked.
 const CAREFUL: u64 = 64;
 /// The interval of later checks, in executions, if no execution has left a descriptor
 /// open.
@@ -73,9 +73,10 @@ impl Leftovers {
         }
     }
 
-    /// Closes the descriptors that the last execution left open. This costs system calls. So it is
-    /// done rarely, after the first [`CAREFUL`] executions, if no execution has left a descriptor
-    /// open. `leaves_open` states that the last execution is known to have left one open.
+    /// Closes the descriptors that the last execution left open. This costs system calls. So after
+    /// the first [`CAREFUL`] executions it is done only once in [`SELDOM`] executions, until
+    /// some execution leaves a descriptor open. `leaves_open` states that the last execution is
+    /// known to have left one open.
     #[inline]
     pub(crate) fn tidy(&mut self, leaves_open: bool) {
         self.executions += 1;

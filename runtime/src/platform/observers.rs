@@ -51,35 +51,36 @@ macro_rules! leave_byte {
     };
 }
 
-/// Must be in every function that reads the counters of an `Arc`.
+/// Every function that reads the counters of an `Arc` must call this function.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_counters() {
     leave_byte!("chess_counters");
 }
 
-/// Must be in every function that checks whether a thread has ended.
+/// Every function that checks whether a thread has ended must call this function.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_ends() {
     leave_byte!("chess_ends");
 }
 
-/// Must be in every function that checks whether the main function of a thread has returned.
+/// Every function that checks whether the main function of a thread has returned must call this
+/// function.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_finishes() {
     leave_byte!("chess_finishes");
 }
 
-/// Must be in every function that compares a pointer with an earlier one.
+/// Every function that compares a pointer with an earlier one must call this function.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_pointers() {
     leave_byte!("chess_pointers");
 }
 
-/// Must be in every function that adds an invariant.
+/// Every function that adds an invariant must call this function.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_invariants() {

@@ -23,7 +23,7 @@ const CACHED: usize = 1 << 15;
 const PROGRAM_CALLS: usize = 1 << 13;
 /// The maximum number of callers that [`outside_library`] visits.
 const MOST_CALLERS: usize = 256;
-/// The distance of the table from the executable.
+/// The minimum distance of the table from the executable.
 const GAP: usize = 1 << 20;
 
 const _: () = assert!(size_of::<Record>() == size_of::<Location<'static>>());
@@ -45,16 +45,16 @@ struct Table {
     cache: [Cached; CACHED],
 }
 
-/// A slot of the cache: a call in code of the program, by the address to which it returns, and its
-/// source line. New memory is zero, and means that the slot has no line.
+/// A slot of the cache of source lines: a call in code of the program, by the address to which it
+/// returns, and its source line. A slot of new memory is zero, and so has no line.
 #[derive(Clone, Copy)]
 struct ProgramCall {
     address: usize,
     site: Option<&'static Location<'static>>,
 }
 
-/// A slot of the cache: a call, by the distance of its return address from the start of the
-/// executable, and its entry in the table; `None` if the table has no entry for it.
+/// A slot of the cache of entries: a call, by the distance of its return address from the start of
+/// the executable, and its entry in the table; `None` if the table has no entry for the call.
 #[derive(Clone, Copy)]
 struct Cached {
     call: u32,

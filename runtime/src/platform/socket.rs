@@ -47,12 +47,12 @@ pub(crate) fn is_listening(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_ACCEPTCONN) == [1]
 }
 
-/// Whether it transfers a stream of bytes, not datagrams.
+/// Whether the socket transfers a stream of bytes, not datagrams.
 pub(crate) fn is_stream(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_TYPE) == [SOCK_STREAM]
 }
 
-/// Whether it is a TCP socket.
+/// Whether the socket is a TCP socket.
 pub(crate) fn is_tcp(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_PROTOCOL) == [IPPROTO_TCP as u32]
 }
@@ -64,7 +64,7 @@ pub(crate) fn peer_has_closed(socket: c_int) -> bool {
     option::<2>(socket, IPPROTO_TCP, TCP_INFO)[0] & 0xff == CLOSE_WAIT
 }
 
-/// Sets the socket such that its last close ends the connection with a reset.
+/// Makes the last close of the socket end the connection with a reset.
 pub(crate) fn reset_on_close(socket: c_int) {
     const SO_LINGER: usize = 13;
     // On, for zero seconds.
@@ -86,7 +86,8 @@ pub(crate) fn take_error(socket: c_int) -> c_int {
     error.cast_signed()
 }
 
-/// The port of an internet socket or of its peer, by the system call that returns the address.
+/// The port of an internet socket, or of its peer. `call` is the system call that returns the
+/// address. `None` for other sockets, or if the call fails.
 fn port(socket: c_int, call: usize) -> Option<u16> {
     let mut address = [0u16; 64];
     let mut length = size_of_val(&address) as u32;
@@ -126,8 +127,8 @@ pub(crate) fn has_foreign_peer(socket: c_int) -> bool {
     })
 }
 
-/// Calls `visit` with the open descriptors of the execution until it returns `true`. Returns
-/// whether it returned `true`.
+/// Calls `visit` with the open descriptors of the execution until `visit` returns `true`. Returns
+/// whether `visit` returned `true`.
 pub(crate) fn find_open(visit: impl FnMut(c_int) -> bool) -> bool {
     descriptor::find_open(first_descriptor(), visit)
 }
@@ -205,8 +206,8 @@ impl Progress {
 }
 
 /// Makes the socket acknowledge now all data that have arrived and were read. Without this call,
-/// it may acknowledge them some milliseconds later, and the moment at which the peer sees this
-/// would be arbitrary.
+/// the kernel may acknowledge them some milliseconds later. The moment at which the peer sees the
+/// acknowledgement would be arbitrary.
 pub(crate) fn acknowledge(socket: c_int) {
     const TCP_QUICKACK: usize = 12;
     set_option(socket, IPPROTO_TCP, TCP_QUICKACK, &[1]);

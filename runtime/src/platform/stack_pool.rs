@@ -25,7 +25,7 @@ const OWN_FRAMES: usize = 16 << 10;
 /// The most bytes of a stack that are hashed for the state of a task.
 const MOST_NAMED: usize = 256 << 10;
 
-/// One pooled pthread.
+/// A pthread that lends its stack and its thread-local block to one task at a time.
 pub(crate) struct Donor {
     pub(crate) thread_pointer: usize,
     pub(crate) stack_top: usize,
@@ -113,8 +113,8 @@ impl Pool {
         self.clean != 0
     }
 
-    /// From the next task on, clears all of its stack that can be part of a hashed state before it
-    /// begins.
+    /// From now on, clears a stack before a task begins on it: all of the part that a hash of the
+    /// task's state may contain.
     pub(crate) fn clean_all(&mut self) {
         self.clean = MOST_NAMED;
     }
@@ -191,10 +191,10 @@ impl Pool {
         }
     }
 
-    /// Hashes the stack of a donor's task from `stack_pointer` to the high end, and its
-    /// thread-locals. The result is `None` if that part of the stack is too large, or if the task
-    /// runs on another stack. If that part was not cleared before the task began, the result is an
-    /// error. Then it is cleared before each later task begins.
+    /// Hashes the thread-locals of a donor's task, and its stack from `stack_pointer` to the high
+    /// end. The result is `None` if that part of the stack is too large, or if the task runs on
+    /// another stack. The result is an error if that part of the stack was not cleared before the
+    /// task began. After an error, that part is cleared before each later task begins.
     pub(crate) fn fingerprint(
         &mut self,
         index: usize,
@@ -220,8 +220,8 @@ impl Pool {
         Ok(Some(fingerprint::of(fingerprint::of(0, stack), locals)))
     }
 
-    /// The bounds of the live memory of a donor's task: of the used part of its stack, and of its
-    /// thread-locals. With the `threads` backend, the whole stack counts as used.
+    /// The bounds of the live memory of a donor's task: first of the used part of its stack, then
+    /// of its thread-locals. With the `threads` backend, the whole stack counts as used.
     pub(crate) fn memory_of(&self, index: usize) -> [(usize, usize); 2] {
         let donor = &self.donors[index];
         let low = match donor.backend {
@@ -234,8 +234,8 @@ impl Pool {
         [(low, donor.stack_top), locals]
     }
 
-    /// Removes every donor. Needed if each execution creates its donors in a process of its own:
-    /// their threads exist only in that process.
+    /// Removes every donor. This is needed if each execution creates its donors in a process of
+    /// its own, because their threads exist only in that process.
     pub(crate) fn forget(&mut self) {
         self.free.clear();
         self.donors.clear();

@@ -97,9 +97,9 @@ pub(crate) fn note_wait(word: usize) {
 }
 
 /// The futex word of the lock that `lock` acquires: the word at which a second thread waits while
-/// the calling thread holds the lock. [`NOWHERE`] if the second thread does not wait. Before this
-/// returns, it waits until the second thread has also ended for the kernel. So the thread is not
-/// counted as one of the program.
+/// the calling thread holds the lock. [`NOWHERE`] if the second thread does not wait. Returns only
+/// when the second thread no longer exists in the kernel. Otherwise this thread would be counted
+/// as a thread of the program.
 fn word_of<G>(lock: impl Fn() -> G + Sync) -> usize {
     let found = AtomicUsize::new(NOWHERE);
     let id = thread::scope(|scope| {

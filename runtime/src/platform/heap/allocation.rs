@@ -17,14 +17,14 @@ pub(crate) struct Block {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Allocation {
     pub(crate) block: Block,
-    /// The block was free before.
+    /// Whether the block was free before, and is not a new block at the end of the arena.
     pub(crate) is_reused: bool,
 }
 
 /// The memory that a task is about to free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Free {
-    /// A live block, which is correct.
+    /// A live block: the free is valid.
     Live(Block),
     /// A block that is free already.
     Freed(Block),

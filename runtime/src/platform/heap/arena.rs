@@ -40,9 +40,11 @@ pub(super) struct Control {
     pub(super) lists: Lists,
     /// [`Lists::next`] when the image was taken.
     baseline: usize,
-    /// Since the last [`clean`], no execution that is over has written after this address.
+    /// The end of the memory that executions may have written to since the last [`clean`]. The
+    /// running execution does not count.
     soiled: usize,
-    /// Nothing was ever written after this address.
+    /// The end of the memory that executions may ever have written to. The running execution does
+    /// not count.
     highest: usize,
 }
 
@@ -131,8 +133,8 @@ pub(crate) fn clean(most: usize) {
     }
 }
 
-/// Must be called before an execution. `is_reported` says whether a monitor needs the allocations
-/// and frees of tasks.
+/// Prepares the heap for an execution. `is_reported` states whether a monitor needs the
+/// allocations and frees of tasks: then the fast path is not used.
 #[inline]
 pub(crate) fn begin(is_reported: bool) {
     if is_arena() {
@@ -150,7 +152,8 @@ pub(crate) fn block_around(address: usize) -> Option<(Block, bool)> {
     start_around(address).map(|start| unsafe { block_at(start) })
 }
 
-/// The true start of the block that contains `address`.
+/// The start of the block that contains `address`. `None` if `address` is in a header, or outside
+/// all blocks. The address that the program received for an over-aligned block is not the start.
 #[inline]
 pub(super) fn start_around(address: usize) -> Option<usize> {
     if !contains(address) {
@@ -178,8 +181,8 @@ pub(super) fn start_around(address: usize) -> Option<usize> {
     }
 }
 
-/// Records that a synchronization object is at `address`, if this address is in a live block of
-/// the arena.
+/// Marks the live block that contains `address` as a block with synchronization objects. Does
+/// nothing if no live block of the arena contains `address`.
 pub(crate) fn put_object(address: usize) {
     if let Some((block, true)) = block_around(address) {
         // SAFETY: a block's header.
@@ -301,8 +304,8 @@ fn allocate_in<T: Tasks>(room: usize, align: usize, size: usize) -> *mut c_void 
     }
 }
 
-/// Announces an invalid free, which ends the execution if a task makes it. Otherwise ends the
-/// process.
+/// Reports an invalid free. If a task made the free, its execution ends. Otherwise the process
+/// ends.
 #[cold]
 pub(crate) fn refuse<T: Tasks>(free: Free) -> ! {
     T::frees(free, false, 0);
@@ -315,7 +318,8 @@ pub(crate) fn refuse<T: Tasks>(free: Free) -> ! {
     sys::exit_now(134)
 }
 
-/// Frees a block. Stops the program if it is not a block, or is free already.
+/// Frees the block at the address `block`. If no live block is there, the free is invalid: see
+/// [`refuse`].
 pub(crate) unsafe fn release<T: Tasks>(block: usize) {
     let tasks = T::is_task();
     // SAFETY: `block` is in the arena; only blocks that were allocated are written to.
@@ -357,7 +361,7 @@ pub(crate) unsafe fn release<T: Tasks>(block: usize) {
 }
 
 impl Lists {
-    /// Puts a block where the next allocation of its class finds it.
+    /// Puts a free block into the list of its class, from which allocations take blocks.
     unsafe fn list(&mut self, start: usize, class: usize) {
         // SAFETY: the caller passes a free block, and no other thread runs.
         unsafe { link(start, class, self.free[class]) };

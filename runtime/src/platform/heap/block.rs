@@ -40,8 +40,9 @@ pub(super) fn class_size(class: usize) -> usize {
 }
 
 /// The number of low bits of a header's first word that are the class of the block. In a free
-/// block, the bits above are the next block of its list; so the bytes of the block itself stay
-/// poisoned. In a live block, these bits are its slack and its alignment.
+/// block, the bits above the class are the address of the next block of its list. The bytes of the
+/// block do not contain this address, because they stay poisoned. In a live block, the bits above
+/// the class are its slack and its alignment.
 pub(super) const CLASS_BITS: u32 = 12;
 pub(super) const CLASS: usize = (1 << CLASS_BITS) - 1;
 
@@ -53,7 +54,7 @@ const SLACK_BITS: u32 = 36;
 const ALIGN_AT: u32 = CLASS_BITS + SLACK_BITS;
 const ALIGN_BITS: u32 = 6;
 
-// A block lies in the arena, so its slack is smaller.
+// The slack of a block is smaller than the arena, in which the block lies.
 const _: () = assert!(SIZE <= 1 << SLACK_BITS);
 const _: () = assert!(1 << (ALIGN_AT + ALIGN_BITS) <= OBJECTS);
 
@@ -71,9 +72,10 @@ fn given(start: usize, word: usize) -> usize {
     start.next_multiple_of(1 << align)
 }
 
-/// Writes the class, slack and alignment of the block at `start`. The program has requested `size`
-/// bytes at a multiple of `align`, a power of two; these bytes must fit into the block. Returns
-/// the address of the first of them.
+/// Writes the class, the slack (the number of bytes after the last requested one) and the
+/// alignment of the block at `start`. The program has requested `size` bytes at a multiple of
+/// `align`, a power of two. These bytes must fit into the block. Returns the address of the first
+/// of them.
 #[inline]
 pub(super) unsafe fn open(start: usize, class: usize, align: usize, size: usize) -> usize {
     let align = if align <= HEADER { 0 } else { align.ilog2() };
@@ -103,7 +105,7 @@ pub(super) unsafe fn resize(start: usize, block: usize, size: usize) {
     }
 }
 
-/// The block at `start`, and whether it is live.
+/// The block whose usable bytes begin at `start`, and whether it is live.
 #[inline]
 pub(super) unsafe fn block_at(start: usize) -> (Block, bool) {
     // SAFETY: as `class_at`.
@@ -149,8 +151,8 @@ pub(super) unsafe fn link(start: usize, class: usize, next: usize) {
     unsafe { *((start - 16) as *mut usize) = class | next << CLASS_BITS };
 }
 
-/// The true start of a block, its class, and whether it is live; `None` if `block` was never
-/// allocated.
+/// For `block`, an address that an allocation returned: the true start of the block, its class,
+/// and whether it is live. `None` if no allocation returned this address.
 pub(super) unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
     // SAFETY: `block` is in the arena, after its control page.
     unsafe {

@@ -11,8 +11,9 @@ pub(crate) enum Fault {
     /// The access begins in a free block.
     Freed(Block),
     /// The access is not within the requested bytes of one live block. The fields are a block, and
-    /// whether it is live. The block is the one that contains the first byte, or otherwise one
-    /// next to this byte: a live one rather than a free one, and the nearer one of two alike.
+    /// whether it is live. If the first byte of the access is in a block, the field is this block.
+    /// Otherwise it is a block next to this byte. If there are two, it is the live one; if both
+    /// are live or both are free, it is the nearer one.
     Outside(Block, bool),
 }
 

@@ -18,8 +18,8 @@ use super::tasks::Tasks;
 const _: () = assert!(POISONED <= CHUNK);
 
 /// Does the same as [`super::arena::allocate`], if a task allocates a small block and `is_usual`
-/// is set. In all other cases, and if the arena or its index must grow further, returns null and
-/// changes nothing. Call it only if the arena is in use.
+/// is set. In all other cases, and if the arena has no room or the index must grow by more than a
+/// chunk, returns null and changes nothing. Call it only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of malloc")]
 pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
