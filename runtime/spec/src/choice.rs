@@ -6,8 +6,8 @@ use crate::plain;
 ///
 /// Under cargo chess every number is tried, in combination with every schedule of the bound. A
 /// choice does not count as a preemption, so the bound does not limit the choices. Each choice
-/// multiplies the number of schedules by `count`: keep `count` small. If the test fails, the
-/// report has the smallest number with which it fails.
+/// multiplies the number of schedules by `count`: keep `count` small. If the test fails, cargo
+/// chess looks for a failure with smaller numbers.
 ///
 /// Under plain `cargo test` the result is 0. After 1,000 choices of a thread, its choices cycle
 /// through the numbers, so that a loop that waits for one number ends.

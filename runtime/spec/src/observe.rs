@@ -9,7 +9,7 @@ use crate::plain;
 ///
 /// Under cargo chess the hash of the value is recorded, and the number of distinct states of all
 /// executions is reported: `cargo chess test --coverage` prints it, with its growth over the
-/// schedules. A number that still grows when the search ends says that more schedules would show
+/// schedules. If the number still grows when the search ends, more schedules would probably show
 /// more behaviours. Equal values at two different calls of `observe` in the source count as two
 /// states. The states of an execution in which an [assumption](crate::assume) does not hold are
 /// not counted, and neither are those after the first 65,536 of one execution.

@@ -20,9 +20,9 @@ pub(super) struct Made {
     pub(super) call: usize,
     /// The thread; `None` for calls before the threads begin, or after they have ended.
     pub(super) thread: Option<usize>,
-    /// The times of the start and of the end of the call. The end is [`NEVER`] if the call has not
-    /// returned.
+    /// The time of the start of the call.
     pub(super) start: u64,
+    /// The time of the end of the call; [`NEVER`] if the call has not returned.
     pub(super) end: u64,
     /// The `Debug` form of the result; `None` if the call has not returned.
     pub(super) result: Option<String>,
@@ -53,7 +53,7 @@ struct Run<T> {
 }
 
 impl<T> Run<T> {
-    /// Makes these calls one after another.
+    /// Makes the calls of `program` one after another.
     fn program(&self, thread: Option<usize>, program: &[usize]) {
         for &call in program {
             let start = plain::note(self.history, false, self.site);
@@ -87,7 +87,7 @@ impl<T> Run<T> {
         })
     }
 
-    /// The number of calls of this thread that have returned.
+    /// The number of calls with this `thread` that have returned.
     fn returned(&self, thread: Option<usize>) -> usize {
         plain::unseen(&self.log, |log| {
             let own = log.iter().filter(|made| made.thread == thread);
@@ -99,7 +99,8 @@ impl<T> Run<T> {
 /// A running thread, and the calls that it makes.
 struct Program<T> {
     thread: Option<usize>,
-    /// The number of calls with this `thread` that have returned when the running thread ends.
+    /// The number of calls with this `thread` that have returned, if all calls of the running
+    /// thread return.
     count: usize,
     handle: JoinHandle<Arc<Run<T>>>,
 }

@@ -25,9 +25,9 @@ use crate::plain;
 /// The number of scenarios of a plain run.
 const PLAIN_SCENARIOS: u64 = 100;
 
-/// A check whether an object is linearizable (Herlihy and Wing, TOPLAS'90). It is if the same
-/// calls in some sequential order have the results of the concurrent calls. In this order, each
-/// call comes before the calls that begin after its end.
+/// A check whether an object is linearizable (Herlihy and Wing, TOPLAS'90). An object is
+/// linearizable if the same calls, made in some sequential order, have the results of the
+/// concurrent calls. In this order, each call comes before the calls that begin after its end.
 ///
 /// The scenario, which is the calls of each thread and their arguments, is a choice of the search.
 /// The expected results are those of a [model](Self::model). Without a model, they are those of
@@ -154,17 +154,17 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
     /// Adds an operation that may wait for other calls: `push` of a full queue, or `recv` of an
     /// empty channel. See [`operation`](Self::operation).
     ///
-    /// A call may never return. This is correct if the call also does not return in one thread,
-    /// after the calls that have returned. One order of the calls that have returned must explain
-    /// their results and all calls that do not return. (Line-Up permits a separate order for each
-    /// call that does not return.) An operation that takes effect and then waits for another call,
-    /// such as the wait at a barrier, is not linearizable.
+    /// A call may never return. This is correct if the call also does not return when a single
+    /// thread makes it after the calls that have returned. One order of the calls that have
+    /// returned must explain their results and all calls that do not return. (Line-Up permits a
+    /// separate order for each call that does not return.) An operation that takes effect and then
+    /// waits for another call, such as the wait at a barrier, is not linearizable.
     ///
     /// Under cargo chess, a call counts as one that does not return if it waits when no other
-    /// thread can run and no timer is pending. So does a call that polls the clock in a loop.
-    /// Under plain `cargo test`, the calls in progress count as such if no call begins or ends for
-    /// 10 milliseconds. Before the check fails, it waits until no call begins or ends for two
-    /// seconds. The threads of calls that do not return are left waiting.
+    /// thread can run and no timer is pending. A call that polls the clock in a loop counts as
+    /// one, too. Under plain `cargo test`, the calls in progress count as such if no call begins
+    /// or ends for 10 milliseconds. Before the check fails, it waits until no call begins or ends
+    /// for two seconds. The threads of calls that do not return are left waiting.
     ///
     /// # Examples
     /// ```

@@ -19,9 +19,9 @@ pub(super) enum Kept {
 }
 
 /// Looks for a sequential order of the calls that have returned. The order must keep the order in
-/// time that `kept` requires. By the specification, each call in it must have its actual result
-/// (if results of this call are compared), and after it, no call that has not returned may return.
-/// If there is no such order, the error has the reasons.
+/// time that `kept` requires. By the specification, each call must have its actual result in this
+/// order (if results of this call are compared). After all of these calls, no call that has not
+/// returned may return. If there is no such order, the error has the reasons.
 #[track_caller]
 pub(super) fn explain<T, S: Specification<T>>(
     history: &History,
@@ -104,8 +104,8 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
             && (self.kept == Kept::All || self.history.has_quiescence_between(earlier, later))
     }
 
-    /// Whether `result`, that of the specification for the call `next`, explains the actual
-    /// result.
+    /// Whether `result`, the result of the call `next` by the specification, explains the actual
+    /// result of this call.
     fn fits(&self, next: usize, result: Option<&String>) -> bool {
         let made = &self.history.0[next];
         let is_compared = match self.oracle.checked.calls[made.call].compared {
@@ -116,8 +116,8 @@ impl<T, S: Specification<T>> Search<'_, T, S> {
         result.is_some() && (!is_compared || result == made.result.as_ref())
     }
 
-    /// Whether, by the specification, no call that has not returned would return after the order
-    /// so far. One order must explain all these calls, because the object is in one state.
+    /// Whether no call that has not returned would return after the order so far, by the
+    /// specification. One order must explain all these calls, because the object is in one state.
     #[track_caller]
     fn leaves_the_others(&mut self) -> bool {
         for next in 0..self.history.0.len() {

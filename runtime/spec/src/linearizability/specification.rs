@@ -28,8 +28,8 @@ impl<T> Checked<T> {
 
 /// The results of calls that are made one after another.
 pub trait Specification<T> {
-    /// The result of the call `next` on a new object, after the calls of `order`; `None` if it
-    /// does not return. The calls of `order` return.
+    /// The result of the call `next` on a new object, after the calls of `order`, which return.
+    /// `None` if the call `next` does not return.
     #[doc(hidden)]
     fn result(&self, checked: &Checked<T>, order: &[usize], next: usize) -> Option<String>;
 }

@@ -14,9 +14,10 @@ pub(super) const PATIENCE: [Duration; 2] = [Duration::from_millis(10), Duration:
 /// The time between two calls of `progress`.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Waits until no other thread can run. In a plain run, calls `progress` repeatedly. Waits until
-/// its flag is true, which means that all calls have returned, or its number has not changed for
-/// the time `patience`.
+/// Waits until no other thread can run. In a plain run, calls `progress` repeatedly instead.
+/// `progress` returns a number that rises with each start and end of a call, and whether all calls
+/// have returned. The wait ends when they have, or when the number has not changed for the time
+/// `patience`.
 #[track_caller]
 pub(super) fn until_idle(patience: Duration, progress: &dyn Fn() -> (usize, bool)) {
     if plain::until_idle(Location::caller()) {

@@ -8,8 +8,8 @@
 ///
 /// Under cargo chess every call of this function depends on every other call. So the search tries
 /// all orders of the code from a call to the next operation of its thread. Place a call before
-/// each action whose order matters, and nowhere else. A call orders no memory accesses. It is no
-/// yield: a loop that waits needs [`yield_now`](std::thread::yield_now).
+/// each action whose order matters, and nowhere else. A call orders no memory accesses. A call is
+/// not a yield: a loop that waits needs [`yield_now`](std::thread::yield_now).
 ///
 /// Under plain `cargo test` it is a yield.
 ///
