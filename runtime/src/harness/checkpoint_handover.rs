@@ -113,7 +113,7 @@ impl CheckpointHandover {
         }
     }
 
-    /// For the explorer: withdraws the state, because memory of the search that is a part of it
+    /// For the explorer: withdraws the state. A part of the state is memory of the search, which
     /// may change from now on.
     pub(super) fn withdraw(&self) {
         self.ready.store(false, Ordering::Relaxed);

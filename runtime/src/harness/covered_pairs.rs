@@ -13,7 +13,7 @@ use crate::search::{Labelled, Orders, PairOrders};
 /// for the orders of the pairs, which is a byte for each pair.
 const MOST: usize = 1 << 11;
 
-/// The number of an operation whose pairs are not recorded.
+/// Stands for the index of an operation whose pairs are not recorded.
 const NONE: u32 = u32::MAX;
 
 /// An operation of the source.

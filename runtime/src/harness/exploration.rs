@@ -60,9 +60,10 @@ pub(crate) struct Exploration {
     /// The number of schedules that passed the step limit and were abandoned: it is unknown
     /// whether they would end.
     pub(crate) too_long: u64,
-    /// The number of schedules in which a task that computes without end was set aside or cut off.
+    /// The number of schedules in which a task that computes without end was set aside (the other
+    /// tasks continued without it) or cut off (the execution ended).
     pub(crate) endless: u64,
-    /// The last operation of the first task that was set aside or cut off, and its place.
+    /// The last operation of the first task that computed without end, and its place.
     pub(crate) first_endless: Option<Performed>,
     /// The number of schedules in which an assumption of the test did not hold.
     pub(crate) unmet: u64,
@@ -114,7 +115,7 @@ pub(crate) struct Exploration {
     pub(crate) unstable: bool,
     /// The first difference between two runs of one schedule, if it is known.
     pub(crate) difference: Option<Difference>,
-    /// In replays: the first decision that did not fit.
+    /// The first decision of the replayed schedule that does not fit the execution.
     pub(crate) divergence: Option<Divergence>,
     /// Whether the last execution confirmed the failure, so that its events are those of the
     /// failure.

@@ -154,10 +154,10 @@ struct Found {
 /// The schedules that a search has run.
 #[derive(PartialEq, Eq)]
 enum Searched {
-    /// All schedules of its bound: none fails in the way that is looked for.
+    /// All schedules within its bound. None of them has the failure that is minimised.
     All,
-    /// All schedules with fewer preemptions than this number: none of them fails in this way, but
-    /// one with this number does.
+    /// All schedules with fewer preemptions than this number, of which none has the failure that
+    /// is minimised. A schedule with this number of preemptions has the failure.
     Failing(u32),
     /// Only some schedules.
     Some,
@@ -296,7 +296,7 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 
     /// Repeats the execution `first` with timeouts only when no task can run. If the repetition
-    /// fails in the same way, this rule also holds for all later executions.
+    /// fails in the same way, this rule for timeouts also holds for all later executions.
     fn follow_without_early(&mut self, first: Failing) -> Failing {
         self.engine.execution.options.timers = Timers::Last;
         let last = self.follow(Source::Plan(first.plan.clone()));

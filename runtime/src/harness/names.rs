@@ -51,8 +51,8 @@ impl ObjectNames {
     }
 }
 
-/// The kind of the object at `address`, whose first operation is `op`. Also returns its number
-/// if that is not the order of first use.
+/// The kind of the object at `address`, whose first operation is `op`, and its number. The number
+/// is `None` if objects of this kind are numbered in the order of their first use.
 pub(super) fn kind_and_number(address: usize, op: Op) -> (ObjectKind, Option<u32>) {
     if let Some(stream) = streams::kind_of(address) {
         return (stream, Some(0));

@@ -46,7 +46,7 @@ pub(crate) enum StrategyName {
 }
 
 impl StrategyName {
-    /// Whether the strategy continues until the budget ends, on most programs. Several such
+    /// Whether the strategy continues on most programs until the budget ends. Several such
     /// strategies alternate.
     pub(crate) fn alternates(self) -> bool {
         match self {
@@ -135,8 +135,8 @@ pub struct Request {
     pub(crate) intended: Vec<(String, u32)>,
     /// The test's own directory for temporary files; empty if it has none.
     pub(crate) scratch: String,
-    /// The number of tasks of a replay that waits for a debugger and is shown there. `None` for
-    /// other requests.
+    /// The number of tasks, for a replay that waits for a debugger and is shown there. `None` for
+    /// all other requests.
     pub(crate) debugged: Option<usize>,
     /// Whether a replay reports each event as it happens.
     pub(crate) traced: bool,

@@ -37,7 +37,8 @@ const OWN_THREADS: &[u8] = b"(chess)";
 /// fields.
 #[repr(C)]
 struct Board {
-    /// The events to stop at: one of the constants above. The debugger writes it.
+    /// The events to stop at: [`NOWHERE`], [`AT_PREEMPTIONS`] or [`AT_NEXT_SWITCH`]. The debugger
+    /// writes this field.
     stops: AtomicU32,
     /// At a stop, the number of frames from the frame of `chess_stop` up to the innermost frame of
     /// the program's code.

@@ -9,7 +9,7 @@ use crate::search::{BacktrackPoint, Deviation, Icb, Listed, prefetch};
 
 /// The maximum number of helpers.
 pub(super) const MOST: usize = 63;
-/// A round with fewer schedules left than this number is not shared.
+/// A round with fewer schedules left than this number is not shared with helpers.
 pub(super) const LEAST: usize = 64;
 /// The number of rounds that are shared: the current round and the one after it.
 pub(super) const BLOCKS: usize = 2;
@@ -178,7 +178,8 @@ pub(in crate::harness) struct Helpers {
     /// Whether helpers are not allowed, or have been dismissed.
     pub(in crate::harness) is_dismissed: bool,
     pub(super) memory: *mut SharedMemory,
-    /// By block: its round, and the number of schedules that were left when the round was shared.
+    /// For each block, the round that it has, and the number of schedules that were left in this
+    /// round when the round was shared.
     pub(super) shared: [(u64, usize); BLOCKS],
     /// The newest round that the explorer has begun.
     pub(super) seen: u64,
@@ -186,7 +187,7 @@ pub(in crate::harness) struct Helpers {
 }
 
 impl Helpers {
-    /// No helpers yet; later there is one for each free core, if helpers are allowed.
+    /// No helpers. If they are allowed, they are forked later: one for each core but one.
     pub(in crate::harness) fn new(is_allowed: bool) -> Self {
         Self {
             count: 0,

@@ -82,8 +82,8 @@ fn still_hot(execution: &Execution) -> String {
     words.collect()
 }
 
-/// Returns `message`, with the error that the test returned, if there is one. libtest prints this
-/// error, and puts only generic words into the message.
+/// Returns `message`, or the error that the test returned instead: libtest prints this error, and
+/// puts only generic words into the message.
 fn with_error(message: String, execution: &Execution) -> String {
     const INTRO: &str = "the test returned an error: ";
     let output = String::from_utf8_lossy(&execution.recording.output);

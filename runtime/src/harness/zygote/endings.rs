@@ -78,7 +78,8 @@ fn is_vacuous(exploration: &Exploration) -> bool {
     exploration.unmet > 0 && exploration.schedules == exploration.unmet
 }
 
-/// Reports a task that reaches no scheduling point: there is no verdict, but the place is known.
+/// Reports a task that reaches no scheduling point: there is no verdict, but the message names the
+/// task and its last operation.
 fn report_watchdog(engine: &mut Engine, request: &Request, activity: Activity) -> String {
     let counters = Counters::read(engine);
     let verdict = Verdict {
@@ -236,8 +237,8 @@ fn last_execution(engine: &Engine, failure: Failure) -> FoundFailure {
     }
 }
 
-/// Runs a schedule in a new explorer, with the knowledge about races (`learnt`) that the first run
-/// had.
+/// Runs a schedule in a new explorer. `learnt` is the knowledge about races (scheduling points,
+/// and races that are no failures any more) with which the schedule was first run.
 fn run_again(
     engine: &mut Engine,
     request: &Request,

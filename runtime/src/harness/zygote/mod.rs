@@ -227,15 +227,15 @@ fn watch_explorer(
     }
 }
 
-/// Ends the children that the explorer had at its end, which this process has adopted.
+/// Ends the child processes that the explorer had at its end. This process has adopted them.
 fn end_orphans() {
     // SAFETY: the explorer has ended, so that only this process uses the engine.
     unsafe { (*execution()).descriptors.end_children() };
 }
 
-/// The explorer process. It explores on a separate thread, with a stack of a chosen size. This is
-/// no thread of std. With such a thread, code of std for its start and its end would be in
-/// progress in both threads while the image is taken.
+/// The explorer process. It explores on a separate thread, which has a stack of a chosen size.
+/// This thread is not a thread of std: code of std for its start and its end would be in progress
+/// in both threads while the image is taken.
 fn explorer_main(test: &Test, request: &Request) -> ! {
     process::silence_stdout();
     if request.backend == Backend::Threads {
