@@ -25,7 +25,7 @@ impl Context {
     };
 }
 
-/// Bytes from a suspended context's stack pointer to its caller's frame.
+/// The number of bytes from the stack pointer of a suspended context to the frame of its caller.
 const SAVED_BYTES: usize = 64;
 
 /// The stack pointer of the caller.

@@ -86,8 +86,8 @@ pub(crate) fn look(descriptor: c_int) -> Identity {
     }
 }
 
-/// Polls `entries` without waiting, which sets their results. Returns the number of entries that
-/// are ready now; negative for an error.
+/// Polls `entries` without waiting, and sets their results. Returns the number of entries that are
+/// ready now; negative for an error.
 pub(crate) fn poll_now(entries: &mut [PollEntry]) -> isize {
     let (at, count) = (entries.as_mut_ptr() as usize, entries.len());
     // SAFETY: the pointer and the count are those of writable entries.

@@ -20,7 +20,7 @@ pub(crate) fn find() {
     BOUNDS[1].store(high, Ordering::Relaxed);
 }
 
-/// The lowest address of the executable, and the address after it.
+/// The lowest address of the executable, and the address after its last byte.
 pub(crate) fn bounds() -> (usize, usize) {
     let [low, high] = &BOUNDS;
     match (low.load(Ordering::Relaxed), high.load(Ordering::Relaxed)) {

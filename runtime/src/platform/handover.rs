@@ -25,7 +25,8 @@ pub(super) const GO: u32 = 1;
 /// The value of a [`Baton`] that makes the waiting thread leave its task, which never continues.
 pub(super) const ABANDON: u32 = 2;
 
-/// A futex word. With the `threads` backend, a kernel thread waits at it until it gets control.
+/// A futex word at which a kernel thread waits until it gets control. Only the `threads` backend
+/// uses it.
 pub(crate) struct Baton(AtomicU32);
 
 impl Baton {

@@ -98,7 +98,7 @@ impl Image {
         }
     }
 
-    /// Whether writes are observed, and executions start from the image.
+    /// Whether the image is taken: writes to it are observed, and executions start from it.
     pub(crate) fn is_taken(&self) -> bool {
         self.taken
     }
@@ -129,7 +129,7 @@ impl Image {
 
     /// Calls `part` with the bounds of each part of the image in which an execution may have
     /// stored pointers: the dirty pages if the image is taken, otherwise all writable segments,
-    /// without the heap.
+    /// which do not include the heap.
     pub(crate) fn written(&self, mut part: impl FnMut(usize, usize)) {
         if self.taken {
             for dirty in &self.dirty {

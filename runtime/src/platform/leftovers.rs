@@ -11,8 +11,8 @@ const F_DUPFD: usize = 0;
 /// The number of executions at the start of a search after each of which the descriptors are
 /// checked.
 const CAREFUL: u64 = 64;
-/// The interval of later checks, in executions, if no execution has left a descriptor
-/// open.
+/// The interval of the checks after the first [`CAREFUL`] executions, in executions, if no
+/// execution has left a descriptor open.
 const SELDOM: u64 = 64;
 
 /// The number from which on descriptors belong to executions, and the state of the checks for

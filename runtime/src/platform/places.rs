@@ -252,8 +252,8 @@ pub(crate) fn of_call(address: usize) -> Option<Place> {
 
 /// For a place in the library: the source line of the innermost caller that is outside the
 /// library. `frame` is the frame pointer of the function at `place`, on a stack that ends at
-/// `end`. If no such caller is found, the result is the line of `place`. `None` if the accesses at
-/// the place of the result are not accesses of the program ([`Place::is_ignored`]).
+/// `end`. If no such caller is found, the result is the line of `place` itself. `None` if the
+/// accesses at the place of the result are not accesses of the program ([`Place::is_ignored`]).
 pub(crate) fn outside_library(
     place: Place,
     frame: usize,

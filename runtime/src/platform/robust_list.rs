@@ -28,7 +28,8 @@ impl RobustList {
         self.first == (&raw const *self).addr() && self.pending == 0
     }
 
-    /// Empties the list, if `list` is not null. The memory of its entries may no longer exist.
+    /// Empties the list, if `list` is not null. Its entries are not read, because their memory may
+    /// no longer exist.
     ///
     /// # Safety
     /// `list` is null or the list of a parked thread.

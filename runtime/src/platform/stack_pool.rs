@@ -77,9 +77,9 @@ pub(crate) fn pool() -> *mut Pool {
     PLACE.get()
 }
 
-/// The error that the state of a task cannot be hashed, because its stack was not cleared before
-/// it began. The stack may contain data of an earlier execution, in memory that the task did not
-/// initialize.
+/// The error that the state of a task cannot be hashed, because the stack was not cleared before
+/// the task began. The stack may contain data of an earlier execution, in memory that the task did
+/// not initialize.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unclean;
 
@@ -165,8 +165,8 @@ impl Pool {
         }
     }
 
-    /// Prepares a donor to run a new task from its first frame, with the thread-locals of a new
-    /// thread and, if states are hashed, a clean stack. Returns the flow of that task.
+    /// Prepares a donor for a new task, with the thread-locals of a new thread and, if states are
+    /// hashed, a clean stack. Returns the flow of that task.
     #[inline]
     pub(crate) fn prepare(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];
@@ -441,8 +441,8 @@ pub(crate) fn give_alternate_stack() {
     }
 }
 
-/// Unblocks the signals of page faults in the calling thread. They must reach the handler that
-/// restores access to pages of the image.
+/// Unblocks SIGSEGV, SIGBUS and SIGABRT in the calling thread. The signals of page faults must
+/// reach the handler that restores access to pages of the image.
 fn unblock_faults() {
     let faults = 1u64 << (sys::SIGSEGV - 1) | 1 << (sys::SIGBUS - 1) | 1 << (sys::SIGABRT - 1);
     let mask = &raw const faults as usize;

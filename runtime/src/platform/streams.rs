@@ -61,8 +61,8 @@ pub(crate) fn are_known() -> bool {
         .any(|word| word.load(Ordering::Relaxed) == NOWHERE)
 }
 
-/// The stream whose lock has its futex word at `address`; `None` if that is not the word of a lock
-/// under control.
+/// The stream of the lock whose futex word is at `address`; `None` if no lock under control has
+/// its word there.
 #[inline]
 pub(crate) fn kind_of(address: usize) -> Option<ObjectKind> {
     let is = |word: &AtomicUsize| word.load(Ordering::Relaxed) == address;

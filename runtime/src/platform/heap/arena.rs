@@ -26,7 +26,7 @@ pub(super) struct Lists {
     /// Whether the fast path may be used: no monitor needs the allocations and frees of tasks, and
     /// no block is in `free`.
     pub(super) is_usual: bool,
-    /// Whether some block was put into `free` since the last [`reset`].
+    /// Whether a block was put into `free` since the last [`reset`].
     is_listed: bool,
     free: [usize; CLASSES],
     pub(super) quarantine: Quarantine,
@@ -87,8 +87,8 @@ pub(crate) fn freeze() -> (usize, usize) {
     }
 }
 
-/// The bounds of the memory that the running execution has used for allocations. It begins at the
-/// baseline, which [`freeze`] sets.
+/// The bounds of the memory that the running execution has used for allocations. This memory
+/// begins at the baseline, which [`freeze`] sets.
 pub(crate) fn grown() -> (usize, usize) {
     // SAFETY: called by the running task, and no other one runs.
     unsafe {

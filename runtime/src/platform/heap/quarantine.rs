@@ -20,9 +20,11 @@ pub(super) const POISONED: usize = 512;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Quarantine {
-    /// The blocks that were freed last, the newest first.
+    /// The head of the list of the blocks that were freed last, the newest first; 0 if the list is
+    /// empty.
     pub(super) newest: usize,
-    /// The blocks that were freed before them, the oldest first.
+    /// The head of the list of the blocks that were freed earlier, the oldest first; 0 if the list
+    /// is empty.
     oldest: usize,
     bytes: usize,
 }

@@ -4,7 +4,7 @@ use super::allocation::{Allocation, Block, Free};
 
 /// The engine's answers and reactions to the allocations and frees of tasks.
 pub(crate) trait Tasks {
-    /// Whether the caller is a task. Then no other thread allocates.
+    /// Whether the caller is a task. If it is, no other thread allocates.
     fn is_task() -> bool;
 
     /// The freed block of `class` that the next allocation must reuse. `None` if the caller is not
@@ -23,6 +23,6 @@ pub(crate) trait Tasks {
     fn frees_objects(start: usize, size: usize);
 
     /// A block became another allocation at the same address, for instance by `realloc`. `old` is
-    /// the block before that, and `new` after that.
+    /// the block before this change, and `new` is the block after it.
     fn reallocated(old: Block, new: Block);
 }
