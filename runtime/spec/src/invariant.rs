@@ -20,9 +20,9 @@ type Condition = Box<dyn Fn() -> bool + Send>;
 ///   check and no further schedules: keep the state that the condition depends on in atomics and
 ///   locks. The condition's own reads of such memory are no data races.
 ///
-/// A condition that changes an atomic fails. A condition must not wait, except for such a lock.
-/// Its operations are no part of the execution: no thread runs between them. Under a weak memory
-/// model it reads the newest store of each atomic.
+/// A condition that changes an atomic fails. A condition must not wait for anything but such a
+/// lock. The operations of the condition are not part of the execution: no thread runs between
+/// them. Under a weak memory model they read the newest store of each atomic.
 ///
 /// Two operations that are otherwise independent become dependent if the condition reads the
 /// objects of both. The search tries both orders, which costs schedules: let the condition read

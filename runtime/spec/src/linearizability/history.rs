@@ -18,7 +18,8 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(super) struct Made {
     /// The index in the list of all calls.
     pub(super) call: usize,
-    /// The thread; `None` for calls before the threads begin, or after they have ended.
+    /// The thread that makes the call; `None` if the call comes before the threads begin, or after
+    /// they have ended.
     pub(super) thread: Option<usize>,
     /// The time of the start of the call.
     pub(super) start: u64,
@@ -43,8 +44,8 @@ impl Made {
 struct Run<T> {
     object: T,
     calls: Arc<Vec<Call<T>>>,
-    /// The calls so far. The vector has room for all calls of the scenario, because a change of it
-    /// must not allocate.
+    /// The calls so far. The vector has room for all calls of the scenario, because `push` must
+    /// not allocate.
     log: Mutex<Vec<Made>>,
     /// The number of calls of the scenario.
     count: usize,
@@ -99,8 +100,7 @@ impl<T> Run<T> {
 /// A running thread, and the calls that it makes.
 struct Program<T> {
     thread: Option<usize>,
-    /// The number of calls with this `thread` that have returned, if all calls of the running
-    /// thread return.
+    /// The result of [`Run::returned`] for `thread`, if all calls of the running thread return.
     count: usize,
     handle: JoinHandle<Arc<Run<T>>>,
 }

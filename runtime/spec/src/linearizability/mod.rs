@@ -66,7 +66,7 @@ struct Limits {
 
 impl<T: Send + Sync + 'static> Linearizability<T> {
     /// A check of the objects that `new` returns, with up to two calls in each of two threads, up
-    /// to one call before them, and up to one after them.
+    /// to one call before the threads begin, and up to one after they have ended.
     ///
     /// All objects that `new` returns must behave alike.
     pub fn of(new: impl Fn() -> T + 'static) -> Self {
@@ -84,9 +84,10 @@ impl<T: Send + Sync + 'static> Linearizability<T> {
         }
     }
 
-    /// Compares with a model: an object of another type, which one thread uses. Each operation
-    /// that is added then has one more function, which returns the expected result. The check then
-    /// also finds errors of the object that do not need several threads.
+    /// Compares the object with a model: an object of another type, which one thread uses. Each
+    /// operation that is added after this call has one more function, which returns the expected
+    /// result. With a model, the check also finds errors of the object that do not need several
+    /// threads.
     ///
     /// # Panics
     /// If an operation was added before: the model has no counterpart for it.
@@ -287,7 +288,7 @@ impl<T: Send + Sync + 'static, M: 'static> Linearizability<T, Model<M>> {
     }
 }
 
-/// A result that may be missing, with the `Debug` form of the result.
+/// An optional result. It has the `Debug` form of the result, without `Some`.
 struct Shown<R>(Option<R>);
 
 impl<R: Debug> Debug for Shown<R> {

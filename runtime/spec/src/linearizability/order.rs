@@ -41,8 +41,8 @@ pub(super) fn explain<T, S: Specification<T>>(
     Err(search.why())
 }
 
-/// An order of calls whose results the specification explains, and a call whose result it does not
-/// explain after them.
+/// An order of calls whose results the specification explains, and a call that cannot come next in
+/// this order, because the specification does not explain its result.
 struct DeadEnd {
     order: Vec<usize>,
     next: usize,

@@ -15,9 +15,9 @@ pub(super) const PATIENCE: [Duration; 2] = [Duration::from_millis(10), Duration:
 const PAUSE: Duration = Duration::from_micros(100);
 
 /// Waits until no other thread can run. In a plain run, calls `progress` repeatedly instead.
-/// `progress` returns a number that rises with each start and end of a call, and whether all calls
-/// have returned. The wait ends when they have, or when the number has not changed for the time
-/// `patience`.
+/// `progress` returns a number that changes when the calls make progress, and whether all calls
+/// have returned. The wait ends when all calls have returned, or when the number has not changed
+/// for the time `patience`.
 #[track_caller]
 pub(super) fn until_idle(patience: Duration, progress: &dyn Fn() -> (usize, bool)) {
     if plain::until_idle(Location::caller()) {

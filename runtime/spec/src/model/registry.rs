@@ -11,7 +11,8 @@ struct Awaited {
     resource: usize,
     /// The number of the wait. It is the same for all resources of one wait.
     wait: u64,
-    /// Whether the thread waits for any of its resources, not for all.
+    /// Whether one signalled resource ends the wait. Otherwise the wait ends when all of its
+    /// resources are signalled.
     is_any: bool,
     /// The position of the resource among those of the wait.
     place: usize,

@@ -6,11 +6,11 @@ use super::registry;
 
 /// Something to wait for: an event of a device, an answer of a service, a task of a runtime.
 ///
-/// With resources a test contains a model of the code around it. They have the semantics of Nekara
-/// (Agarwal and others, ASE 2021): a wait ends with a signal that comes after its start, and a
-/// signal without a waiting thread is lost. A wait does not end spuriously. The operations before
-/// a signal happen before the end of each wait that the signal ends, and before each later wait
-/// for the resource.
+/// With resources, a test can contain a model of the environment of the tested code. Resources
+/// have the semantics of Nekara (Agarwal and others, ASE 2021): a wait ends with a signal that
+/// comes after its start, and a signal without a waiting thread is lost. A wait does not end
+/// spuriously. The operations before a signal happen before the end of each wait that the signal
+/// ends, and before each later wait for the resource.
 ///
 /// Under cargo chess a wait begins in one step with the operation before it: no other thread runs
 /// between `if !done.load(SeqCst)` and `finished.wait()`. A wait that no signal can end is
