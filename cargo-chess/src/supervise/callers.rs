@@ -21,8 +21,9 @@ use crate::protocol::{Call, Caller, Finished};
 pub(crate) struct Callers {
     workspace_root: Utf8PathBuf,
     packages: Vec<Package>,
-    /// The debug information of the most recently used binaries, the last one at the end. Reading
-    /// it takes longer than the exploration of a small test.
+    /// The debug information of the most recently used binaries. The last element is that of the
+    /// last used binary. Reading debug information takes longer than the exploration of a small
+    /// test.
     binaries: Mutex<Vec<DebugInfo>>,
 }
 
@@ -94,7 +95,8 @@ impl Callers {
         kept.push(info);
     }
 
-    /// Finds the callers of the events of `finished`, an execution of `binary`.
+    /// Sets the caller of each event and of each blocked task in `finished`, the verdict on a test
+    /// of `binary`. Sets no callers if the debug information of `binary` cannot be read.
     pub(super) fn find(&self, binary: &Utf8Path, finished: &mut Finished) {
         let calls = std::mem::take(&mut finished.calls);
         if calls.is_empty() {
@@ -132,8 +134,9 @@ impl Callers {
         self.keep(stack.info);
     }
 
-    /// Returns the innermost frame of the user's code as a caller, and the number of its call. The
-    /// caller contains the name of the function that this frame called.
+    /// Returns the innermost of `frames` in the user's code as a caller, and the number of its
+    /// call. The caller contains the name of the function that this frame called. Returns `None`
+    /// if no frame is in the user's code.
     fn caller(&self, frames: Vec<(u32, Frame)>) -> Option<(u32, Caller)> {
         let (mut function, mut drops) = (None, false);
         let mut is_atomic = false;
@@ -152,8 +155,8 @@ impl Callers {
                 Some(location) => is_atomic |= self.is_atomic(&location.file),
                 None => {}
             }
-            // Code made by the compiler has no name. Then the name of the function that it called
-            // stays.
+            // Code made by the compiler has no name. Then the function that this code called keeps
+            // its place as the called function.
             if frame.function.is_some() {
                 (function, drops) = (frame.function, frame.drops);
             }
@@ -192,8 +195,8 @@ impl Package {
     }
 }
 
-/// The calls of an execution, and the debug information of its binary, which has the frames of the
-/// calls' return addresses.
+/// The calls of an execution, and the debug information of its binary. The debug information maps
+/// the return addresses of the calls to frames.
 struct Stack<'a> {
     info: DebugInfo,
     root: &'a Utf8Path,
@@ -201,8 +204,8 @@ struct Stack<'a> {
 }
 
 impl Stack<'_> {
-    /// Returns the functions in progress with the numbers of their calls, the innermost function
-    /// first.
+    /// Returns the frames of `call` and of the calls that contain it, each with the number of its
+    /// call. The innermost frame comes first.
     fn frames_from(&mut self, call: u32) -> Vec<(u32, Frame)> {
         let mut frames = Vec::new();
         let mut next = Some(call);
@@ -283,8 +286,8 @@ fn short_name(demangled: &str) -> Option<String> {
     Some(owner.map_or_else(|| (*last).clone(), |owner| format!("{owner}::{last}")))
 }
 
-/// The segments of a path without generic arguments. Of `<T as Trait>`, only the segments of `T`
-/// count.
+/// The segments of a path, without generic arguments. For `<T as Trait>::f`, these are the
+/// segments of `T`, and then `f`.
 fn segments(path: &str) -> Vec<String> {
     let path = match path.strip_prefix('<') {
         None => path.to_owned(),
@@ -310,8 +313,8 @@ fn segments(path: &str) -> Vec<String> {
     plain.split("::").map(|it| it.trim().to_owned()).collect()
 }
 
-/// The position in `text` of the `>` that closes a `<` before `text`. Returns the length of `text`
-/// if there is none.
+/// The position in `text` of the `>` that closes the `<` directly before `text`. Returns the
+/// length of `text` if there is no such `>`.
 fn end_of_angles(text: &str) -> usize {
     let mut depth = 1_usize;
     for (at, c) in text.char_indices() {

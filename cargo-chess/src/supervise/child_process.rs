@@ -1,4 +1,5 @@
-//! Runs one test process to its end, and handles its lines, its silence and its death.
+//! Runs one test process to its end: passes on the lines of its output, and ends it if it is
+//! silent for too long.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,14 +17,16 @@ use crate::build::TestBinary;
 /// The interval at which a waiting supervisor checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The time that a process has to exit after its last message, and the time that its output has to
-/// arrive after its exit.
+/// The time in which a process must exit after its last message. Also the time in which the rest
+/// of its output must arrive after its exit.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
-/// The longest line that is kept whole. A program may print without end.
+/// The maximum length of a line in bytes. A longer line is split, because a program may print
+/// without end.
 const LONGEST_LINE: u64 = 256 << 20;
 
-/// The number of bytes of standard error that are kept of its beginning, and of its end.
+/// The number of bytes that are kept from the beginning of standard error. Up to twice as many are
+/// kept from its end.
 const STDERR_KEPT: usize = 32 << 10;
 
 /// The program to run, with its arguments and environment.
@@ -90,7 +93,7 @@ impl Invocation {
     }
 }
 
-/// Whether to continue watching.
+/// Whether a process may print more lines.
 #[derive(PartialEq, Eq)]
 pub(super) enum Flow {
     /// More lines may come.
@@ -102,7 +105,7 @@ pub(super) enum Flow {
 /// The end of a process.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The process exited by itself.
+    /// The process ended by itself, or was killed because it did not exit after its last message.
     Exited(ExitStatus),
     /// The process was killed, because it printed nothing for too long.
     Silent,
@@ -119,8 +122,8 @@ pub(super) struct Ended {
     pub stderr: String,
 }
 
-/// The duration of the current silence of a process. It counts only ticks in which the supervisor
-/// could have received output. So it does not grow while a busy machine delays the supervisor.
+/// The current silence of a process. Its duration is the number of [`TICK`]s without output. If a
+/// busy machine delays the supervisor, the delay does not count.
 struct Silence {
     patience: Option<Duration>,
     lasted: Duration,
@@ -145,11 +148,11 @@ impl Silence {
     }
 }
 
-/// Runs `invocation` and passes each line of its output to `on_line`. Ends when the process has
+/// Runs `invocation` and passes each line of its output to `on_line`. Returns when the process has
 /// ended, `on_line` has returned [`Flow::Last`], the process has been silent for longer than
 /// `patience`, or `stop` returns true.
 ///
-/// After every kind of end, no process of its group is left.
+/// When this function returns, all processes of the process's group have ended.
 pub(super) fn watch(
     invocation: Invocation,
     patience: Option<Duration>,
@@ -175,8 +178,8 @@ pub(super) fn watch(
     })
 }
 
-/// Passes each line to `on_line`. Returns `None` if the process ended by itself or sent its last
-/// line. Otherwise it was killed, and the kind of its end is returned.
+/// Passes each line to `on_line`. Returns `None` if the process ended by itself or `on_line`
+/// returned [`Flow::Last`]. In the other cases, ends the process and returns the reason.
 fn listen(
     group: &mut Group,
     lines: &Receiver<Vec<u8>>,

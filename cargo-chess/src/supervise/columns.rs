@@ -33,7 +33,7 @@ struct MarkedPackage {
     is_generated: bool,
     /// The treatment of the package.
     treatment: PackageInstructions,
-    /// The sites of that treatment that rustc rejected.
+    /// The borrows of the package that are not reported, because rustc rejected the inserted text.
     rejected: RejectedSites,
     /// The facts about the package's files. They are read at the first use, because a package may
     /// have very many files.

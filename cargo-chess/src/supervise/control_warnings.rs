@@ -27,9 +27,9 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     warnings
 }
 
-/// The end of the sentence about an effect of a test. It names the packages or libraries whose
-/// code has the effect, because the test binary does not know them. Empty for most kinds of
-/// effects.
+/// The end of the sentence about an effect outside control. For opaque code it names packages, and
+/// for C code it names libraries, because the test binary does not know these names. It is empty
+/// for all other kinds of effects.
 pub(super) fn of_effect(effect: &OutsideEffect, plan: &Plan, build: &Build) -> String {
     match effect.kind {
         Kind::OpaqueCode => opaque_packages(plan, build),

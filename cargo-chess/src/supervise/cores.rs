@@ -1,5 +1,5 @@
-//! Distributes the cores among the tests in progress: one to each, and idle cores to the tests
-//! that are left.
+//! Distributes the cores among the tests in progress. Each test gets one core. When fewer tests
+//! than cores are left, these tests share the idle cores.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,8 +25,8 @@ struct Distribution {
     running: BTreeMap<usize, File>,
 }
 
-/// The cores of one test. After this is dropped, the next distribution no longer includes the
-/// test.
+/// The cores of a test in progress. After this value is dropped, the test gets no part of the next
+/// distribution.
 pub(super) struct Core<'a> {
     cores: &'a Cores,
     test: usize,
@@ -51,8 +51,8 @@ impl Cores {
         self.distribution().tests
     }
 
-    /// Begins the exploration of a test, which resumes from the `state` of an earlier search, if
-    /// there is one.
+    /// Distributes cores to a test whose exploration begins. If there is a `state` of an earlier
+    /// search, the exploration resumes from this state.
     pub(super) fn begin(&self, test: usize, state: Option<File>) -> io::Result<Core<'_>> {
         let mut stdin = File::from(memfd_create("cores", MemfdFlags::CLOEXEC)?);
         stdin.write_all(line(1).as_bytes())?;
@@ -73,8 +73,8 @@ impl Cores {
         })
     }
 
-    /// Lowers the number of tests explored at once by one, because no test is waiting, and
-    /// distributes the cores anew.
+    /// Lowers the number of tests that are explored at once by one, and distributes the cores
+    /// anew. A worker calls this when no more tests are waiting.
     pub(super) fn leave(&self) {
         let mut distribution = self.distribution();
         distribution.tests = distribution.tests.saturating_sub(1);
@@ -103,9 +103,10 @@ impl Distribution {
 }
 
 impl Core<'_> {
-    /// The standard input of the test's process: a line of fixed length with the number of its
-    /// cores, which changes during the run, and then the state of an earlier search. Later, the
-    /// process writes the states of its own search there.
+    /// The file for the standard input of the test's process. It begins with a line of fixed
+    /// length: the number of the test's cores, which changes during the run. After this line comes
+    /// the state of an earlier search, if there is one. Later, the process writes the states of
+    /// its own search there.
     pub(super) fn stdin(&self) -> io::Result<File> {
         self.stdin.try_clone()
     }
@@ -144,7 +145,7 @@ impl Drop for Core<'_> {
 /// The length of the line with the number of cores.
 const LINE: u64 = 3;
 
-/// Reads the part of the file that follows the line.
+/// A reader of the part of a test's standard input that follows the line with the number of cores.
 struct State<'a> {
     file: &'a File,
     at: u64,

@@ -1,4 +1,4 @@
-//! Keeps tests apart whose processes use the same files.
+//! Prevents tests that use the same files from running at the same time.
 //!
 //! Each test process has a directory for temporary files ([`super::scratch`]), and reports the
 //! paths elsewhere that it uses ([`super::used_paths`]). Two tests that are known to conflict,
@@ -24,8 +24,8 @@ use crate::protocol::Finished;
 /// The interval at which a waiting test checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The highest number of groups of tests that have a warning of their own, and of tests that such
-/// a warning names.
+/// The highest number of groups of conflicting tests that have a warning of their own. Also the
+/// highest number of tests that such a warning names.
 const NAMED: usize = 3;
 
 /// The tests that run, and the paths that each test uses.
@@ -51,7 +51,8 @@ struct State {
     alone: usize,
 }
 
-/// A test that runs, and the runs that overlapped with it: the number and the test of each.
+/// A run of a test. `beside` has the runs that overlapped with this run: the number and the test
+/// of each.
 struct Running {
     test: usize,
     beside: BTreeMap<u64, usize>,
@@ -65,8 +66,8 @@ struct Turn<'a> {
 }
 
 impl Exclusion {
-    /// Creates the exclusion for `tests`, none of which runs yet. `dir` holds the findings of
-    /// earlier runs.
+    /// Creates the exclusion for `tests`, none of which runs yet. `dir` has the file with the
+    /// paths that the tests used in earlier runs.
     pub(super) fn new<'t>(tests: impl Iterator<Item = &'t TestId>, dir: &Utf8Path) -> Self {
         let names: Vec<String> = tests.map(ToString::to_string).collect();
         let mut earlier = used_paths::read(dir);
@@ -86,9 +87,10 @@ impl Exclusion {
         }
     }
 
-    /// Runs a test. Calls `run(false)` while no test runs that is known to conflict with it. If
-    /// another test may have affected the verdict, then calls `run(true)` while no other test
-    /// runs. Returns `None` if a call returned `None`, or if `stop` returned true first.
+    /// Runs a test. Waits until no running test is known to conflict with it, then calls
+    /// `run(false)`. If another test may have affected the verdict, waits until no test runs, then
+    /// calls `run(true)`. Returns the last verdict, or `None` if a call returned `None` or `stop`
+    /// returned true.
     pub(super) fn run(
         &self,
         test: usize,
@@ -127,7 +129,8 @@ impl Exclusion {
         Ok(verdict)
     }
 
-    /// Waits until the test may run. Returns `None` if `stop` returned true first.
+    /// Waits until the test may run. If `is_alone` is true, it may run when no other test runs.
+    /// Returns `None` if `stop` returned true first.
     fn begin(&self, test: usize, is_alone: bool, stop: &dyn Fn() -> bool) -> Option<Turn<'_>> {
         let mut state = self.state();
         state.alone += usize::from(is_alone);

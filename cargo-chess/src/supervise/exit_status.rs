@@ -1,5 +1,5 @@
-//! The exit status of a test process, as text. The death of one execution within such a process is
-//! a failure: see `runtime/src/monitor/fatal_signal.rs`.
+//! The exit status of a test process that ended without a verdict, as text. If only an execution
+//! within the process dies, the test has a failure: see `runtime/src/monitor/fatal_signal.rs`.
 
 use std::process::ExitStatus;
 
@@ -35,8 +35,8 @@ pub(super) fn remedy(status: ExitStatus) -> &'static str {
     }
 }
 
-/// The signal in the vocabulary's words, except for SIGSEGV: no monitor has found out whether the
-/// invalid access was a stack overflow.
+/// A description of a signal. It is that of the vocabulary, except for SIGSEGV: no monitor has
+/// found out whether the invalid access was a stack overflow.
 fn signal_in_words(signal: i32) -> String {
     match signal {
         11 => "SIGSEGV (an invalid memory access, or a stack overflow)".to_owned(),

@@ -1,4 +1,5 @@
-//! The exploration of changed lines first, in a run of `gate`.
+//! Explores the schedules that preempt only at changed lines before all others, in a run of
+//! `gate`.
 
 use std::time::Duration;
 
@@ -13,12 +14,13 @@ const SCHEDULES: u64 = 10_000;
 /// The options of a run of `gate`.
 #[derive(Clone, Debug)]
 pub(crate) struct Gating {
-    /// The changed source lines as rustc names them, `FILE:LINE`. Tasks are preempted there first.
+    /// The changed source lines as rustc names them, `FILE:LINE`. The schedules that preempt only
+    /// at these lines are explored first.
     pub changed: Vec<String>,
     /// The time limit of the explorations of all tests together, in place of `time-total`.
     pub budget: Option<Duration>,
-    /// Whether an unchanged test gets the stored verdict of its last finished exploration, if
-    /// there is one, and is not explored again.
+    /// Whether stored verdicts are used. If so, a test that has not changed since its last
+    /// finished exploration gets the verdict of that exploration, and is not explored again.
     pub use_results: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A test process with everything that it starts: its process group.
+//! The process group of a test: the test process, and the processes that it starts.
 //!
 //! The group's leader is reaped only after the group was killed. Until then, its id cannot be given
 //! to another process.
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 /// The time that a group has to end after a request to end.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The longest interval between two checks of a group that should end.
+/// The longest interval between two checks whether the process has ended.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Makes this process the parent of the orphans of test processes, so that it can reap them, if
-/// the system supports that.
+/// Makes this process the parent of the orphans of test processes, if the system supports that.
+/// Then this process can reap the orphans.
 pub(super) fn adopt_orphans() {
     imp::adopt_orphans();
 }
@@ -30,8 +30,8 @@ impl Group {
     /// Starts `command` as the leader of its own group, which Ctrl-C on the terminal does not
     /// reach.
     ///
-    /// A test binary requests that the system kills it when the *thread* that started it ends: call
-    /// this on a thread that outlives the process.
+    /// Call this on a thread that outlives the process: the system kills a test binary when the
+    /// *thread* that started it ends (`PR_SET_PDEATHSIG`).
     pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
         imp::own_group(command);
         Ok(Self {
@@ -40,7 +40,7 @@ impl Group {
         })
     }
 
-    /// The process itself, for its pipes.
+    /// The test process. The caller takes its pipes.
     pub(super) fn child(&mut self) -> &mut Child {
         &mut self.child
     }
@@ -50,7 +50,7 @@ impl Group {
         self.status.is_some() || imp::has_ended(&mut self.child)
     }
 
-    /// Waits at most `patience` for the end of the process.
+    /// Waits at most `patience` for the end of the process. Returns whether it has ended.
     pub(super) fn wait_for(&mut self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         // Most processes end at once, so the first checks follow each other quickly.
@@ -73,7 +73,8 @@ impl Group {
         self.end()
     }
 
-    /// Kills the rest of the group, and reaps it.
+    /// Kills all processes of the group that still run, and reaps them. Returns the exit status of
+    /// the test process.
     pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.status {
             return Ok(status);
@@ -105,7 +106,7 @@ mod imp {
     pub(super) fn adopt_orphans() {
         #[cfg(target_os = "linux")]
         {
-            // Otherwise orphans become children of the init process, which reaps them too.
+            // If this fails, orphans become children of the init process, which reaps them too.
             let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         }
     }
@@ -129,8 +130,8 @@ mod imp {
     }
 
     pub(super) fn reap_rest(child: &Child) {
-        // The processes killed with the leader are children of this process by now, if it adopts
-        // orphans. Otherwise this finds none.
+        // If this process adopts orphans, the processes that were killed with the leader are now
+        // its children, and are reaped here. If it does not, this loop finds no process.
         while let Ok(Some(_)) = waitpgid(pid(child), WaitOptions::empty()) {}
     }
 

@@ -14,8 +14,8 @@ use crate::interrupt::Interrupt;
 /// The name of the only test of a binary with its own harness.
 pub(crate) const OWN_HARNESS: &str = "main";
 
-/// The time in which a binary must list its tests. A binary with a constructor that hangs exceeds
-/// this time.
+/// The time in which a binary must list its tests. Without a limit, a binary whose constructor
+/// hangs would block the run.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A test and its binary.

@@ -1,11 +1,12 @@
-//! The milestones of a test, at which its progress is printed: fixed numbers of schedules.
+//! The milestones of a test: the fixed numbers of schedules at which its progress is printed.
 //!
-//! Test binaries report their progress by the clock. The milestones make two runs of the same test
-//! print the same events.
+//! A test binary reports its progress at times that depend on the clock. If its reports were
+//! printed, two runs of the same test would print different events. The milestones are the same in
+//! each run.
 
 use crate::protocol::Milestone;
 
-/// The number of schedules between two events.
+/// The number of schedules between two milestones.
 const EVERY: u64 = 10_000;
 
 /// The printed milestones of a test.
@@ -15,12 +16,13 @@ pub(super) struct Milestones {
 }
 
 impl Milestones {
-    /// The milestones up to `schedules` that were not printed yet, each with its number of
-    /// schedules. `known` has all milestones that the search has reported so far.
+    /// Returns the milestones up to `schedules` that were not printed yet, each with its number of
+    /// schedules. Counts them as printed. `known` has all milestones that the search has reported.
     pub(super) fn passed(&mut self, schedules: u64, known: &[Milestone]) -> Vec<(u64, Milestone)> {
         let first = usize::try_from(self.printed / EVERY).unwrap_or(usize::MAX);
         let mut passed = Vec::new();
-        // A running process may have counted a schedule without its milestone.
+        // A running process may have counted the schedules of a milestone that it has not reported
+        // yet.
         for milestone in known.get(first..).unwrap_or_default() {
             if self.printed + EVERY > schedules {
                 break;

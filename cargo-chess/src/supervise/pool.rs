@@ -14,29 +14,30 @@ use super::test_process::{Advance, Verdict};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 
-/// The interval between two ticks, if there is no other message.
+/// The time without a message after which [`Moment::Tick`] is reported.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A test's turn in a round.
+/// A test's turn in a round: the test is explored until it pauses or ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Turn {
     /// The test.
     pub(super) test: usize,
-    /// Whether the test cannot pause in this turn, because there is no later round. If so, its
-    /// results can be reported during the turn.
+    /// Whether this is the last round, in which no test pauses. If so, the progress of the test
+    /// can be reported during the turn.
     pub(super) is_last: bool,
 }
 
 /// The end of a test's turn.
 pub(super) enum Done {
-    /// There is more to explore in a later round. Contains the verdict so far.
+    /// The test paused, and a later round continues it. Contains the progress at the pause, and
+    /// the verdict so far.
     Paused(Look, Box<Verdict>),
     /// The final verdict.
     Over(Box<Verdict>),
 }
 
-/// A report of the pool. The reports about one test come together, and the tests are in the
-/// round's order.
+/// A report of the pool. All news about one test is consecutive, and the tests are in the round's
+/// order.
 #[derive(Debug)]
 pub(super) enum News {
     /// The first news about the test.
@@ -45,11 +46,12 @@ pub(super) enum News {
     Advanced(usize, Advance),
     /// The last news about the test, with its verdict.
     Finished(usize, Box<Verdict>),
-    /// The test paused. The [`Self::Started`] of the test comes in a later round.
+    /// The test paused. This is the only news about the test in this round. Contains the progress
+    /// at the pause, and the verdict so far.
     Paused(usize, Look, Box<Verdict>),
 }
 
-/// The momentary state of the pool, reported without delay and in no fixed order.
+/// A change of the pool's state, reported without delay and in no fixed order.
 #[derive(Clone, Debug)]
 pub(super) enum Moment {
     /// A test begins.
@@ -174,8 +176,8 @@ struct Queue<'a> {
     is_over: &'a (dyn Fn() -> bool + Sync),
     /// The index in `turns` of the next turn to begin.
     next: AtomicUsize,
-    /// The index of the turn that ends the run; `usize::MAX` if there is none. Turns after it do
-    /// not begin, or are stopped.
+    /// The index of the turn that ends the run; `usize::MAX` if there is none. Later turns do not
+    /// begin, or are stopped.
     last: AtomicUsize,
     /// Whether all turns are stopped.
     abandoned: AtomicBool,
@@ -244,9 +246,9 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Reports the results that can be reported now, up to the turn at `last`. Each turn waits
-    /// until the turns before it are reported. `all` means that no more messages come: then tests
-    /// without a verdict are skipped.
+    /// Reports the results of the turns up to the one at `last`, in the order of the turns. Stops
+    /// at the first turn without a result. If `all` is true, no more messages come, and turns
+    /// without a result are skipped.
     fn report(&mut self, last: usize, all: bool, listener: &mut dyn Listener) -> Result<()> {
         while self.next < self.turns.len() && self.next <= last {
             let Turn { test, is_last } = self.turns[self.next];

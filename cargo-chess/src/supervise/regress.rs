@@ -16,8 +16,8 @@ use crate::regressions::{Regression, Regressions, lines};
 use crate::schedule::Schedule;
 use crate::text::plural;
 
-/// The highest number of schedules of the search for the failure of one regression, before the
-/// exploration of its test.
+/// The highest number of schedules of the search near a regression's preemptions. This search runs
+/// before the exploration of the test.
 const SCHEDULES: u64 = 10_000;
 
 /// The results of the regressions of a test.
@@ -25,12 +25,12 @@ const SCHEDULES: u64 = 10_000;
 pub(super) struct Rerun<'a> {
     runs: Vec<RegressionRun>,
     warnings: Vec<String>,
-    /// The regressions under which the test does not fail, and that changed sources may have
-    /// affected: one step more or less changes the meaning of a schedule. The text is the place at
-    /// which the program no longer follows the schedule. It is `None` if the program follows the
-    /// schedule to its end.
+    /// The regressions under which the test does not fail now, although the program may still have
+    /// the failure: its sources may have changed, and one step more or less changes the meaning of
+    /// a schedule. The text is the place at which the program no longer follows the schedule. It
+    /// is `None` if the program follows the schedule to its end.
     others: Vec<(&'a Regression, Option<String>)>,
-    /// The first failure.
+    /// The verdict of the first regression that failed.
     failed: Option<Verdict>,
 }
 
@@ -130,8 +130,8 @@ impl Rerun<'_> {
         self.failed.is_some() && !exploration.keep_going
     }
 
-    /// Returns the verdict on the test. `explored` is the verdict of its exploration, if it was
-    /// explored.
+    /// Returns the verdict on the test: `explored`, which is the verdict of the exploration, or
+    /// the verdict of a failed regression. Returns `None` if there is neither.
     pub(super) fn verdict(mut self, explored: Option<Verdict>) -> Option<Verdict> {
         for (regression, stale) in core::mem::take(&mut self.others) {
             let outcome = judge(regression, stale.is_some(), explored.as_ref());
@@ -175,7 +175,8 @@ impl Rerun<'_> {
     }
 }
 
-/// The option that makes the schedule's kind of event a failure, if this option is off now.
+/// The option without which failures of the schedule's kind are not reported, if this option is
+/// off in `now`.
 fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static str> {
     let ignores = now.memory_accesses == MemoryAccesses::Ignore;
     match schedule.kind {
@@ -242,8 +243,8 @@ fn words(
     Some(format!("the regression {path} {place}; {what}"))
 }
 
-/// The outcome of a regression under which the test does not fail any more. It depends on
-/// `explored`, the verdict of the exploration.
+/// The outcome of a regression under which the test does not fail now. `is_stale` is true if the
+/// program no longer follows the schedule. `explored` is the verdict of the test's exploration.
 fn judge(
     Regression { schedule, .. }: &Regression,
     is_stale: bool,

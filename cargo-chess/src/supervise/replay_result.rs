@@ -15,7 +15,7 @@ pub(crate) struct Replayed {
     pub(crate) verdict: Verdict,
     /// The options of the replay.
     pub(crate) exploration: Exploration,
-    /// The packages into which calls were single steps.
+    /// The packages with the policy `atomic`. A call into one of them was a single step.
     pub(crate) atomic: Vec<String>,
     /// Whether the instrumented sources differ from those at the time of the save.
     pub(crate) sources_changed: bool,
@@ -44,7 +44,7 @@ pub(crate) fn another_failure(schedule: &Schedule) -> String {
 }
 
 impl Replayed {
-    /// The result for `schedule`.
+    /// The result of this replay, which ran `schedule`.
     pub(crate) fn result(&self, schedule: &Schedule) -> ReplayResult {
         replay_result(&self.verdict.finished, schedule)
     }

@@ -14,7 +14,7 @@ pub(super) const VARIABLE: &str = "CHESS_REQUEST";
 /// Milliseconds between two checkpoints of a search.
 const SAVE_MS: u32 = 1000;
 
-/// The task of a test binary.
+/// The job of a test binary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode<'a> {
     /// Explore the schedules.
@@ -98,7 +98,8 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
 
 /// Further lines of a request: the interval between two checkpoints of the search, and whether
 /// standard input has the state of an earlier search (after the number of cores). The lines have a
-/// fixed length, because a request lies in the memory of the program.
+/// fixed length. The request lies in the memory of the program, whose layout must not depend on
+/// whether the search resumes.
 pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }

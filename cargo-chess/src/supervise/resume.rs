@@ -34,7 +34,8 @@ const NAMED: usize = 3;
 /// The stored verdicts and states of searches, of this run and of the run that it resumes.
 pub(super) struct Verdicts<'a> {
     claimed: &'a Claimed,
-    /// The stored verdicts of finished explorations of all runs; `None` if they are not used.
+    /// The journal with the verdicts of finished explorations of all runs; `None` if it is not
+    /// used.
     results: Option<Journal>,
     tests: &'a [ListedTest],
     binaries: &'a [TestBinary],
@@ -57,7 +58,7 @@ enum Earlier {
     Verdict(Vec<Look>, Box<Verdict>),
 }
 
-/// The storage for the findings about one test.
+/// The storage for the pauses and the state of one test's search.
 pub(super) struct Search<'a> {
     verdicts: &'a Verdicts<'a>,
     key: Key,
@@ -66,7 +67,7 @@ pub(super) struct Search<'a> {
     state: Mutex<Option<u64>>,
 }
 
-/// The pauses of a search so far. The journal stores them before the state of the search.
+/// The pauses of a search so far. In the journal's file, they precede the state of the search.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Pauses {
     /// The progress at each pause.
@@ -110,7 +111,7 @@ impl States for Search<'_> {
     }
 }
 
-/// Counts the bytes that are read.
+/// A reader that counts the bytes that it reads.
 struct Counted<'a> {
     of: &'a mut dyn Read,
     bytes: u64,
@@ -320,9 +321,9 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// The storage for the findings about a test. `None` if the digest of its binary is not known.
-    /// Call this before the binary runs: if the binary is rebuilt during the run, the verdict
-    /// belongs to the old binary.
+    /// The storage for the search of a test. `None` if the binary of the test cannot be read. Call
+    /// this before the binary runs, because it takes the digest of the binary. If the binary is
+    /// rebuilt during the run, the verdict belongs to the old binary.
     pub(super) fn search(&self, index: usize) -> Option<Search<'_>> {
         let (pauses, state) = match &self.earlier[index] {
             Earlier::Search(pauses, length) => ((**pauses).clone(), Some(*length)),
@@ -336,7 +337,8 @@ impl<'a> Verdicts<'a> {
         })
     }
 
-    /// The inputs of the verdict on a test; `None` if its binary cannot be read.
+    /// The key of a test's entries in the journal: the inputs of its verdict. `None` if the binary
+    /// of the test cannot be read.
     fn key(&self, index: usize) -> Option<Key> {
         let test = &self.tests[index];
         let digest = self.digests[test.binary].get_or_init(|| {

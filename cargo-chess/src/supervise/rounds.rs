@@ -1,7 +1,8 @@
 //! The rounds of a run: a short look at every test, then rounds of growing size.
 //!
-//! The tests of a round and their order depend on findings and on budgets of work. They depend
-//! neither on time, unless the run has a time limit, nor on the number of tests that run at once.
+//! The tests of a round and their order depend on findings and on budgets of work. They do not
+//! depend on the number of tests that run at once. They depend on time only if the run has a time
+//! limit.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,19 +21,19 @@ use crate::protocol::Finished;
 /// thousands of steps. The start of a test's process takes some 5 ms.
 const LOOK: u64 = 400_000;
 
-/// The work of the search that preempts only at changed lines. This search runs before the look,
-/// and ends after this work.
+/// The work of the search that preempts only at changed lines. This search runs before the first
+/// round's search of the test, and ends after this work.
 pub(super) const CHANGED: u64 = 4 * LOOK;
 
-/// The work at the pauses of a round, divided by that of the previous round. With this factor, the
-/// third round after the look reaches the end of the default budget. A search that has to begin
-/// anew in each round does a third more work.
+/// The factor between the work at the pauses of a round and that of the previous round. With this
+/// factor, the third round after the look reaches the end of the default budget. A search that has
+/// to begin anew in each round does a third more work.
 const GROWTH: u64 = 4;
 
 /// The lowest time limit of a slice, even if no time is left. A limit of zero would mean no limit.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// The progress of a search at a pause, which determines the order of the next round.
+/// The progress of a search at a pause. It determines the rank of the test in the next round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Look {
     /// The largest finished preemption bound.
@@ -144,7 +145,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// Ends the rounds. Returns the tests that were explored and not reported, each with its
-    /// verdict so far and the last finished stage.
+    /// verdict so far, and with the last stage that it finished. The stage is `None` if the
+    /// verdict is final.
     pub(super) fn stopped(&mut self) -> Vec<(usize, Verdict, Option<Stop>)> {
         let mut stopped = Vec::new();
         for (test, state) in self.states.iter_mut().enumerate() {
@@ -168,7 +170,7 @@ pub(super) struct Clock {
     has_ended: AtomicBool,
 }
 
-/// The time of a slice.
+/// The time limit of a slice of a test's search.
 #[derive(Clone, Copy)]
 pub(super) struct Time {
     /// The time limit of the slice, if there is one.
@@ -178,7 +180,7 @@ pub(super) struct Time {
 }
 
 impl Clock {
-    /// Starts a clock of `total`, if there is a limit.
+    /// Starts the clock. `total` is the time limit of the run, if there is one.
     pub(super) fn start(total: Option<Duration>) -> Self {
         Self {
             ends: total.map(|total| Instant::now() + total),
@@ -198,8 +200,8 @@ impl Clock {
     }
 
     /// The time limit of the next slice of a test. `own` is the limit of the test, and `spent` the
-    /// time of its earlier slices. The limit of the run does not apply to a look: only work limits
-    /// looks, so that their findings are always the same.
+    /// time of its earlier slices. The limit of the run does not apply to a look (the slice of the
+    /// first round). Only work limits a look, so that its findings are always the same.
     pub(super) fn slice(&self, own: Option<Duration>, spent: Duration, is_look: bool) -> Time {
         let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).max(LEAST);
         let rest = self.ends.filter(|_| !is_look).map(left);

@@ -66,8 +66,8 @@ struct Run<'a> {
     milestones: Milestones,
     /// The test that is being reported.
     being_reported: Option<usize>,
-    /// The last stage (the look or a round) that the test in `being_reported` finished. `None`
-    /// unless the run ended before the exploration of this test.
+    /// If the run ended before the exploration of the test in `being_reported`: the last stage
+    /// (the look or a round) that this test finished.
     stop: Option<Stop>,
     /// Whether the consumer of standard output has closed it.
     hung_up: bool,

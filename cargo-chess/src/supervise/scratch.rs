@@ -24,15 +24,15 @@ const SHOWN: &str = "$TMPDIR";
 /// The prefix of the names of all such directories.
 const PREFIX: &str = "chess-";
 
-/// The last letters of the names. Two processes that run tests of the same name at the same time,
-/// for instance from two checkouts, use different letters.
+/// The possible last letters of the names. Two processes that run tests of the same name at the
+/// same time, for instance from two checkouts, use different letters.
 const LAST: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// The number of digits of a digest that distinguish tests.
 const DIGEST: usize = 10;
 
-/// The directory of one test process. It is removed when this is dropped. If it could not be
-/// removed, for instance after a kill, the next run removes it.
+/// The directory of one test process. It is removed when this value is dropped. If that fails or
+/// this process is killed, the next run removes the directory.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: String,

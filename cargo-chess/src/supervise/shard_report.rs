@@ -36,9 +36,10 @@ pub(super) fn part(inputs: &Inputs<'_>, shard: Shard, tests: &[ListedTest]) -> R
     })
 }
 
-/// Returns whether every shard explores a part of a test. This holds for tests with the `divide`
-/// option, or for all tests if there are fewer `tests` than shards. In both cases, the test's
-/// strategies must include one that can be divided.
+/// Returns a function that decides whether a test is divided: then every shard explores a part of
+/// its schedules. Tests with the option `divide` are divided. If there are fewer `tests` than
+/// shards, all tests are divided. Tests that are not explored, or that have no strategy that can
+/// be divided, are never divided.
 pub(super) fn is_divided<'a>(
     inputs: &Inputs<'a>,
     shard: Shard,

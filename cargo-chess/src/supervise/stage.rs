@@ -161,8 +161,8 @@ fn no_such_test(schedule: &Schedule, tests: &[ListedTest]) -> Error {
     ))
 }
 
-/// The number of schedules in the options of a replay, if the failure was found by a search. With
-/// 1, the test would be run without a search, which has other limits.
+/// The option `schedules` in a replay of a failure that was found by a search. With the value 1,
+/// the test would be run without a search, and other limits would apply.
 const SEARCHED: u64 = 2;
 
 /// The time limit of the replay of a schedule with `only-run: time`. With a time limit, the number

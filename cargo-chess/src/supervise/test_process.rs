@@ -21,10 +21,10 @@ use crate::protocol::{Finished, Line, Milestone};
 use crate::shard::Shard;
 use crate::text::{plural, with_source_paths};
 
-/// The longest time that a test process may be silent beyond its own watchdog.
+/// A test process is ended if it is silent for this time after the limit of its own watchdog.
 const BACKSTOP: Duration = Duration::from_secs(10);
 
-/// The number of lines outside the protocol that are kept of the beginning of the output.
+/// The number of lines outside the protocol that are kept. They are the first ones of the output.
 const QUOTED: usize = 5;
 
 /// The verdict on a test, and the other output of its process.
@@ -149,8 +149,8 @@ impl Job<'_> {
         };
         exclusion.run(test, stop, &mut |again| {
             if again {
-                // The first run has reported the progress, and the state that it left is not
-                // valid.
+                // The first run has reported the progress. The state that the first run left is
+                // not valid.
                 let anew = self.states.map(Anew);
                 let states = anew.as_ref().map(|anew| anew as &dyn States);
                 Job { states, ..*self }.run_once(stop, &mut |_| ())
@@ -222,8 +222,8 @@ impl Job<'_> {
         Ok(Some(verdict))
     }
 
-    /// Watches the process until its end. Returns the end with the cores of the process, which hold
-    /// its last state.
+    /// Starts the process and watches it until its end. Returns the kind of its end, and its
+    /// cores, from which the last state of the search can be read.
     fn watch(
         &self,
         explored: bool,

@@ -51,8 +51,8 @@ pub(super) struct SoFar<'a> {
     search: Option<Search<'a>>,
     /// The time of the test's slices so far.
     spent: Duration,
-    /// The part of `spent` that counts for the test's own limit. A slice does not count if its
-    /// state was lost, so that the next slice repeats its work.
+    /// The part of `spent` that counts for the test's own limit. A slice whose state was lost does
+    /// not count, because the next slice repeats its work.
     counted: Duration,
 }
 

@@ -22,7 +22,8 @@ const FILE: &str = "used-paths.json";
 /// The path that stands for all paths.
 const ALL: &str = "/";
 
-/// The highest lag of the file system's times: they are the times of the kernel's last tick.
+/// The highest lag of a file's times behind the clock. The file system uses the time of the
+/// kernel's last tick.
 const LAG: Duration = Duration::from_millis(20);
 
 /// Some paths. A path that ends in `/` also stands for all paths below it.
@@ -60,8 +61,8 @@ impl UsedPaths {
         self.read.extend(other.read);
     }
 
-    /// Whether one of two tests writes a path that the other one uses. The tests are those of
-    /// `self` and `other`.
+    /// Whether the tests of `self` and `other` conflict: one of them writes a path that the other
+    /// one uses.
     pub(super) fn conflicts(&self, other: &Self) -> bool {
         meet(&self.written, &other.written)
             || meet(&self.written, &other.read)
@@ -136,8 +137,8 @@ pub(super) fn keep<'a>(
     }
 }
 
-/// The groups of tests that use the same path, if one test of the group writes it. For each group:
-/// one such path, and the names of its tests in order.
+/// The groups of conflicting tests: all tests of a group use the same path, and at least one of
+/// them writes it. For each group: this path, and the names of its tests in order.
 pub(super) fn groups<'a>(
     tests: impl Iterator<Item = (&'a String, Option<&'a UsedPaths>)>,
 ) -> Vec<(&'a str, Vec<&'a str>)> {
