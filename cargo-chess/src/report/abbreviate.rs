@@ -44,7 +44,7 @@ pub(super) fn called(step: &Step) -> &str {
 /// function comes first: `Queue::push: store`.
 pub(super) fn within_call(step: &Step) -> String {
     match step.atomic_call().and_then(|it| it.function.as_ref()) {
-        // An event without a place of its own, such as a drop, has its plain name.
+        // For an event without a source line, such as a drop, the text is only the operation.
         Some(function) if step.file.is_some() => format!("{function}: {}", step.op),
         _ => step.op.name().to_owned(),
     }
@@ -98,8 +98,8 @@ pub(super) fn place(location: &Location) -> String {
     format!("{}:{}", source_path(&location.file), location.line)
 }
 
-/// `place` in at most `width` columns. Directories are left out from the front. The file's name
-/// and the line are shortened last.
+/// `place`, a path and a line, in at most `width` columns. The first directories are left out
+/// first. The file's name and the line are cut only if they have no room without directories.
 pub(super) fn fit_place(place: &str, width: usize) -> String {
     if columns(place) <= width {
         return place.to_owned();

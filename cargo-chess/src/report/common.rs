@@ -17,8 +17,8 @@ struct Cause<'a> {
     message: Option<&'a str>,
 }
 
-/// A sentence for each cause that at least two of `failures` have. The most frequent causes come
-/// first.
+/// Sentences about the causes that at least two of `failures` have, the most frequent causes
+/// first. At most [`MOST_SHOWN`] causes have a sentence.
 pub(super) fn sentences<'a>(failures: impl Iterator<Item = &'a TestFinished>) -> Vec<String> {
     let mut causes: BTreeMap<Cause<'_>, Vec<&TestFinished>> = BTreeMap::new();
     let mut all = 0;

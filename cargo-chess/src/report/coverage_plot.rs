@@ -1,5 +1,6 @@
-//! The plot of the growth of coverage, as an SVG file. For each test, it shows the numbers of
-//! distinct happens-before graphs and of observed states by the number of schedules.
+//! The plot of the growth of coverage, as an SVG file. For each test, it shows the number of
+//! distinct happens-before graphs and the number of observed states as functions of the number of
+//! schedules.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -39,14 +40,14 @@ const STATES: Curve = Curve {
     value: |growth| growth.states,
 };
 
-/// Writes the plot at every end of the run.
+/// Writes the plot when the run ends, also if an error or an interrupt ends it.
 pub(super) struct CoveragePlot {
     file: File,
     tests: Vec<(String, Covered)>,
 }
 
 impl CoveragePlot {
-    /// Creates the reporter. It empties the file at `path` now.
+    /// Creates the reporter, and an empty file at `path`.
     pub(super) fn create(path: &Utf8Path) -> Result<Self> {
         Ok(Self {
             file: new_file(path)?,
@@ -177,7 +178,7 @@ fn across(schedules: u64, last: u64) -> String {
     coordinate(f64::from(LEFT) + part * f64::from(WIDTH - LEFT - RIGHT))
 }
 
-/// The vertical coordinate of a value. `most` is at the top.
+/// The vertical coordinate of a value. The value `most` is at the top.
 fn up(value: u64, most: u64) -> String {
     let part = to_float(value) / to_float(most);
     let bottom = f64::from(HEIGHT - BOTTOM);
@@ -193,7 +194,7 @@ fn to_float(number: u64) -> f64 {
     number as f64
 }
 
-/// A coordinate with one decimal place, the same on every machine.
+/// The text of a coordinate, with one decimal place. It is the same on every machine.
 fn coordinate(place: f64) -> String {
     format!("{place:.1}")
 }

@@ -91,7 +91,7 @@ fn sentence(pair: &OrderedPair) -> String {
     format!("{} never ran after {}", words(first), words(second))
 }
 
-/// `Mutex::lock self.messages at src/lib.rs:15`
+/// For example, `Mutex::lock self.messages at src/lib.rs:15`.
 fn words(operation: &PairedOperation) -> String {
     let object = operation.object.as_ref();
     let object = object.map_or_else(String::new, |object| format!(" {object}"));
@@ -112,14 +112,15 @@ pub(super) struct CoveredByRun {
 }
 
 impl CoveredByRun {
-    /// Takes a finished test into account.
+    /// Adds the covered part of a finished test.
     pub(super) fn add(&mut self, covered: &Covered) {
         self.tests += 1;
         self.pairs.add(&covered.pairs);
     }
 
-    /// A heading, and a line for each pair of operations of which no test has seen one order.
-    /// Empty for a run of a single test, because the lines of that test already name the pairs.
+    /// A heading, and a line for each pair of operations that the tests have run in one order
+    /// only. Empty for a run of a single test, because the lines of that test already name the
+    /// pairs.
     pub(super) fn sentences(&self) -> Vec<String> {
         if self.tests < 2 {
             return Vec::new();

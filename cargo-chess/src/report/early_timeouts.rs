@@ -77,8 +77,8 @@ fn length(nanoseconds: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let unit = units.into_iter().find(|(size, _)| nanoseconds >= *size);
     let (size, unit) = unit.unwrap_or((1, "ns"));
-    // Reading a clock may advance it a little. Three digits are enough for the duration that the
-    // program names.
+    // Three digits are enough to recognise a duration of the program. The last digits may differ
+    // from those in the source, because a read of a clock may advance the clock.
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let count = nanoseconds as f64 / size as f64;
     let digits = if count < 10.0 { 100.0 } else { 10.0 };

@@ -134,7 +134,7 @@ pub(super) fn heading(
         .map(|sentence| wrap(sentence, "    ", width))
         .collect();
     // For a deadlock, the sentences about the waiting tasks replace the message. They have the
-    // same content, and the names of the tasks.
+    // content of the message, and also the names of the tasks.
     let is_reported = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
     let source = test
         .location

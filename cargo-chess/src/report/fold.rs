@@ -9,7 +9,7 @@ use crate::protocol::Step;
 /// In an execution with at most this number of events, only calls into `atomic` code are folded.
 const SHORT: usize = 30;
 
-/// The least number of consecutive rows that are folded.
+/// The least number of consecutive rows that are folded into a [`Row::Run`].
 const LEAST_FOLDED: usize = 4;
 
 /// The longest cycle that is recognised, in events.
@@ -21,7 +21,7 @@ const LEAST_REPEATS: usize = 4;
 /// The highest number of events of a [`Row::Repeat`] that can be folded into a [`Row::Run`].
 const LONGEST_DULL: usize = 256;
 
-/// The highest number of rows. If there are more, the middle is cut.
+/// If a table has more rows than this, rows in its middle are cut.
 const MOST_ROWS: usize = 120;
 
 /// The number of rows before the cut.
@@ -180,7 +180,8 @@ fn fold_cycles(events: &[Step]) -> Vec<Row> {
     rows
 }
 
-/// The number of consecutive repetitions of the `period` events at `at`.
+/// The number of times that the `period` events at `at` occur in succession, including the first
+/// time.
 fn repeats(events: &[Step], at: usize, period: usize) -> usize {
     let same = events[at..]
         .iter()
@@ -190,8 +191,8 @@ fn repeats(events: &[Step], at: usize, period: usize) -> usize {
     same / period + 1
 }
 
-/// Folds consecutive rows that belong to one task and are of no interest. The events in `kept`,
-/// and those next to a switch of tasks, are not folded.
+/// Folds consecutive rows that belong to one task and are of no interest. Not folded are the
+/// events in `kept`, the events next to a switch of tasks, and the last events of the execution.
 fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> {
     let last = events.len() - 1;
     let dull_event = |index: usize| {
@@ -272,7 +273,8 @@ mod tests {
     use super::*;
     use crate::protocol;
 
-    /// A spawn if `what` is `spawn`. Otherwise an event on an object with this name.
+    /// A spawn by `task` if `what` is `spawn`. Otherwise an event of `task` on an object with the
+    /// name `what`.
     fn step(task: u32, what: &str) -> Step {
         let op = if what == "spawn" {
             Op::Spawn

@@ -23,7 +23,8 @@ pub(super) struct GitHub<W> {
     summary: Option<Utf8PathBuf>,
     repository: Repository,
     plain: Plain,
-    /// For each failure, a row of the summary and its report.
+    /// The rows of the summary. There is a row for each failure, followed by the report on the
+    /// failure.
     rows: String,
     reports: String,
 }
@@ -31,7 +32,7 @@ pub(super) struct GitHub<W> {
 impl GitHub<io::Stderr> {
     /// The reporter, if this process is part of a workflow on GitHub Actions.
     ///
-    /// Commands go to standard error, which the runner also reads: standard output is for
+    /// Commands go to standard error, which the runner also reads. Standard output is only for
     /// programs.
     pub(super) fn find(repository: Repository, plain: Plain) -> Option<Self> {
         let is_there = env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
@@ -99,7 +100,7 @@ impl<W: Write> GitHub<W> {
         );
         printed.expect("memory takes every byte");
         let report = self.plain.failure(test, detail);
-        // The fence is longer than any in the report.
+        // The fence is longer than every sequence of backticks in the report.
         let fence = "`".repeat(longest_run(&report, '`').max(2) + 1);
         let printed = write!(
             self.reports,

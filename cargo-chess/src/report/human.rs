@@ -43,7 +43,7 @@ pub(crate) struct Human<W> {
     outside: OutsideEffects,
     racing: RacingDependencies,
     covered: CoveredByRun,
-    /// The shard that is this run, if the run has shards.
+    /// The shard that this run explores, if `--shard` is given.
     shard: Option<Shard>,
 }
 

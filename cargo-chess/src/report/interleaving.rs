@@ -149,8 +149,8 @@ enum Mark {
     Blocked(usize),
 }
 
-/// The preemptions of an execution. The key is the index of the last event of the preempted task
-/// before the preemption, or `None` if the task has no such event.
+/// The preemptions of an execution. In `after`, the key is the index of the last event of the
+/// preempted task before the preemption, or `None` if the task has no such event.
 struct Preemptions {
     after: BTreeMap<Option<usize>, Vec<Mark>>,
 }

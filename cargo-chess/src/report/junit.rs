@@ -14,7 +14,7 @@ use crate::analysis::Detail;
 use crate::error::Result;
 use crate::events::{Event, Outcome, TestFinished};
 
-/// Writes the report at every end of the run.
+/// Writes the report when the run ends, also if an error or an interrupt ends it.
 pub(super) struct JUnit {
     file: File,
     suites: Vec<TestSuite>,
@@ -22,7 +22,7 @@ pub(super) struct JUnit {
 }
 
 impl JUnit {
-    /// Creates the reporter. It empties the file at `path` now.
+    /// Creates the reporter, and an empty file at `path`.
     pub(super) fn create(path: &Utf8Path, plain: Plain) -> Result<Self> {
         let file = new_file(path)?;
         Ok(Self {

@@ -63,8 +63,9 @@ enum Form {
 }
 
 impl<'a> Layout<'a> {
-    /// Divides `width` columns among the `lines` of an execution with `events` events. Operations
-    /// get their columns before source lines do.
+    /// Divides the `width` columns of a line among the step number, the operations and the source
+    /// line. `lines` are the lines of an execution with `events` events. Operations get their
+    /// columns before source lines do.
     pub(super) fn new(lines: &[Line], events: usize, names: &'a Names, width: usize) -> Self {
         let mut wanted: BTreeMap<u32, usize> = BTreeMap::new();
         for line in lines {
@@ -190,7 +191,8 @@ impl<'a> Layout<'a> {
         styled(DIM, line) + "\n"
     }
 
-    /// A note on the operation in the line above. The operation begins after `before` columns.
+    /// A line with a note on the operation in the line above it. This operation begins after
+    /// `before` columns.
     fn below(&self, before: usize, note: &str) -> String {
         let note = format!("^ {note}");
         let indent = before

@@ -8,8 +8,11 @@ use super::abbreviate::{operation, place, shown};
 use crate::protocol::LiveEvent;
 use crate::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
 
-/// The least width of a column. A column that became wider stays so.
+/// The least width of the column of task names. The column becomes wider if a name needs it, and
+/// stays so.
 const NAME: usize = 8;
+/// The least width of the column of operations. The column becomes wider if a text needs it, and
+/// stays so.
 const OPERATION: usize = 24;
 
 /// The state of the printed lines.
@@ -18,7 +21,7 @@ pub(crate) struct Trace {
     name: usize,
     operation: usize,
     has_header: bool,
-    /// The first task with each name that the program gave.
+    /// For each name that the program gave to a task: the first task with this name.
     named: BTreeMap<String, u32>,
 }
 

@@ -8,7 +8,7 @@ use crate::protocol::Finished;
 pub(super) struct LockHolders<'a> {
     locks: Locks<'a>,
     names: &'a Names,
-    /// The tasks that waited after the last event.
+    /// The waits that were in progress at the last call of [`Self::after`].
     printed: Vec<Waiting>,
 }
 

@@ -16,8 +16,8 @@ use crate::protocol::{Blocked, Finished, Step};
 /// letters.
 const MOST_LETTERS: usize = 26;
 
-/// The names of objects in one execution. They can also be used for several executions, if an
-/// object has the same name of the runtime in all of them.
+/// The names of objects in one execution. Several executions can share them, if the runtime gives
+/// each object the same name in all of these executions.
 pub(crate) struct Objects {
     root: Utf8PathBuf,
     /// The subjects of the calls in each file: the expressions that the calls act on. `None` for a
@@ -26,14 +26,14 @@ pub(crate) struct Objects {
     subjects: HashMap<(String, u32, u32), Option<String>>,
     /// The names that were found for objects.
     names: BTreeMap<Id, String>,
-    /// The number of objects that were named by each expression.
+    /// For each expression, the number of objects that it names.
     uses: HashMap<String, usize>,
 }
 
 /// An object of an execution.
 type Id = (ObjectKind, u32);
 
-/// The expressions of the events on an object.
+/// The expressions in the sources that act on an object. One of them becomes the object's name.
 #[derive(Default)]
 struct Evidence {
     /// The best expression of the user's code, and its rank.
@@ -186,11 +186,14 @@ impl Objects {
 }
 
 impl Evidence {
-    /// The expression that names the object; `None` if there is none. An expression in the user's
-    /// code has precedence. Next is the receiver of the user's calls that led to the object. This
-    /// receiver is used only if it is the same in all statements for which it is known, and if
-    /// these are at least two and more than half of the statements. It is not used if other code
-    /// also used the object without such a call. Last is an expression in other code.
+    /// The expression that names the object; `None` if there is none. The first of these that
+    /// exists:
+    ///
+    /// 1. An expression in the user's code.
+    /// 2. The receiver of the user's calls that led to the object. It must be the same in all
+    ///    statements for which it is known. These must be at least two, and more than half of the
+    ///    statements. It is not used if other code also used the object without such a call.
+    /// 3. An expression in other code.
     fn expression(self) -> Option<String> {
         if let Some((_, own)) = self.own {
             return Some(own);
@@ -211,7 +214,8 @@ impl Evidence {
     }
 }
 
-/// The rank of an expression by its information: statics before fields, fields before variables.
+/// The rank of an expression by its information: statics have the highest rank, and then fields,
+/// and then variables.
 fn rank(expression: &str) -> u8 {
     let last = expression.rsplit("::").next().unwrap_or_default();
     let is_static = last

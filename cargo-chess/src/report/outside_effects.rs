@@ -10,7 +10,7 @@ use crate::text::plural;
 pub(super) struct OutsideEffects(BTreeMap<String, Vec<String>>);
 
 impl OutsideEffects {
-    /// Takes a finished test into account.
+    /// Adds the effects of a finished test.
     pub(super) fn add(&mut self, test: &TestFinished) {
         for sentence in &test.outside {
             let tests = self.0.entry(sentence.clone()).or_default();
@@ -18,7 +18,7 @@ impl OutsideEffects {
         }
     }
 
-    /// A line for each sentence.
+    /// A line for each sentence. It names the test that has the effect, or the number of tests.
     pub(super) fn sentences(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|(sentence, tests)| match &tests[..] {
             [test] => format!("control, in {test}: {sentence}"),

@@ -35,16 +35,16 @@ fn is_own(panic: &Panic, own: Option<&Panic>) -> bool {
     own.is_some_and(|own| core::ptr::eq(own, panic))
 }
 
-/// The panic of the test's body, if the failure is the panic of another task. The body's panic
-/// then only repeats it.
+/// The panic of the test's body, if the failure is the panic of another task. In this case, the
+/// panic of the body only repeats the other panic.
 fn passed_on(finished: &Finished) -> Option<&Panic> {
     let own = own(finished)?;
     let mut panics = finished.panics.iter();
     panics.find(|panic| panic.fate == Some(Fate::Failed) && !is_own(panic, Some(own)))
 }
 
-/// A sentence about each panic of [`beside`]. If no task joined the panic that is the failure, a
-/// sentence about this comes first.
+/// A sentence about each panic of [`beside`]. If the failure is the panic of a task that no task
+/// joined, a sentence about this comes first.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let own = own(finished);
     let last = passed_on(finished);

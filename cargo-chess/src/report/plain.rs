@@ -13,7 +13,7 @@ use crate::text::source_path;
 /// The width of the text.
 const WIDTH: usize = 100;
 
-/// Makes reports for the workspace with this root, in this style.
+/// Makes plain-text reports on the failures of one workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
     root: Utf8PathBuf,

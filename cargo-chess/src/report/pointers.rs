@@ -1,5 +1,5 @@
-//! Short names for addresses. `ptr1` shows whether two addresses are equal, and is the same on
-//! every machine.
+//! Short names for addresses, such as `ptr1`. Equal addresses have equal names. The names are the
+//! same on every machine.
 
 use std::collections::HashMap;
 

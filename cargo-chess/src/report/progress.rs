@@ -19,8 +19,9 @@ pub(super) enum Progress {
     None,
     /// Redrawn lines of this width, below the printed lines.
     Lines(ProgressBar, usize),
-    /// A line is printed for a test after each [`SLOW`] of its turn. Contains the number of these
-    /// lines so far for each turn.
+    /// A line is printed for a test each time its turn has lasted for another [`SLOW`]. Contains
+    /// the number of these lines so far for each turn. A turn is identified by the test and its
+    /// start.
     Slow(BTreeMap<(usize, Instant), u32>),
 }
 
@@ -60,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// Calls `print`. Meanwhile the redrawn lines are hidden.
+    /// Calls `print` while the redrawn lines are hidden.
     pub(super) fn around<T>(&self, print: impl FnOnce() -> T) -> T {
         match self {
             Self::Lines(bar, _) => bar.suspend(print),
@@ -85,7 +86,7 @@ impl Drop for Progress {
     }
 }
 
-/// The columns of a verb and the space after it.
+/// The number of columns of the verb at the start of a line, and of the space after it.
 const VERB: usize = 13;
 
 /// The redrawn lines: one for the run, and one for each running test.

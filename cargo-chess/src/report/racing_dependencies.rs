@@ -1,5 +1,5 @@
-//! The dependencies in which the tests of a run found data races, and how to report these to their
-//! authors.
+//! The dependencies in which the tests of a run found data races, and how to report the races to
+//! the authors.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::text::plural;
 pub(super) struct RacingDependencies(BTreeMap<String, u64>);
 
 impl RacingDependencies {
-    /// Takes a finished test into account.
+    /// Counts a finished test for each dependency in which it found races.
     pub(super) fn add(&mut self, test: &TestFinished) {
         for package in &test.racing {
             *self.0.entry(package.clone()).or_default() += 1;

@@ -33,8 +33,8 @@ pub(crate) struct Running {
     pub schedules: u64,
     /// The preemption bound being explored.
     pub bound: Option<u32>,
-    /// The explored share in millionths, at the last milestone. It is the share of the bound at
-    /// that milestone if there was one, and of all schedules otherwise.
+    /// The explored share at the last milestone, in millionths. It is a share of the schedules of
+    /// that milestone's bound. If the milestone has no bound, it is a share of all schedules.
     pub explored: Option<u64>,
     /// The start of the test's turn.
     since: Instant,

@@ -23,7 +23,7 @@ use crate::protocol::{Finished, Step};
 /// ones are written.
 const EVENTS: usize = 1000;
 
-/// Writes the log at every end of the run.
+/// Writes the log when the run ends, also if an error or an interrupt ends it.
 pub(super) struct Sarif {
     file: File,
     repository: Repository,
@@ -32,7 +32,7 @@ pub(super) struct Sarif {
 }
 
 impl Sarif {
-    /// Creates the reporter. It empties the file at `path` now.
+    /// Creates the reporter, and an empty file at `path`.
     pub(super) fn create(path: &Utf8Path, repository: Repository) -> Result<Self> {
         let file = new_file(path)?;
         Ok(Self {

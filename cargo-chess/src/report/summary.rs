@@ -29,7 +29,9 @@ enum Reach {
     Nothing(String),
 }
 
-/// The results that tests have in common if one sentence is printed for all of them.
+/// The results that all tests of a group share. One sentence is printed for each group. The second
+/// reach is that of the schedules without early timeouts, if it differs from the first one. The
+/// texts are the packages into which calls were single steps.
 type Group = (Executions, Reach, Option<Reach>, Vec<String>);
 
 /// The kind of executions that a search explores.
@@ -176,13 +178,11 @@ fn reach_of_bound(test: &TestFinished) -> events::Reach {
 /// The explored parts of the tests without a failure, or with failures that need early timeouts.
 #[derive(Default)]
 pub(super) struct Guarantee {
-    /// The number of tests in each group. The tests of a group have the same memory model, reach,
-    /// reach of the schedules without early timeouts (if it differs), and packages into which
-    /// calls were single steps.
+    /// The number of tests in each group.
     groups: BTreeMap<Group, u64>,
     /// Sentences about the tests that stopped before their bound was finished.
     cut_short: Vec<String>,
-    /// The limits that options set on the exploration of some test.
+    /// The limits that options set on the exploration of any of the tests, in words.
     limits: BTreeSet<&'static str>,
 }
 
@@ -277,7 +277,7 @@ impl Guarantee {
         self.groups.iter().map(sentence).collect()
     }
 
-    /// A sentence for each test that stopped early.
+    /// A sentence for each test that stopped before its bound was finished.
     pub(super) fn cut_short(&self) -> &[String] {
         &self.cut_short
     }
@@ -288,7 +288,7 @@ pub(super) fn single_steps(atomic: &[String]) -> String {
     format!("calls into {} as single steps", atomic.join(", "))
 }
 
-/// The reason why a test has a single thread, if it is known, or nothing.
+/// The reason why a test has a single thread. The text is empty if the reason is not known.
 fn why_one_thread(test: &TestFinished) -> &'static str {
     match test.one_thread_runtime.as_deref() {
         Some("tokio") => {

@@ -31,8 +31,9 @@ pub(super) fn explaining(finished: &Finished) -> BTreeSet<usize> {
     all.take(MOST_EXPLAINING).collect()
 }
 
-/// The explaining events that are within calls into `atomic` code, for the preemptions at such a
-/// call. With them, the table shows the user's statements that use the same object as this call.
+/// The events of [`explaining`] that are within calls into `atomic` code, only for preemptions at
+/// such a call. If these events are not folded, the table shows the user's statements that use the
+/// same object as that call.
 pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.filter(super::preemption::Preemption::is_at_call);

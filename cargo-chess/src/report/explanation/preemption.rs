@@ -17,12 +17,12 @@ pub(super) struct Preemption<'a> {
     task: u32,
     /// The last operation of the task before the preemption.
     before: Option<&'a Step>,
-    /// The index of an earlier event of the task on the same object, from another statement that
-    /// calls `atomic` code.
+    /// The index of the task's last event on the object of `after`, if both events are in calls
+    /// into `atomic` code from different statements.
     earlier: Option<usize>,
     /// The next operation of the task.
     after: Step,
-    /// Whether the task was resumed.
+    /// Whether the task ran again after the preemption.
     resumed: bool,
     /// The events of other tasks before the task's next operation.
     pub(super) meanwhile: std::ops::Range<usize>,
@@ -47,7 +47,7 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
     let blocked = finished.blocked.iter().filter(|it| it.preempted);
     let blocked = blocked.map(|it| preemption(it.task, it.to_step(), false, events.len()));
     let mut all: Vec<_> = resumed.chain(blocked).collect();
-    // By the first event after each preemption.
+    // In the order of the first event after each preemption.
     all.sort_by_key(|it| it.meanwhile.start);
     all
 }
@@ -180,8 +180,8 @@ impl Preemption<'_> {
     }
 
     /// For each object of the task's last and next operations, the operations of other tasks that
-    /// changed it while the task was switched out. Unlocks are left out. An object without such
-    /// operations has no entry.
+    /// changed the object while the task was switched out. Unlocks are left out. An object without
+    /// such operations has no entry.
     fn interference<'e>(&self, finished: &'e Finished) -> Vec<Vec<&'e Step>> {
         let events = &finished.events[self.meanwhile.clone()];
         let objects = self.objects();
@@ -258,7 +258,8 @@ impl Preemption<'_> {
         let interference = self.interference(finished);
         let others = interference.iter().flat_map(|steps| {
             let last = *steps.last().expect("there is one");
-            // If values were written, only the last one matters. Locks are marked at each place.
+            // If values were written, only the last write is marked. Locks are marked at each
+            // place.
             let shown: Vec<&Step> = if last.written.is_some() {
                 vec![last]
             } else {

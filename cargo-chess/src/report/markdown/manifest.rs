@@ -10,8 +10,8 @@ use crate::schedule::Schedule;
 
 /// The part of a manifest that the test needs: the name of its package, the dependencies that
 /// `source` names, and the workspace's profiles. The dependency `defect` (a package with its
-/// version) is always included. Empty if the package of the test is `defect` or a member of the
-/// workspace: then the readers have the manifest.
+/// version) is always included. The text is empty if `defect` is a member of the workspace,
+/// because its authors have the manifest.
 pub(super) fn needed(schedule: &Schedule, plan: &Plan, defect: &str, source: &str) -> String {
     let named = |package: &Package| format!("{} {}", package.name, package.version);
     let members = plan.metadata.workspace_packages();
@@ -100,7 +100,8 @@ fn profiles(root: &Utf8Path) -> String {
     without_comments(&manifest.to_string())
 }
 
-/// The root file of the test binary, relative to the workspace's root if it is below it.
+/// The root file of the test binary. If the file is below the workspace's root, its path is
+/// relative to this root.
 pub(super) fn root_file(schedule: &Schedule, plan: &Plan) -> Option<String> {
     let members = plan.metadata.workspace_packages();
     let own = members

@@ -81,10 +81,11 @@ struct Defect {
     place: Option<Location>,
 }
 
-/// The package that probably has the defect. The candidates are the lines before which tasks were
-/// preempted, and then the line of the failure. Without a preemption, the lines of the waiting
-/// tasks and of all events follow. The first candidate in a dependency is taken, because the
-/// readers are the authors of the dependency. If there is none, the first candidate is taken.
+/// The package that probably has the defect. It is found by candidate lines: for a panic, deadlock
+/// or livelock, the lines before which tasks were preempted, and then the line of the failure.
+/// Without a preemption, the lines of the waiting tasks and of all events follow. The first
+/// candidate in a dependency is taken, because the readers are the authors of the dependency. If
+/// no candidate is in a dependency, the first candidate is taken.
 fn defect(explanation: &Explanation, plan: &Plan) -> Defect {
     let finished = &explanation.detail.finished;
     let package = |place: &Location| {
@@ -167,8 +168,8 @@ fn introduction(explanation: &Explanation, schedule: &Schedule) -> String {
     )
 }
 
-/// The source of the test, after the name of its file. The files of the main task's events are
-/// tried in order, and then the root file of the test binary.
+/// The name of the file that has the test, and the source of the test. The files of the main
+/// task's events are tried in order, and then the root file of the test binary.
 fn source(finished: &Finished, schedule: &Schedule, plan: &Plan) -> Option<(String, String)> {
     let main = finished.events.iter().filter(|it| it.task == 0);
     let files = main.filter_map(|it| Some(it.shown_location()?.file));

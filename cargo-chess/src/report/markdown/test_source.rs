@@ -1,7 +1,7 @@
 //! The source of a test, with those items of its module that the test uses.
 //!
-//! The source is read as text: an item ends at the first line with its indentation that closes a
-//! bracket, as rustfmt writes it.
+//! The source is read as text, in the form that rustfmt writes. An item ends at the first line
+//! that closes a bracket and has the indentation of the item.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -28,8 +28,8 @@ struct Item {
 
 /// The source of the test `test` (a path without its crate), taken from the text of a source file.
 /// The result has the imports, the items that the test uses, and the test itself, in the order of
-/// the file and without the indentation of their module. `None` if the file neither has a function
-/// of this name nor names it, for example in the call of a macro.
+/// the file and without the indentation of their module. `None` if the file does not contain the
+/// name of the test, as the name of a function or elsewhere, for example in the call of a macro.
 pub(super) fn test_source(file: &str, test: &str) -> Option<String> {
     let name = test.rsplit("::").next().unwrap_or(test);
     let lines: Vec<&str> = file.lines().collect();

@@ -1,5 +1,5 @@
 //! An execution in the form that the scripts of the page read. Each property is a list with an
-//! entry for each event, and each name is contained once.
+//! entry for each event. Each name is stored once, and the entries are indices of names.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use crate::text::source_path;
 /// The size in bytes above which a source file is left out, because it is probably generated.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The number that stands for no object and no file.
+/// The index that stands for no object or no file.
 const NONE: i32 = -1;
 
 /// An execution: lists with an entry for each event, and maps for properties that few events have.

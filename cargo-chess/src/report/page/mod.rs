@@ -13,7 +13,7 @@ use crate::events::Kind;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The scripts of the page. Each may use those before it.
+/// The scripts of the page. A script may use the scripts before it.
 const SCRIPTS: [&str; 7] = [
     include_str!("model.js"),
     include_str!("timeline.js"),
