@@ -11,7 +11,8 @@ use crate::plan::Workspace;
 use crate::shell::Shell;
 use crate::toolchain::{Toolchain, cache};
 
-/// Removes the workspace's `target/chess`, and with `--all` the runtimes that all workspaces share.
+/// Removes the workspace's `target/chess`. With `--all`, also removes the runtimes that all
+/// workspaces share.
 pub(crate) fn run(args: &CleanArgs) -> Result<()> {
     let shell = args.output.shell();
     let toolchain = Toolchain::find()?;

@@ -17,7 +17,7 @@ use crate::supervise::{ReplayResult, Stage, another_failure};
 /// The highest number of schedules that are run to find one that passes.
 const MOST_TRIED: usize = 100;
 
-/// No further schedule is tried after the tried schedules have had this number of steps together.
+/// The number of steps of all tried schedules together after which no further schedule is tried.
 const MOST_STEPS: u64 = 400_000;
 
 /// Replays the schedule that `args` name, and explains its failure.

@@ -40,7 +40,8 @@ impl Member {
     }
 }
 
-/// The members of the archive at `path`; `None` if it is not an archive. Their bytes are not read.
+/// The members of the archive at `path`; `None` if the file is not an archive. The bytes of the
+/// members are not read.
 pub(super) fn members(path: &Path) -> io::Result<Option<Vec<Member>>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

@@ -34,7 +34,8 @@ pub(super) struct DeadRead {
     pub(super) other: usize,
 }
 
-/// Finds the dead reads of a function. `targets` has the target of each call.
+/// Finds the dead reads of a function. `targets` has an entry for each instruction: the target, if
+/// the instruction is a call.
 pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> Vec<DeadRead> {
     let is_read = |it: &&Option<Target>| matches!(it, Some(Target::Hook(Hook::Read(_))));
     if targets.iter().filter(is_read).count() < 2 || !is_unoptimised(instructions) {
@@ -355,7 +356,7 @@ impl Walk {
                 };
                 Some(*words.entry(slot).or_insert(unknown))
             }
-            // Here the displacement is the address itself.
+            // With this base, the displacement of the decoder is the address itself.
             (Mnemonic::Lea, OpKind::Memory) if is_plain && base == Register::RIP => {
                 Some(Value::of_static(displacement))
             }

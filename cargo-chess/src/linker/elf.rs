@@ -7,7 +7,7 @@ pub(super) enum Symbol<'a> {
     Function(&'a str),
     /// Another symbol that other files can use. It is defined in this file.
     Other(&'a str),
-    /// A symbol that this file uses, and another one defines.
+    /// A symbol that this file uses and another file defines.
     Undefined(&'a str),
 }
 
@@ -94,7 +94,8 @@ impl<'a> Sections<'a> {
             count: usize::try_from(number(bytes, 60, 2)?).ok()?,
         };
         if sections.count == 0 && sections.at != 0 {
-            // The number does not fit into two bytes, so the size of the first section contains it.
+            // The number of sections does not fit into two bytes, so the size of the first section
+            // contains it.
             sections.count = usize::try_from(number(bytes, sections.at + 32, 8)?).ok()?;
         }
         Some(sections)

@@ -13,7 +13,8 @@ use object::{
 /// The prefix of the names of the hooks, which LLVM's pass calls before accesses.
 const HOOK: &str = "__tsan_";
 
-/// C functions that the runtime defines as hooks, too: LLVM's pass does not announce their reads.
+/// C functions whose calls are treated like those of hooks: the runtime announces their reads,
+/// because LLVM's pass does not.
 const C_HOOKS: &[&str] = &["memcmp", "bcmp", "memchr", "memrchr", "strlen"];
 
 /// The access that a hook announces.
@@ -33,8 +34,8 @@ pub(super) struct Program<'a> {
     hooks: HashMap<u64, Hook>,
     /// The functions that have a length, sorted by address.
     functions: Vec<Function<'a>>,
-    /// For each word that contains an address in the program after the start of the program: the
-    /// address of the word, and the contained address.
+    /// The words that contain an address in the program when the program runs. The key is the
+    /// address of the word, and the value is the contained address.
     pointers: HashMap<u64, u64>,
 }
 
@@ -188,8 +189,8 @@ fn base_of(file: &ElfFile64<'_, Endianness>) -> u64 {
     loaded.map(|it| it.p_vaddr(endian)).min().unwrap_or(0)
 }
 
-/// Finds the words that contain an address in the program after the start of the program. Returns
-/// the contained address for the address of each word.
+/// Finds the words that contain an address in the program when the program runs. Returns the
+/// contained address for the address of each word.
 fn pointers(file: &ElfFile64<'_, Endianness>) -> HashMap<u64, u64> {
     let mut pointers = HashMap::new();
     if file.elf_header().e_type(file.endian()) != object::elf::ET_DYN {

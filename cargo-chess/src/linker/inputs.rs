@@ -116,7 +116,7 @@ pub(super) fn files(words: &[String]) -> Vec<PathBuf> {
 
 struct Search {
     directories: Vec<PathBuf>,
-    /// Whether only static libraries are searched at this point.
+    /// Whether only static libraries are searched at this point of the arguments.
     is_static: bool,
 }
 

@@ -86,7 +86,7 @@ impl<'a> SourceLines<'a> {
         after > 0 && self.own[after - 1].contains(&address)
     }
 
-    /// The innermost line at the address: that of the function that was inlined last.
+    /// The innermost line at the address: the line in the innermost of the inlined functions.
     pub(super) fn innermost(&self, address: u64) -> Option<Line<'_>> {
         self.line(&self.context.find_location(address).ok()??)
     }

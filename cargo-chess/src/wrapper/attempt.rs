@@ -2,8 +2,9 @@
 //! attempts is in `fallback.rs`, and the sentences about failed attempts are in `fallback_reasons.rs`.
 //!
 //! Cargo reads rustc's messages immediately, and starts the dependents of a unit when rustc names
-//! the unit's metadata. So the messages are kept back until then. If rustc fails before, cargo has
-//! seen nothing of this run, and the unit can be compiled in another way.
+//! the unit's metadata. So the messages of a run are kept back until rustc names a product. If
+//! rustc fails before that, cargo has seen nothing of this run, and the unit can be compiled in
+//! another way.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
@@ -34,8 +35,8 @@ pub(super) enum Outcome {
 }
 
 impl Attempt {
-    /// Runs `command` to its end. When the list of sources is written, calls `gives_up`. If this
-    /// returns true, the run is aborted.
+    /// Runs `command` to its end. When the list of sources is written, calls `gives_up`. If
+    /// `gives_up` returns true, aborts the run.
     pub(super) fn run(
         mut command: Command,
         gives_up: &mut dyn FnMut() -> io::Result<bool>,

@@ -27,10 +27,11 @@ pub(super) struct ChangedCopy<'a> {
     instructions: &'a Instructions,
     package: &'a PackageInstructions,
     rewriting: Rewriting<'a>,
-    /// Whether earlier copies may have been rewritten in another way.
+    /// Whether the files of an earlier copy may have been rewritten in another way. If so, all
+    /// files are written again.
     is_stale: bool,
-    /// The package's directory, without symbolic links: the system resolves `..` in a path from
-    /// there.
+    /// The package's directory, without symbolic links. The system follows links before it
+    /// resolves `..`, so a path with links would lead to other files.
     root: Utf8PathBuf,
     /// The directory of the repository or the workspace. The copy has all of its entries.
     region: Utf8PathBuf,
@@ -100,10 +101,9 @@ impl<'a> ChangedCopy<'a> {
         Ok(sources)
     }
 
-    /// Reads the compiler's list of the files of `unit`. Returns whether the list has new files
-    /// for the copy: files that must be changed and were not, and, if `misses_files` is true,
-    /// files that the copy lacks. If there are new files, this function has added them to the
-    /// copy, and the unit must be compiled again.
+    /// Reads the compiler's list of the files of `unit`, and adds the files that the copy needs:
+    /// files that must be changed, and, if `misses_files` is true, files that the copy lacks.
+    /// Returns whether files were added. If so, the unit must be compiled again.
     pub(super) fn learn(&mut self, unit: &Unit, misses_files: bool) -> io::Result<bool> {
         let list = fs::read_to_string(unit.dep_info()).unwrap_or_default();
         let is_original = |file: &Utf8Path| !file.starts_with(&self.copy);
@@ -115,8 +115,8 @@ impl<'a> ChangedCopy<'a> {
             };
             let normal = normalized(&path);
             let is_missing = misses_files && !self.copy_of(&normal).exists();
-            // If the compiler read the original, its path is absolute, and the compiler would not
-            // find the copy by this path. The files of a build script are an exception.
+            // If the compiler read the original, the sources name the file by an absolute path,
+            // which does not lead to the copy. The files of a build script are an exception.
             let is_found = misses_files || !is_original(&file) || self.is_generated(&normal);
             let is_changed =
                 is_found && normal.extension() == Some("rs") && !self.is_copied(&normal);
@@ -161,8 +161,9 @@ impl<'a> ChangedCopy<'a> {
         self.is_stale = true;
         let is_sure = !changed.is_empty();
         if !is_sure {
-            // If the text does not compile without reports either, they are not the cause. Without
-            // this file, the next compilation writes the copy with its reports again.
+            // If the text does not compile without reports either, the reports are not the cause.
+            // Without the file of the basis, the next compilation writes the copy with its reports
+            // again.
             _ = fs::remove_file(self.basis_file());
             self.rewriting.refuse_all();
             self.problems.clear();
@@ -233,8 +234,8 @@ impl<'a> ChangedCopy<'a> {
         changed.map(|it| self.copy_of(it))
     }
 
-    /// Directories of the copy, each with the name that the compiler uses for it. If a file is in
-    /// several of them, the last one decides.
+    /// Directories of the copy, each with the name that the compiler must use for it. If a file is
+    /// in several of these directories, the last one decides.
     fn names(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
         let mut names = vec![(self.copy.clone(), Utf8PathBuf::from("/"))];
         names.push(if self.relative {
@@ -248,8 +249,8 @@ impl<'a> ChangedCopy<'a> {
         names
     }
 
-    /// Directories of the copy, each with the user's directory for it. If a file is in several of
-    /// them, the first one decides.
+    /// Directories of the copy, each with the user's directory for it. If a file is in several
+    /// directories, the first one decides.
     pub(super) fn originals(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
         let mut names = self.names();
         if self.relative {
@@ -337,14 +338,15 @@ impl<'a> ChangedCopy<'a> {
         Ok(())
     }
 
-    /// The file with the inputs of the copy that concern all of its files.
+    /// The file that stores the inputs of the rewriting that concern every file of the package.
     fn basis_file(&self) -> Utf8PathBuf {
         format!("{}.basis", self.copy).into()
     }
 
     /// Copies a directory that is an ancestor of the package or of a copied file outside the
-    /// package. Entries that lead to neither become links to the originals, so that relative paths
-    /// in the sources find them. The links are left out if [`Self::has_all_of`] returns false.
+    /// package. Entries that lead neither to the package nor to such a file become links to the
+    /// originals, so that relative paths in the sources find them. The links are left out if
+    /// [`Self::has_all_of`] returns false.
     fn copy_ancestor(&mut self, from: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
         link_tree::directory(&to)?;
@@ -479,8 +481,8 @@ fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
     repository.or(root.parent()).unwrap_or(root).to_owned()
 }
 
-/// The path of the working directory `here` as cargo names it. Cargo may have been given a path
-/// with symbolic links, from which it derived `root`, a directory below `here`.
+/// The path of the working directory `here` in cargo's form, which may contain symbolic links.
+/// `root` is a directory below `here`, in cargo's form.
 fn as_named(root: &Utf8Path, here: Utf8PathBuf) -> Utf8PathBuf {
     let is_here = |it: &&Utf8Path| it.canonicalize_utf8().is_ok_and(|it| it == here);
     if root.starts_with(&here) {

@@ -45,8 +45,8 @@ pub(super) const ANNOUNCEMENT: &str = r#"{unsafe extern "C"{safe fn mcount();}mc
 pub(super) fn opaque_args(facades: &OsStr) -> Vec<OsString> {
     let mut added = vec![
         OsString::from("-Zinstrument-mcount"),
-        // Otherwise, other crates would run this unit's instances of std's generics, which call
-        // `mcount`.
+        // Without this argument, other crates would run this unit's instances of std's generics,
+        // which call `mcount`.
         OsString::from("-Zshare-generics=no"),
     ];
     added.extend(search_path(facades));

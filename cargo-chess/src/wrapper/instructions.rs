@@ -83,7 +83,8 @@ impl Instructions {
     /// A digest of the treatments of all packages called `name`. If the digest changes, cargo
     /// recompiles these packages.
     pub(crate) fn digest_of(&self, name: &str) -> String {
-        // `foo-bar` and `foo_bar` share a variable.
+        // The packages `foo-bar` and `foo_bar` share an environment variable, so they share a
+        // digest.
         let variable = PackageInstructions::variable(name);
         let mut packages = self.packages.iter().collect::<Vec<_>>();
         packages.retain(|package| PackageInstructions::variable(&package.name) == variable);

@@ -19,7 +19,8 @@ const INSTRUMENTED: &[&str] = &[
     // The shims announce atomic operations.
     "-Cllvm-args=-tsan-instrument-atomics=0",
     "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
-    // Otherwise the unit uses std's own instances of its generics, which are not instrumented.
+    // Without this argument, the unit uses std's own instances of its generics, which are not
+    // instrumented.
     "-Zshare-generics=no",
     // The line of an access in a macro is that of the macro's call, as in `Location::caller`.
     "-Ccollapse-macro-debuginfo=yes",

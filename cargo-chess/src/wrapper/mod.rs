@@ -101,8 +101,8 @@ impl Compiler<'_> {
         Ok(status.code().unwrap_or(101))
     }
 
-    /// Makes the compiler list the files of a unit. This reads the user's own sources, because a
-    /// file that the unit needs is missing in the copy.
+    /// Makes the compiler list the files of a unit. The compiler reads the user's own sources,
+    /// because a file that the unit needs is missing in the copy.
     fn list_sources(&self, package: Option<&PackageInstructions>) -> io::Result<()> {
         let is_emit = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"--emit=");
         let args = self.args.iter().filter(|arg| !is_emit(arg));

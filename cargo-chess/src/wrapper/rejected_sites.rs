@@ -12,7 +12,7 @@ use rewriter::SiteId;
 
 use crate::digest;
 
-/// The rejected sites of a package.
+/// The rejected sites of a package. A site is a borrow whose report the rewriter can insert.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RejectedSites {
     file: Utf8PathBuf,
@@ -79,9 +79,9 @@ impl RejectedSites {
         is_new
     }
 
-    /// Saves the new lines for other compilers. Before this, the copy must be written without
-    /// these sites: a compiler that reads them would find wrong sites for the errors in an older
-    /// copy.
+    /// Saves the new lines for other compilers. Write the copy without these sites before this
+    /// call. A compiler that has read the lines expects a copy without these sites, and would find
+    /// wrong sites for the errors in an older copy.
     pub(super) fn save(&mut self) -> io::Result<()> {
         if self.unsaved.is_empty() {
             return Ok(());

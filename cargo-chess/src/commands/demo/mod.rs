@@ -130,8 +130,8 @@ fn unpack(story: &Story) -> Result<Utf8PathBuf> {
     Ok(directory)
 }
 
-/// Writes `contents` to `path`, unless the file already has them: cargo compares modification
-/// times.
+/// Writes `contents` to `path`, unless the file already has these contents. Cargo would build the
+/// example again if the modification time changed.
 fn write(path: &Utf8Path, contents: &str) -> Result<()> {
     if fs::read(path).is_ok_and(|held| held == contents.as_bytes()) {
         return Ok(());

@@ -19,7 +19,7 @@ const BRANCHES: [&str; 5] = [
 ];
 
 /// Returns the base with the name `wanted`. If `wanted` is `None`, returns the base of the current
-/// merge request or merge queue. Without these, returns the default branch.
+/// merge request or merge queue. If there is neither, returns the default branch.
 pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
     if let Some(name) = wanted {
         return git.base(name);
@@ -45,7 +45,7 @@ pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
 /// The base that the CI service names. GitHub names it in variables and in the event of the
 /// workflow, and GitLab in variables.
 fn of_service(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<String> {
-    // A pull request's own base commit is available even if its branch was not fetched.
+    // The base commit of a pull request is available even if the base branch was not fetched.
     let event: Option<Value> = event.and_then(|text| serde_json::from_str(text).ok());
     let in_event = |path: &str| {
         let value = event.as_ref()?.pointer(path)?.as_str()?;

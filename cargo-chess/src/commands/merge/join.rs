@@ -144,7 +144,8 @@ fn check(files: &[File]) -> Result<()> {
     Ok(())
 }
 
-/// The first property in which two files differ, although all shards of a run have it in common.
+/// The first property that differs between two files, although it is the same in all shards of a
+/// run: its name, and its values in both files.
 fn difference(one: &File, other: &File) -> Option<(&'static str, Value, Value)> {
     let mut pairs = common(one).into_iter().zip(common(other));
     pairs.find_map(|((name, one), (_, other))| (one != other).then_some((name, one, other)))

@@ -118,9 +118,9 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     (Reverse(outcome), test.counts.preemptions, size)
 }
 
-/// The number to subtract from the sum of all parts' schedules, because several parts have counted
-/// the same ones. Of each group of such schedules, only the largest count remains. Schedules that
-/// all parts share are not included.
+/// The number to subtract from the sum of all parts' schedules, because some groups of schedules
+/// were counted by several parts. Of the counts of a group, only the largest one remains.
+/// Schedules that all parts share are not included.
 fn surplus(parts: &[&TestPart]) -> u64 {
     let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, count) in parts.iter().flat_map(|part| &part.late) {
@@ -131,9 +131,10 @@ fn surplus(parts: &[&TestPart]) -> u64 {
     groups.values().map(|(sum, most)| sum - most).sum()
 }
 
-/// The highest preemption bound that is finished for all schedules: a verdict in `all` has this
-/// bound, or every part has finished it. A complete part has finished every bound. If all parts
-/// are complete, the highest bound of a part counts.
+/// The highest preemption bound that is finished for all schedules. A verdict in `all` may have
+/// this bound. Otherwise it is the lowest bound of the parts that are not complete, because a
+/// complete part has finished every bound. If all parts are complete, it is the highest bound of a
+/// part.
 fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     let known = all.iter().map(|test| test.bound_completed).max().flatten();
     let open = parts.iter().filter(|part| !part.complete);

@@ -54,8 +54,8 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let (mut i, mut j) = (0, 0);
     if old.len().saturating_mul(new.len()) <= MOST {
-        // For each pair (i, j), the length of the longest common subsequence of the lines from i
-        // and from j on.
+        // For each pair (i, j), the length of the longest common subsequence of the old lines from
+        // i on and the new lines from j on.
         let width = new.len() + 1;
         let mut common = vec![0_u32; (old.len() + 1) * width];
         for a in (0..old.len()).rev() {
@@ -87,7 +87,7 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
 
 fn unified(old_name: &str, new_name: &str, lines: &[Line<'_>]) -> String {
     let mut text = format!("--- {old_name}\n+++ {new_name}\n");
-    // The number of lines of the old and of the new text before each line.
+    // For each line of the diff, the number of old lines and the number of new lines before it.
     let mut before = Vec::with_capacity(lines.len());
     let (mut old, mut new) = (0, 0);
     for line in lines {

@@ -20,7 +20,7 @@ pub(super) fn review(
     if !treatment.changes_sources() {
         return Ok((reviewed, unreadable));
     }
-    // Marks are in every line, and are not shown here.
+    // Marks are in every line, so they are left out here.
     let paths: Vec<Utf8PathBuf> = outside.iter().map(|it| package.root.join(it)).collect();
     let paths = paths.iter().map(Utf8PathBuf::as_path);
     let rewriting = Rewriting::new(treatment, RejectedSites::default(), paths)

@@ -1,4 +1,5 @@
-//! The source files of a package in unusual places, as far as its sources name them.
+//! The source files of a package in unusual places. Only the files that its sources name are
+//! found.
 //!
 //! The files that macros or build scripts name are known only during compilation.
 
@@ -10,8 +11,8 @@ use cargo_metadata::Package;
 
 use crate::wrapper::PackageInstructions;
 
-/// The source files of `package` that are outside its directory, or for which its treatment has no
-/// place. Paths are relative to its directory, as in `../common/ring.rs`.
+/// The source files of `package` that are outside its directory, or that no place in `treatment`
+/// covers. Paths are relative to its directory, as in `../common/ring.rs`.
 pub(super) fn files(package: &Package, treatment: &PackageInstructions) -> Vec<Utf8PathBuf> {
     let Some(root) = package.manifest_path.parent() else {
         return Vec::new();
