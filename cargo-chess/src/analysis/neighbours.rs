@@ -46,7 +46,8 @@ fn place_of_taken(decided: &Decided) -> usize {
 }
 
 /// The rank of the neighbour that takes the option at `place` instead of the one at `taken`.
-/// Neighbours of lower ranks are more informative. `None` if it is no neighbour.
+/// Neighbours of lower ranks are more informative. `None` if the resulting schedule is no
+/// neighbour.
 fn rank_of(decided: &Decided, taken: usize, place: usize) -> Option<u32> {
     let costs = |place: usize| place >= decided.free;
     match (costs(taken), costs(place)) {

@@ -178,7 +178,8 @@ pub(super) fn lock_path(cache: &Utf8Path, key: &str) -> Utf8PathBuf {
     cache.join(format!("{key}.lock"))
 }
 
-/// Waits for the lock to build `key` in `cache`. Returns `None` if the file system has no locks.
+/// Locks the file of the runtime `key` in `cache`, and waits until no other process has the lock.
+/// Returns `None` if the file system has no locks.
 fn lock(cache: &Utf8Path, key: &str, shell: Shell, interrupt: &Interrupt) -> Result<Option<File>> {
     fs::create_dir_all(cache).map_err(Error::io("create the directory", cache))?;
     let path = lock_path(cache, key);
@@ -474,7 +475,8 @@ mod tests {
         assert_eq!(digest().len(), 32);
     }
 
-    /// Otherwise, the change of a test would build the runtime again.
+    /// If the sources had files that only tests use, each change of a test would build the runtime
+    /// again.
     #[test]
     fn the_sources_carried_leave_out_files_that_only_tests_have() {
         let names = || sources::FILES.iter().map(|(name, _)| *name);

@@ -35,8 +35,8 @@ pub(super) fn instructions(
         next,
         sources: sources(target_dir),
         records: target_dir.join(RECORDS),
-        // Cargo queries the configuration only once, and also uses the answer for other graphs. So
-        // the names of all packages are set.
+        // Cargo queries the configuration only once, and also uses the answer for other graphs of
+        // dependencies. So the names of all overlays are set.
         cfg: overlays.iter().flat_map(|it| it.cfg.clone()).collect(),
         instruments: plan.instruments,
         packages: plan

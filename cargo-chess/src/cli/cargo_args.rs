@@ -25,7 +25,7 @@ pub(crate) struct CargoArgs {
     pub manifest: ManifestArgs,
 }
 
-/// The options that change the contents of a test binary, and so belong to its schedules.
+/// The options that change the contents of a test binary. They are saved with its schedules.
 #[derive(Parser)]
 #[command(no_binary_name = true)]
 struct BuildFlags {

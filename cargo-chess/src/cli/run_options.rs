@@ -120,8 +120,8 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The options of `layer`. If a report needs coverage and `layer` does not set `coverage`, it
-    /// is set to true.
+    /// The options of `layer`. If a report needs coverage and `layer` does not set `coverage`,
+    /// sets `coverage` to true.
     pub(crate) fn over(&self, layer: Layer) -> Layer {
         Layer {
             coverage: layer
@@ -219,7 +219,7 @@ pub(crate) struct RunOptions {
 }
 
 impl RunOptions {
-    /// The options of a run of everything, with the settings of `output`.
+    /// The options of a run of all tests, with the settings of `output`.
     pub(crate) fn new(output: &OutputArgs, jobs: Option<u32>) -> Self {
         let jobs = jobs.map_or_else(
             || std::thread::available_parallelism().map_or(1, usize::from),

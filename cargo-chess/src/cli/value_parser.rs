@@ -1,4 +1,5 @@
-//! A parser of named values, as in Chess.toml. It gives their names to the completions, too.
+//! A parser of named values, as in Chess.toml. It also offers the names to the completions of
+//! shells.
 
 use std::ffi::OsStr;
 use std::fmt::Display;

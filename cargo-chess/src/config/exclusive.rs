@@ -7,10 +7,12 @@ use std::ops::Range;
 pub(crate) struct ExclusiveEntry {
     /// The path of the type, as in `ring::Producer`: a package, modules, and the type.
     pub of: Name,
-    /// The methods that exclude all others. `None` stands for all methods that take `self` by
-    /// reference.
+    /// The exclusive methods: a call of one must not overlap with a call of any method of the
+    /// table. `None` stands for all methods that take `self` by reference and are not in
+    /// `readers`.
     pub methods: Option<Vec<Name>>,
-    /// The methods that exclude those in `methods`, but not one another.
+    /// The shared methods: their calls must not overlap with calls of exclusive methods, but may
+    /// overlap with one another.
     pub readers: Vec<Name>,
 }
 

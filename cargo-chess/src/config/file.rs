@@ -13,7 +13,7 @@ use crate::error::{ConfigError, Error, Result};
 use crate::suggest;
 
 /// The names of the tables of Chess.toml, and of the keys of each table. The schema of Chess.toml
-/// is made from the same names. The keys of `[explore]` are in `keys`.
+/// is made from the same names. The keys of `[explore]` are in `explore_keys`.
 pub(crate) mod tables {
     pub(crate) const ROOT: &[&str] = &[
         "explore",

@@ -147,7 +147,7 @@ impl Layer {
 
     /// The options of this layer. An option that is not set has its value in `base`.
     pub(crate) fn over(self, base: Exploration) -> Exploration {
-        // If one budget is given, the other budgets of `base` do not apply either.
+        // If this layer gives a budget, none of the budgets of `base` applies.
         let is_given = self.schedules.is_some() || self.work.is_some() || self.time.is_some();
         let (schedules, work, time) = if is_given {
             (self.schedules, self.work, self.time)

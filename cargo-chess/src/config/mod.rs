@@ -38,7 +38,7 @@ pub(crate) struct Config {
     file: File,
     /// The options of `[explore]` and of the chosen profile, which has precedence.
     base: Layer,
-    /// The options of the environment and of the flags, which have precedence.
+    /// The options of the environment and of the flags. The flags have precedence.
     top: Layer,
 }
 
@@ -72,7 +72,7 @@ impl Config {
 
     /// The options of the test at `test_path` (`stress::many_threads`).
     ///
-    /// Of several matching `[[test]]` entries, the later one wins.
+    /// If several `[[test]]` entries match and set an option, the last entry has precedence.
     pub(crate) fn for_test(&self, test_path: &str) -> Exploration {
         self.file
             .tests

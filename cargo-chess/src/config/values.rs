@@ -58,7 +58,7 @@ named! {
         Dpor = "dpor",
         /// A random task at each scheduling point.
         Random = "random",
-        /// Random priorities of tasks, with a few random changes.
+        /// Random priorities of tasks, with a few random changes of the priorities.
         Pct = "pct",
         /// Random priorities of operations, which are drawn anew for racing operations.
         Pos = "pos",

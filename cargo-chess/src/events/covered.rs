@@ -15,14 +15,14 @@ pub(crate) struct Covered {
     pub states: u64,
     /// The number of distinct happens-before graphs.
     pub graphs: u64,
-    /// Both numbers after 1, 2, 4, 8, ... schedules, and at the end.
+    /// The numbers of states and of graphs after 1, 2, 4, 8, ... schedules, and at the end.
     pub growth: Vec<Growth>,
     /// With `--coverage`: each pair of conflicting operations of two tasks that other events left
     /// unordered in some execution.
     #[serde(default)]
     pub pairs: Vec<OrderedPair>,
-    /// Whether `pairs` has all of these pairs. A limited number of operations is recorded for each
-    /// test.
+    /// Whether `pairs` has all of these pairs. Some may be missing, because a limited number of
+    /// operations is recorded for each test.
     #[serde(default)]
     pub all_pairs: bool,
 }
@@ -44,23 +44,23 @@ pub(crate) struct Growth {
 pub(crate) struct OrderedPair {
     /// One operation.
     pub first: PairedOperation,
-    /// The other one. It may be the same operation, performed by two tasks. Then the first one is
-    /// that of the task with the smaller number.
+    /// The other operation. It may be the same operation of the source, performed by two tasks. In
+    /// this case, `first` is the operation of the task with the smaller number.
     pub second: PairedOperation,
-    /// Whether some execution has the first one before the second one.
+    /// Whether `first` comes before `second` in some execution.
     pub first_before_second: bool,
-    /// Whether some execution has the second one before the first one.
+    /// Whether `second` comes before `first` in some execution.
     pub second_before_first: bool,
 }
 
 /// An operation in the source.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct PairedOperation {
-    /// Its source line.
+    /// The source line of the operation.
     pub location: Location,
     /// The operation, in the form of the events.
     pub operation: String,
-    /// The expression that it acts on, if the source shows one.
+    /// The expression that the operation acts on, if the source shows one.
     #[serde(default)]
     pub object: Option<String>,
 }
@@ -102,9 +102,9 @@ impl Pairs {
 }
 
 impl Covered {
-    /// The covered part of a test whose parts were explored separately. The number of states and
-    /// graphs that the parts have in common is not known. So the numbers are those of the largest
-    /// part.
+    /// The covered part of a test whose parts were explored separately; `None` if there are no
+    /// parts. The number of states and graphs that the parts have in common is not known. So the
+    /// numbers are those of the largest part.
     pub(crate) fn merged<'a>(parts: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
         let largest = parts
             .clone()

@@ -39,8 +39,8 @@ pub(crate) struct TestFinished {
     pub delays_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
     pub complete: bool,
-    /// The explored part of the schedules without early timeouts, if it differs from the fields
-    /// above, which are about all schedules.
+    /// The explored part of the schedules without early timeouts, if it differs from that of all
+    /// schedules.
     #[serde(default)]
     pub timers_last: Option<Reach>,
     /// The early timeouts of the reported schedule: timeouts and sleeps that end while another
@@ -179,7 +179,7 @@ pub(crate) struct EarlyOperation {
     pub task: u32,
     /// The operation, in the form of the events.
     pub operation: String,
-    /// Its source line, if it is known.
+    /// The source line of the operation, if it is known.
     pub location: Option<Location>,
     /// Whether this operation is a wait with a timeout, which would have timed out before the
     /// early wait.
@@ -194,7 +194,7 @@ pub(crate) struct EarlyOperation {
 pub(crate) struct RegressionRun {
     /// The path of the schedule, relative to the workspace root.
     pub schedule: String,
-    /// Its outcome.
+    /// The outcome of the schedule.
     pub outcome: RegressionOutcome,
 }
 
@@ -214,8 +214,8 @@ impl RegressionRun {
 pub(crate) enum RegressionOutcome {
     /// The test fails under this schedule.
     Failed,
-    /// The test passes under this schedule. If the program has changed, the search did not find
-    /// the failure either.
+    /// The test passes under this schedule. If the program has changed, no search has found the
+    /// failure either.
     Passed,
     /// The test does not fail under this schedule any more, but a search found the failure again.
     Refound,
@@ -260,8 +260,8 @@ pub(crate) struct TestPart {
     pub bound_completed: Option<u32>,
     /// Whether this part is completely explored.
     pub complete: bool,
-    /// The explored part of this part's schedules without early timeouts, if it differs from the
-    /// fields above.
+    /// The explored part of this part's schedules without early timeouts, if it differs from that
+    /// of all schedules of this part.
     #[serde(default)]
     pub timers_last: Option<Reach>,
 }
@@ -387,17 +387,17 @@ pub(crate) struct OtherFailure {
     pub kind: Kind,
     /// The failure, as text.
     pub message: Option<String>,
-    /// Its source line.
+    /// The source line of the failure.
     pub location: Option<Location>,
-    /// Preemptions of its schedule: the lowest number that the search has found.
+    /// Preemptions of the failure's schedule: the lowest number that the search has found.
     pub preemptions: Option<u32>,
     /// The late effects among these preemptions.
     #[serde(default)]
     pub late_effects: Option<u32>,
-    /// The number of early timeouts in its schedule.
+    /// The number of early timeouts in the failure's schedule.
     #[serde(default)]
     pub early: u32,
-    /// Its saved schedule, relative to the workspace root.
+    /// The saved schedule of the failure, relative to the workspace root.
     pub schedule: Option<String>,
 }
 
@@ -424,7 +424,7 @@ impl TestFinished {
     }
 
     /// A restriction of the explored executions to those in which the test's assumptions hold, as
-    /// the end of a sentence. Empty if they hold in all executions.
+    /// the end of a sentence. Empty if the assumptions hold in all executions.
     pub(crate) fn assumption(&self) -> &'static str {
         if self.counts.unmet_assumptions == 0 {
             ""
@@ -474,7 +474,8 @@ impl TestFinished {
         words.to_owned()
     }
 
-    /// The same as [`Self::own_reach`], for the schedules without early timeouts, if this differs.
+    /// The same as [`Self::own_reach`], for the schedules without early timeouts. `None` if their
+    /// reach does not differ from that of all schedules.
     pub(crate) fn own_reach_last(&self) -> Option<Reach> {
         let part = self.part.as_ref().and_then(|part| part.timers_last);
         let reach = self.timers_last?;

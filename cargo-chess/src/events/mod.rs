@@ -68,11 +68,11 @@ pub(crate) struct RunStarted {
     Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
 )]
 pub(crate) struct TestId {
-    /// The name of its package.
+    /// The name of the test's package.
     pub package: String,
-    /// Its binary: `bank`, `bank::t`, `bank::bin/x`, `bank::example/x`.
+    /// The test's binary: `bank`, `bank::t`, `bank::bin/x`, `bank::example/x`.
     pub binary: String,
-    /// Its path inside the binary.
+    /// The test's path inside the binary.
     pub test: String,
 }
 

@@ -32,7 +32,8 @@ const CHUNK: usize = 1 << 16;
 
 /// Writes `key` and `body` into a file.
 pub(super) fn write(key: &Key, body: &mut dyn Read, file: &mut File) -> io::Result<()> {
-    // The digest comes before its input, which may be large. So it is written last.
+    // The digest precedes its input in the file. It is written last, because the input may be too
+    // large for the memory.
     file.seek(SeekFrom::Start((MAGIC.len() + DIGEST_LEN + 1) as u64))?;
     let mut rest = BufWriter::with_capacity(CHUNK, Digested::new(file));
     serde_json::to_writer(&mut rest, key)?;

@@ -1,5 +1,5 @@
-//! The journal, for `--resume`: it has the findings of a run that would be lost if the run is
-//! killed.
+//! The journal, for `--resume`. It stores the findings of a run, so that they are not lost if the
+//! run is killed.
 //!
 //! `target/chess/journal` has a file for each test with a verdict. A test with an unfinished
 //! search may have a second file with the state of its search. Each file is replaced in one step,

@@ -42,7 +42,8 @@ pub(crate) fn build_dir(
 pub(crate) fn build_variables(build_dir: &Utf8Path) -> [(&'static str, &Utf8Path); 2] {
     [
         ("CARGO_TARGET_DIR", build_dir),
-        // Otherwise, a configured build directory would mix these builds with the user's own.
+        // Without this variable, a configured build directory would mix these builds with the
+        // user's own.
         ("CARGO_BUILD_BUILD_DIR", build_dir),
     ]
 }

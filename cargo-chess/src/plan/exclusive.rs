@@ -26,7 +26,8 @@ pub(crate) struct Guard {
     pub method: String,
     /// The number of dereferences from `self` to the object.
     pub dereferences: usize,
-    /// Whether calls of the method may overlap with calls of the object's other shared methods.
+    /// Whether the method is shared: its calls may overlap with calls of the object's shared
+    /// methods.
     pub is_shared: bool,
     /// The number of the table in Chess.toml, from 0.
     pub entry: usize,
@@ -212,8 +213,8 @@ impl Search<'_> {
         self.chosen(&candidates)
     }
 
-    /// The guards of the methods that the table names. If it names none, the guards of all methods
-    /// that can be checked.
+    /// The guards of the methods that the table names. If it has no `methods`, these include the
+    /// guards of all methods that can be checked, except those of traits and those in `readers`.
     fn chosen(&self, candidates: &[Candidate]) -> Result<Vec<Guard>> {
         let entry = self.entry;
         let mut guards = Vec::new();

@@ -64,8 +64,8 @@ pub(crate) enum Marked {
 
 impl Marked {
     /// The marked lines of `file`. Of the places without lines that contain the file, the one with
-    /// the longest path decides whether the whole file is marked. Otherwise, the lines of the
-    /// marked places in the file are marked.
+    /// the longest path decides whether the whole file is marked. If the whole file is not marked,
+    /// the lines of the marked places in the file are marked.
     pub(crate) fn of<'a>(
         places: impl IntoIterator<Item = (&'a Place, bool)> + Clone,
         file: &str,

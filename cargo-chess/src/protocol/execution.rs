@@ -57,8 +57,8 @@ pub(crate) struct Step {
     /// The statement of the user's code that led to the event, if it happened in other code.
     #[serde(default)]
     pub caller: Option<Caller>,
-    /// The effect of the operation on its object. This field and the fields below are reported
-    /// only for the last run of a failure and for replays.
+    /// The effect of the operation on its object. Like `read` and `written`, it is reported only
+    /// for the last run of a failure and for replays.
     #[serde(default, with = "token::optional")]
     pub effect: Option<Effect>,
     /// The value of an atomic before the operation.
@@ -86,7 +86,8 @@ pub(crate) struct Caller {
     pub goes_on: bool,
 }
 
-/// A call in progress at an event: the index of the call that contains it, and its return address.
+/// A call in progress at an event: the index of the call within which it was made, if there is
+/// one, and its return address.
 pub(crate) type Call = (Option<u32>, u64);
 
 /// A decision of a replayed schedule, with its alternatives.
@@ -200,7 +201,8 @@ pub(crate) struct Divergence {
 }
 
 impl Step {
-    /// Whether `other` is the same operation at the same place. Values may differ.
+    /// Whether `other` is the same operation of the same task at the same place, with the same
+    /// choice of the search. The values that the operations read and wrote may differ.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
         (self.task, &self.op, &self.object) == (other.task, &other.op, &other.object)
             && (&self.file, self.line, self.column) == (&other.file, other.line, other.column)

@@ -359,16 +359,16 @@ impl Finished {
 /// The explored part of the schedules without early timeouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct TimersLast {
-    /// Whether all schedules without early timeouts were explored. The next two fields are the
-    /// largest preemption bound and the largest number of delays that were finished for these
-    /// schedules.
+    /// Whether all schedules without early timeouts were explored.
     complete: bool,
+    /// The largest preemption bound that was finished for these schedules.
     bound_completed: Option<u32>,
+    /// The largest number of delays that was finished for these schedules.
     #[serde(default)]
     delays_completed: Option<u32>,
-    /// Whether this shard has explored all of its part of these schedules. The next field is the
-    /// largest preemption bound that was finished in this part.
+    /// Whether this shard has explored all of its part of these schedules.
     part_complete: bool,
+    /// The largest preemption bound that was finished in this shard's part of these schedules.
     part_bound_completed: Option<u32>,
 }
 
@@ -385,7 +385,7 @@ impl TimersLast {
         Reach {
             complete: self.part_complete,
             bound_completed: self.part_bound_completed,
-            // A bound on delays is never finished in a part only.
+            // If a bound on delays is finished, it is finished for all parts.
             delays_completed: self.delays_completed,
         }
     }

@@ -1,4 +1,4 @@
-//! Serializes notes by their kinds and the number of each.
+//! Serializes a note as its kind, and the number or token that belongs to it.
 
 use chess_vocabulary::{Fault, Note, NoteKind, Token as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

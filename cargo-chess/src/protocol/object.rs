@@ -23,7 +23,7 @@ pub(crate) struct Object {
     pub name: String,
 }
 
-/// An object on the wire.
+/// An object in a line of a test binary.
 #[derive(Deserialize)]
 struct Data {
     #[serde(with = "token")]
@@ -58,7 +58,7 @@ impl Object {
         (self.kind == ObjectKind::Task).then_some(self.number)
     }
 
-    /// Its identity in its execution, independent of its name.
+    /// The identity of the object in its execution, independent of its name.
     pub(crate) fn id(&self) -> (ObjectKind, u32) {
         (self.kind, self.number)
     }

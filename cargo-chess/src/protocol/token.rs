@@ -30,7 +30,7 @@ impl<T: Token> Visitor<'_> for OfToken<T> {
     }
 }
 
-/// The same for an optional item.
+/// Serializes optional items of the vocabulary by their tokens.
 pub(super) mod optional {
     use serde::{Deserialize, Serialize};
 

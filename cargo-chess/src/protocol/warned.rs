@@ -10,9 +10,9 @@ use crate::text::source_path;
 pub(crate) struct StaleLoad {
     /// The operation.
     pub operation: String,
-    /// Its place.
+    /// The place of the operation.
     pub location: Location,
-    /// The place of the store that it could miss.
+    /// The place of the store that the operation could miss.
     pub newer: Option<Location>,
 }
 
@@ -39,7 +39,7 @@ impl StaleLoad {
 /// A loop that waits without yielding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Spin {
-    /// The operation that it repeats.
+    /// The operation that the loop repeats.
     pub operation: String,
     /// The place of the operation.
     pub location: Location,

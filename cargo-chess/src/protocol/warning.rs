@@ -11,10 +11,10 @@ const CULPRITS: &str = "the test depends on more than its schedule; the usual ca
                         random numbers, files, the environment, addresses that are used as \
                         numbers, and state outside of the process";
 
-/// A warning. Which fields it has depends on its kind.
+/// A warning. Its kind decides which of the other fields have values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Warning {
-    /// Its kind.
+    /// The kind of the warning.
     #[serde(with = "token")]
     pub kind: WarningKind,
     /// The number of schedules with the problem.
@@ -29,10 +29,11 @@ pub(crate) struct Warning {
     /// The number of the step in which two runs differed, from 1.
     #[serde(default)]
     pub step: Option<u64>,
-    /// The operation of the first run in this step. For an endless task, its last operation.
+    /// The operation of the first run in the step in which two runs differed. In a warning about
+    /// an endless task, the last operation of this task.
     #[serde(default)]
     pub first: Option<Performed>,
-    /// The operation of the second run in this step.
+    /// The operation of the second run in the step in which two runs differed.
     #[serde(default)]
     pub second: Option<Performed>,
     /// The place of a panic.
@@ -52,7 +53,7 @@ pub(crate) struct Performed {
     /// The operation.
     #[serde(with = "token")]
     pub op: Op,
-    /// Its place, if it is known.
+    /// The place of the operation, if it is known.
     #[serde(default)]
     pub location: Option<Location>,
 }

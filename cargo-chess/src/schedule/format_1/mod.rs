@@ -200,7 +200,7 @@ fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String
 }
 
 /// The number of decisions in `text`, or `u64::MAX` if there are more. `None` if `text` contains
-/// anything else.
+/// anything but decisions.
 fn count(text: &str) -> Option<u64> {
     let mut numbers = text.split_ascii_whitespace().map(decision);
     numbers.try_fold(0, |sum: u64, number| Some(sum.saturating_add(number?)))
