@@ -75,7 +75,7 @@ pub(super) fn check(
     }
     Err(versions::refused(
         toolchain,
-        "the facades do not stand where the standard library was",
+        "the compiler does not accept the facades in place of the standard library",
         &String::from_utf8_lossy(&output.stderr),
         chess_dir,
     ))
@@ -96,7 +96,9 @@ mod tests {
             .expect_err("nothing to stand in")
             .to_string();
         assert!(
-            text.contains("the facades do not stand where the standard library was:\nerror"),
+            text.contains(
+                "the compiler does not accept the facades in place of the standard library:\nerror"
+            ),
             "{text}"
         );
         toolchain.rustc = "/nowhere/rustc".into();

@@ -60,7 +60,8 @@ pub(super) fn select(
         };
         if packages[first].policy == Policy::Opaque {
             let message = format!(
-                "the package `{name}` has the policy `opaque`: calls of its methods are not checked"
+                "the package `{name}` has the policy `opaque`: calls of its methods are not checked \
+                 for overlaps"
             );
             let help = "give the package the policy `preempt` or `atomic`".to_owned();
             return Err(config.exclusive_error(&entry.of, message, Some(help)));
@@ -235,11 +236,12 @@ impl Search<'_> {
         }
         if guards.iter().all(|it| it.is_shared) {
             let message = format!(
-                "`{}` has no exclusive method that can be checked",
+                "`{}` has no exclusive method whose calls can be checked for overlaps",
                 entry.of.text
             );
-            let help = "only methods that take `self` by reference, and that are neither `async` nor \
-                        `const`, can be checked";
+            let help = "exclusive methods are those in `methods`, or else all that take `self` by \
+                        reference and are not in `readers`; `async` and `const` methods cannot be \
+                        checked";
             return Err(self.error(&entry.of, message, Some(help.to_owned())));
         }
         guards.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
@@ -288,7 +290,7 @@ impl Search<'_> {
             ),
         };
         let message = format!(
-            "calls of `{of}::{}` cannot be checked: the method {why}",
+            "calls of `{of}::{}` cannot be checked for overlaps: the method {why}",
             name.text
         );
         Err(self.error(name, message, Some(help.to_owned())))

@@ -79,7 +79,7 @@ fn sentence(pair: &OrderedPair) -> String {
             "larger"
         };
         return format!(
-            "{}: of two tasks, only the task with the {task} number was first",
+            "{}: of two tasks that run it, the one with the {task} number was always first",
             words(&pair.first)
         );
     }
@@ -197,7 +197,7 @@ mod tests {
         insta::assert_snapshot!(blind(&covered(0).pairs).join("\n"), @r"
         Mutex::lock self.jobs at src/lib.rs:3 never ran after Mutex::try_lock self.jobs at src/lib.rs:5
         Mutex::try_lock self.jobs at src/lib.rs:6 never ran after Mutex::lock self.jobs at src/lib.rs:3
-        Mutex::lock self.jobs at src/lib.rs:7: of two tasks, only the task with the smaller number was first
+        Mutex::lock self.jobs at src/lib.rs:7: of two tasks that run it, the one with the smaller number was always first
         ");
     }
 

@@ -131,7 +131,7 @@ fn names_within(
     let problem = match ended.end {
         End::Stopped => return Err(Error::Interrupted),
         End::Silent => format!(
-            "it printed nothing for {} s, and was killed; code that runs before `main` may wait",
+            "it printed nothing for {} s, and was killed; perhaps code that runs before `main` waits",
             patience.as_secs_f64()
         ),
         End::Exited(status) if !status.success() => format!("it {}", exit_status::in_words(status)),
@@ -164,7 +164,7 @@ mod tests {
         let patience = Duration::from_millis(100);
         let error = names_within(patience, &fakes.binaries[0], false, &fakes.interrupt);
         insta::assert_snapshot!(error.expect_err("no names"), @r"
-        could not list the tests of `bank::t` with `--list --format terse`: it printed nothing for 0.1 s, and was killed; code that runs before `main` may wait.
+        could not list the tests of `bank::t` with `--list --format terse`: it printed nothing for 0.1 s, and was killed; perhaps code that runs before `main` waits.
         If the target has its own test harness, set `harness = false` for the target in Cargo.toml.
         ");
     }

@@ -430,7 +430,7 @@ fn taken(verdicts: usize, searches: usize) -> String {
 /// The reason why an entry that was stored for `then` is not valid for `now`.
 fn difference(then: &Key, now: &Key) -> String {
     if then.tool != now.tool {
-        return format!("cargo chess {} ran them", then.tool);
+        return format!("another version of cargo chess ({}) ran them", then.tool);
     }
     if then.binary != now.binary {
         return "their binary has changed".to_owned();

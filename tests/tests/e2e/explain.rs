@@ -117,7 +117,7 @@ fn changes_since_the_failure_are_reported_and_a_schedule_that_no_longer_fits_is_
     let changed = explain(&workspace, &[&id]);
     changed.assert_code(0);
     assert!(changed.stderr.contains(
-        "the sources have changed since the schedule was saved; the lines shown are those of now"
+        "the sources have changed since the schedule was saved; the lines shown are the current ones"
     ));
     let corrected = COUNTER.replace(
         "count.store(count.load(SeqCst) + 1, SeqCst)",

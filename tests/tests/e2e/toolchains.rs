@@ -88,7 +88,7 @@ fn a_new_compiler_that_does_not_accept_the_runtime_is_refused_and_its_words_are_
         (
             "chess_canary",
             "1.99.0",
-            "do not stand where the standard library was",
+            "does not accept the facades in place of the standard library",
         ),
     ] {
         // To save time, the compiler does not compile the other crates of the tool.

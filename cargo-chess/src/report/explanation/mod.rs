@@ -74,7 +74,7 @@ pub(super) fn explanation(root: &Utf8Path, output: &Explanation, style: Style) -
         text += &status(
             NOTE,
             "Note",
-            "the sources have changed since the schedule was saved; the lines shown are those of now",
+            "the sources have changed since the schedule was saved; the lines shown are the current ones",
         );
     }
     text.truncate(text.trim_end().len());
