@@ -48,8 +48,9 @@ pub(super) fn check(toolchain: &Toolchain) -> Result<()> {
 }
 
 /// The error for a compiler that does not compile the facades, or does not accept them. `problem`
-/// is a description, and `said` the compiler's message. If this program is tested with the
-/// version, the error is a defect of this program. Otherwise, the message is saved in `chess_dir`.
+/// is a description, and `said` the compiler's message. If this program is tested with the version
+/// of the compiler, the error is a defect of this program. If it is not, the message is saved in
+/// `chess_dir`.
 pub(super) fn refused(
     toolchain: &Toolchain,
     problem: &str,

@@ -47,7 +47,7 @@ pub(crate) struct TestFinished {
     /// task can run.
     #[serde(default)]
     pub early: Vec<EarlyTimeout>,
-    /// Whether the test passed with one thread and one schedule. Then `complete` has no meaning.
+    /// Whether the test passed with one thread and one schedule. If so, `complete` has no meaning.
     #[serde(default)]
     pub nothing_to_explore: bool,
     /// The library whose runtime ran the test's futures on the test's own thread, if one did:
@@ -92,7 +92,7 @@ pub(crate) struct TestFinished {
     #[serde(default)]
     pub regressions: Vec<RegressionRun>,
     /// Whether an earlier run of `gate` finished the exploration, and neither the test's binary
-    /// nor its options have changed since. Then the other fields are the results of that run.
+    /// nor its options have changed since. If so, the other fields are the results of that run.
     #[serde(default)]
     pub cached: bool,
     /// The last stage that the search finished, if the end of the run stopped it.
@@ -433,7 +433,7 @@ impl TestFinished {
         }
     }
 
-    /// The explored part of all schedules, as far as this verdict knows it.
+    /// The explored part of all schedules, according to this verdict.
     pub(crate) fn reach(&self) -> Reach {
         Reach {
             complete: self.complete,

@@ -17,8 +17,8 @@ const SYSTEM: &[&str] = &[
     "/usr/lib",
 ];
 
-/// The libraries of the C compiler. Their functions get no stubs. They are under control if they are
-/// interposed. Otherwise they are assumed to access no memory that tasks share.
+/// The libraries of the C compiler. Their functions get no stubs. Functions that are interposed
+/// are under control. The other functions are assumed to access no memory that tasks share.
 const OWN: &[&str] = &[
     "c",
     "m",

@@ -1,4 +1,5 @@
-//! The parts of a package's code outside control, as far as its sources show them.
+//! The parts of a package's code that are outside control. Only the parts that its sources show
+//! are found.
 
 use camino::Utf8Path;
 

@@ -49,7 +49,7 @@ pub(crate) struct Finished {
     #[serde(default)]
     pub paused: bool,
     /// Whether the state of a paused search is not in the file that the test process shares with
-    /// the supervisor. Then the search must begin again.
+    /// the supervisor. If so, the search must begin again.
     #[serde(default)]
     pub lost: bool,
     /// The library whose runtime ran futures on the thread that waits for the result of these

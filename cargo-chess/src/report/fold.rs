@@ -55,7 +55,8 @@ pub(super) enum Row {
         /// The number of further repetitions.
         times: usize,
     },
-    /// Events of any tasks in the middle of the table, which has too many rows.
+    /// Events in the middle of a table that would have too many rows. They may belong to several
+    /// tasks.
     Cut {
         /// The first event.
         first: usize,

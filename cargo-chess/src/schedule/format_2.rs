@@ -309,8 +309,8 @@ fn read_text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// Returns the string if it has no control characters, and no whitespace at its ends. The one-word form
-/// writes these strings without escapes, so it cannot hold others.
+/// Returns the string if it has no control characters, and no whitespace at its ends. The one-word
+/// form cannot contain other strings, because it writes this value without escapes.
 fn read_line(item: &Item) -> Option<String> {
     let text = item.as_str()?;
     let is_line = text.trim() == text && !text.contains(char::is_control);

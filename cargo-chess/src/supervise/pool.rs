@@ -68,8 +68,9 @@ pub(super) enum Moment {
     Tick,
 }
 
-/// Runs one test. The arguments are the index of the test, a function that returns whether to
-/// stop, and a callback for the progress of the test.
+/// Runs one turn of a test. The arguments are the index of the test, a function that returns
+/// whether to stop, and a callback for the progress of the test. The result is `None` if the test
+/// was stopped.
 pub(super) type Work<'a> =
     &'a (dyn Fn(usize, &dyn Fn() -> bool, &mut dyn FnMut(Advance)) -> Result<Option<Done>> + Sync);
 

@@ -104,9 +104,9 @@ pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }
 
-/// A further line of a request: the work after which the search stores its state and pauses. It
-/// includes the work of earlier processes. If it is 0, the search never pauses. The line has a
-/// fixed length, as in [`saving`].
+/// A further line of a request: the work after which the search stores its state and pauses,
+/// including the work of earlier processes. With 0, the search never pauses. The line has a fixed
+/// length, as in [`saving`].
 pub(super) fn pause(work: u64) -> String {
     format!("pause={work:020}\n")
 }

@@ -29,7 +29,7 @@ pub(crate) fn replay(
     stage.replay(schedule, interrupt)
 }
 
-/// The test of a schedule, ready to run under this schedule or others.
+/// The test of a schedule, with the data to run it under this schedule and under other ones.
 pub(crate) struct Stage<'a> {
     /// The workspace of the test.
     pub(crate) session: &'a Session,

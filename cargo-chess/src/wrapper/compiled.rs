@@ -42,7 +42,7 @@ fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
     Some(product.with_file_name(format!("{stem}.d")))
 }
 
-/// The files in a list of rustc, which has a line `file:` for each of them.
+/// The files in a list that rustc has written. The list has a line `file:` for each file.
 pub(super) fn listed(list: &str) -> impl Iterator<Item = String> {
     let targets = list.lines().filter_map(|line| line.strip_suffix(':'));
     targets.map(|file| file.replace("\\ ", " "))

@@ -1,5 +1,5 @@
-//! The share of a package's references to raw memory that is reported, and the reasons why the
-//! others are not reported.
+//! The number of a package's references to raw memory that are reported, and the reasons why some
+//! are not reported.
 
 use std::collections::BTreeMap;
 use std::fmt;

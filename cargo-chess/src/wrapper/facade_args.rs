@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The replaced crates, their options and the libraries of the facades. `noprelude` is needed
-/// because crates may contain `extern crate std as alloc`, which a name of the extern prelude
-/// forbids.
+/// The replaced crates, their options and the libraries of the facades. Some crates contain
+/// `extern crate std as alloc`. This is an error if the extern prelude has the name `alloc`, so
+/// the option `noprelude` is needed.
 const SWAPS: &[(&str, &str, &str)] = &[
     ("std", "std", "libchess_std.rlib"),
     ("core", "core", "libchess_core.rlib"),

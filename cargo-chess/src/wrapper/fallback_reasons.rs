@@ -17,11 +17,12 @@ use super::unit::Unit;
 pub(crate) enum Fallback {
     /// None: the unit was treated as instructed.
     Nothing,
-    /// The unit's sources were not changed, so it has neither marks nor overlays.
+    /// The unit was compiled from its own sources against the facades. It has neither marks nor
+    /// overlays.
     Unchanged,
-    /// The unit's sources were not changed, and it is not instrumented.
+    /// The unit was compiled from its own sources against the facades, and is not instrumented.
     Unwatched,
-    /// The unit was compiled unchanged.
+    /// The unit was compiled unchanged, against the real `std`.
     Opaque,
     /// The unit was redirected although it should be opaque.
     Swapped,

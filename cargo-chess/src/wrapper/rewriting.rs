@@ -201,8 +201,8 @@ pub(crate) fn source_files(root: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
     Ok(files)
 }
 
-/// Whether `directory` has no source files of the package around it: it is another package, a
-/// hidden directory or a directory of caches, or it cannot be read.
+/// Whether `directory`, which is inside a package, has no source files of this package. This holds
+/// if it is another package, a hidden directory or a directory of caches, or cannot be read.
 pub(super) fn is_apart(directory: &Utf8Path) -> bool {
     let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
     let holds = |name: &str| directory.join(name).exists();

@@ -73,7 +73,8 @@ fn verdict(joined: &Joined) -> Result<u8> {
     Ok(code)
 }
 
-/// The details of a test for the report for people, as far as its event contains them.
+/// The details of a test for the report for people. They have only the data that the test's event
+/// contains.
 fn detail(test: &TestFinished) -> Detail {
     let options = test.options.as_ref();
     let layer = options.map_or_else(Layer::default, |options| Layer {

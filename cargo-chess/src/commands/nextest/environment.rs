@@ -27,8 +27,8 @@ pub(super) fn set(command: &mut Command, variables: &[(String, String)]) -> Resu
     Ok(())
 }
 
-/// The current value of a variable, which must be restored later; `None` if it is unset. Fails if
-/// it is not UTF-8.
+/// The current value of the variable `name`, which must be restored later; `None` if the variable
+/// is unset. Fails if the value is not UTF-8.
 fn before(name: &str, value: Result<String, VarError>) -> Result<Option<String>> {
     match value {
         Ok(value) => Ok(Some(value)),

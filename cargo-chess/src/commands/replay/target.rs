@@ -5,9 +5,9 @@ use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
 
-/// Cargo's arguments for the build of the schedule's test and little else. The flags of features
-/// and profile are those of `args`, if it has any. Otherwise they are those that were saved with
-/// the schedule.
+/// Cargo's arguments for a build of the schedule's test and of little else. The flags of features
+/// and profile are those of `args`. If `args` has none, they are those that were saved with the
+/// schedule.
 pub(super) fn cargo_args(schedule: &Schedule, args: &RebuildArgs) -> Result<CargoArgs> {
     let given = CargoArgs {
         features: args.features.clone(),

@@ -19,7 +19,8 @@ pub(super) struct Reviewed {
 }
 
 impl Reviewed {
-    /// Creates the text about a file. Returns `None` if it has neither redirections nor rewrites.
+    /// Creates the text about a file. Returns `None` if the file has neither redirections nor
+    /// rewrites.
     pub(super) fn new(
         package: &PlannedPackage,
         file: &Utf8Path,

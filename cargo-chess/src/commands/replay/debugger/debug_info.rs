@@ -9,7 +9,8 @@ use crate::cli::BuildArgs;
 use crate::error::{Error, Result};
 
 /// Fails if `binary`, which was built with `args`, has no debug information for the user's lines.
-/// Without it, the debugger `program` would show neither the test's lines nor its preemptions.
+/// Without this information, the debugger `program` would show neither the test's lines nor its
+/// preemptions.
 pub(super) fn check(binary: &TestBinary, args: &BuildArgs, program: &str) -> Result<()> {
     let bytes = fs::read(&binary.path).map_err(Error::io("read", &binary.path))?;
     let is_stripped = !sections(&bytes).any(|name| name.ends_with(b"debug_info"));

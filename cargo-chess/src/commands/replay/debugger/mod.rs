@@ -123,7 +123,8 @@ impl Installed {
 }
 
 /// Runs `schedule` under a debugger. Tasks run on threads, which debuggers support best. First,
-/// the schedule runs without a debugger: if it no longer fits the program, no debugger is started.
+/// the schedule runs without a debugger. If the schedule no longer fits the program, no debugger
+/// is started.
 pub(super) fn replay(
     stage: &mut Stage<'_>,
     schedule: &Schedule,
