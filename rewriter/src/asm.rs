@@ -7,8 +7,8 @@ use crate::source::{Source, SyntaxError};
 /// The names of the macros whose arguments are assembly.
 const MACROS: &[&str] = &["asm", "global_asm", "naked_asm", "llvm_asm"];
 
-/// The prefixes of instructions that order memory accesses between threads, or that enter the
-/// system.
+/// The prefixes of the names of instructions that order memory accesses between threads, or that
+/// make a system call.
 const SYNCHRONIZING: &[&str] = &[
     "lock", "xchg", "cmpxchg", "xadd", "mfence", "lfence", "sfence", "syscall", "sysenter",
 ];
@@ -25,8 +25,8 @@ pub struct Asm {
 
 /// Lists the uses of inline assembly in a file, by line.
 ///
-/// Uses within macros are counted too. Code that `cfg` removes is also listed, because `cfg` is not
-/// evaluated here.
+/// Uses in the arguments of macros are listed too. Uses in code that `cfg` removes are also
+/// listed, because `cfg` is not evaluated here.
 pub fn inline_asm(text: &str) -> Result<Vec<Asm>, SyntaxError> {
     let mut found = Vec::new();
     if text.contains("asm") {
@@ -60,7 +60,8 @@ fn scan(tokens: TokenStream, found: &mut Vec<Asm>) {
     }
 }
 
-/// Whether a template, or a part of it in a `concat!`, has a synchronizing instruction.
+/// Whether a string among the arguments of an assembly macro has a synchronizing instruction.
+/// Strings within a nested macro such as `concat!` count too.
 fn synchronizes(arguments: &Group) -> bool {
     let mut operand = false;
     for token in arguments.stream() {

@@ -17,8 +17,8 @@ pub(crate) enum Body {
     Plain,
 }
 
-/// Whether a callable with this body needs no mark at its start, because the body calls no
-/// function.
+/// Whether a function, closure or future with this body needs no mark at its start. The body is
+/// empty, or it is one expression that calls no function and is no block, loop, `if` or `match`.
 pub(crate) fn is_trivial(block: &Block) -> bool {
     match &block.stmts[..] {
         [] => true,
@@ -27,7 +27,7 @@ pub(crate) fn is_trivial(block: &Block) -> bool {
     }
 }
 
-/// The form of the mark at the end of a block: the text in which the mark is inserted.
+/// The form of the mark at the end of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndMark {
     None,
@@ -74,7 +74,8 @@ pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
     }
 }
 
-/// Whether an expression at the end of a block is always a unit, and leaves no temporaries.
+/// Whether a block's tail expression always has the value `()`, and has no temporaries that are
+/// dropped after the block's variables.
 fn is_unit_without_temporaries(value: &Expr) -> bool {
     match value {
         Expr::While(_) => true,
@@ -83,7 +84,8 @@ fn is_unit_without_temporaries(value: &Expr) -> bool {
     }
 }
 
-/// Whether a condition has a pattern. If it has, the matched value lives until after the body.
+/// Whether a condition has a pattern (`let`). The value that is matched with a pattern lives until
+/// after the body of the `if`.
 fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,

@@ -61,8 +61,8 @@ pub(crate) fn in_expression(expression: &Expr) -> bool {
     }
 }
 
-/// Whether this is the name of a tuple struct or a variant, such as `Some`. It counts as one if it
-/// begins with an upper-case letter.
+/// Whether this is the name of a tuple struct or a variant, such as `Some`. A name counts as such
+/// if it begins with an upper-case letter.
 pub(crate) fn is_constructor(function: &Expr) -> bool {
     let Expr::Path(path) = function else {
         return false;

@@ -1,5 +1,5 @@
-//! Files that are one expression, for `include!` in place of a value. A table of data needs no
-//! marks.
+//! Files with one constant expression, which `include!` inserts as a value. Such a table of data
+//! needs no marks.
 
 use syn::{Expr, UnOp};
 

@@ -44,7 +44,8 @@ fn unkeyword(ident: &Ident) -> Ident {
     }
 }
 
-/// Whether this token is followed by a bound or by the rest of a path.
+/// Whether the next token belongs to a bound or to the rest of a path, so that no `dyn` may
+/// precede it.
 fn begins_bounds(token: &TokenTree) -> bool {
     match token {
         TokenTree::Punct(punct) => matches!(punct.as_char(), ':' | '+' | '>' | '?'),

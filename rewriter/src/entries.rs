@@ -14,19 +14,19 @@ use crate::visitor::runs_only_at_run_time;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntrySplice<'a> {
     /// The name of the functions. `Type::function` stands for each function of this name in the
-    /// `impl` blocks of the type or in a trait, and `function` for each function outside of both.
-    /// Modules and generic arguments are not part of a name. [`Self::EVERY`] selects all
-    /// functions.
+    /// `impl` blocks of the type or in a trait. `function` stands for each function of this name
+    /// outside of `impl` blocks and traits. Modules and generic arguments are not part of a name.
+    /// [`Self::EVERY`] selects all functions.
     pub function: &'a str,
     /// The line of the function's name, from 1, if the statement is only for the function on this
-    /// line.
+    /// line. It has no effect with [`Self::EVERY`].
     pub line: Option<usize>,
     /// The statement, in one line.
     pub statement: &'a str,
 }
 
 impl EntrySplice<'_> {
-    /// Selects all functions that are never evaluated at compile time.
+    /// The name that selects all functions that are never evaluated at compile time.
     pub const EVERY: &'static str = "*";
 
     pub(crate) fn edit(&self, at: usize) -> Edit {
@@ -38,7 +38,7 @@ impl EntrySplice<'_> {
     }
 }
 
-/// Returns the offsets at which the functions of each splice begin.
+/// Returns each splice with the offsets at which its statement is inserted.
 pub(crate) fn find<'a>(
     source: &Source,
     file: &File,
@@ -57,7 +57,7 @@ pub(crate) fn find<'a>(
 
 struct Finder<'s, 'a> {
     source: &'s Source<'s>,
-    /// The type or trait of the functions that are visited.
+    /// The name of the type or trait whose functions are visited.
     owner: Option<String>,
     found: Vec<(&'a EntrySplice<'a>, Vec<usize>)>,
 }

@@ -11,14 +11,14 @@
 //! - **Marks** ([`MARK`]) announce that control is in the package's own code again. The engine
 //!   treats all operations of a trusted package within one call as one step, and does not see the
 //!   return of a call. With a mark between two statements, their calls are two steps.
-//! - **Reservations** are calls of `try_reserve`, which may fail by the search's choice. They are
-//!   found with the marks.
-//! - **Entries** ([`EntrySplice`]) are statements at the start of named functions. With them, a
-//!   function that draws random numbers can request them from the engine, and the methods of a type
-//!   ([`Methods`]) can report their calls.
+//! - **Reservations** are calls of `try_reserve`, which may fail by the search's choice. Their
+//!   edits are computed if marks are requested.
+//! - **Entries** ([`EntrySplice`]) are statements at the start of named functions. By such a
+//!   statement, a function that draws random numbers requests the numbers from the engine, or a
+//!   method of a type ([`Methods`]) reports its calls.
 //!
-//! Some uses of `std` need no edit, because the crates that define them are swapped. [`audit()`]
-//! lists them.
+//! Some uses of `std` need no edit, because the build replaces the crates `std`, `core` and
+//! `alloc`. [`audit()`] lists these uses.
 
 #![forbid(unsafe_code)]
 

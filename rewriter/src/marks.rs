@@ -1,8 +1,8 @@
 //! The positions of marks: between statements, and where control returns to a body.
 //!
-//! The rule: between statements, a mark precedes only a statement that may call something, which
-//! `calls.rs` decides by the syntax. The body of a function or of a loop begins with a mark, unless
-//! the function is trivial (`body.rs`).
+//! Between statements, a mark precedes only a statement that may call a function. `calls.rs`
+//! decides this by the syntax. The body of a function or of a loop begins with a mark, unless the
+//! function is trivial (`body.rs`).
 //!
 //! A mark directly follows the token before the statement. There it moves no line, and it moves the
 //! columns of the statement only if that token is on the same line. Code that is evaluated at
@@ -71,8 +71,8 @@ impl Marker<'_> {
         });
     }
 
-    /// Visits a value that is computed at compile time: only functions and closures in it run
-    /// later.
+    /// Visits the value of a constant or a static, which is computed at compile time. Only
+    /// functions and closures in the value can run later.
     fn constant(&mut self, value: &Expr) {
         self.within(true, |marker| marker.visit_expr(value));
     }
@@ -144,8 +144,8 @@ impl Marker<'_> {
         self.source.has_attribute_behind(end)
     }
 
-    /// Visits an expression, and makes it the value of a block with a mark if it may call a
-    /// function.
+    /// Visits an expression that begins after the offset `behind`. If the expression may call a
+    /// function, encloses it in a block that begins with a mark.
     fn value(&mut self, behind: usize, value: &Expr) {
         let marked = calls::in_expression(value)
             && !extent::differs_as_statement(value)

@@ -22,33 +22,34 @@ pub struct Methods {
 pub struct TypeItem {
     /// The inline modules around the type.
     pub modules: Vec<String>,
-    /// Its name.
+    /// The name of the type.
     pub name: String,
-    /// The line of its name, from 1.
+    /// The line of the type's name, from 1.
     pub line: usize,
 }
 
 /// A function of an `impl` block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Method {
-    /// The inline modules around the block.
+    /// The inline modules around the `impl` block.
     pub modules: Vec<String>,
-    /// The name of the type, without its path and its generic arguments.
+    /// The name of the type of the `impl` block, without its path and its generic arguments.
     pub owner: String,
     /// The segment before the type's name in its path, if there is one: a module, `self`, `super`
     /// or `crate`.
     pub qualifier: Option<String>,
-    /// Its name.
+    /// The name of the function.
     pub name: String,
-    /// The line of its name, from 1.
+    /// The line of the function's name, from 1.
     pub line: usize,
-    /// Whether the block is an inherent one, and not the implementation of a trait.
+    /// Whether the `impl` block is inherent, and does not implement a trait.
     pub is_inherent: bool,
-    /// How `self` leads to the object at the start of the function, or the reason why it does not.
+    /// The way from `self` to the object that the function acts on, or the reason why there is
+    /// none.
     pub object: Result<Object, NoObject>,
 }
 
-/// How `self` leads to the object of a method.
+/// The way from `self` to the object that a method acts on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     /// The number of dereferences from `self` to the object.
@@ -60,7 +61,8 @@ pub struct Object {
 pub enum NoObject {
     /// The function has no `self`.
     NoReceiver,
-    /// The function owns the object.
+    /// The function takes the object by value, or its receiver has another type without a
+    /// reference.
     ByValue,
     /// The body of the function runs in several parts, possibly on several threads.
     Async,

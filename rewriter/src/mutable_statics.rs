@@ -14,7 +14,7 @@ use crate::source::{Source, SyntaxError};
 pub struct MutableStatics(BTreeSet<String>);
 
 impl MutableStatics {
-    /// Adds the statics of a file of the package.
+    /// Adds the mutable statics that a file of the package declares.
     ///
     /// # Errors
     ///

@@ -10,15 +10,18 @@ use crate::source::{Source, SyntaxError};
 /// A file that another file refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// The path of the file, which may not exist, relative to the directory of the referring file.
+    /// The path of the file, relative to the directory of the referring file. The file may not
+    /// exist.
     pub path: PathBuf,
-    /// Whether the modules of the file are in its own directory, as for the root file of a crate
-    /// and for `mod.rs`. The modules of other files are in a directory with the name of the file.
+    /// Whether the modules of this file are in the directory of this file, as for the root file of
+    /// a crate and for `mod.rs`. The modules of another file are in a directory with the name of
+    /// that file.
     pub is_root: bool,
 }
 
-/// Returns the files that the text of the file `name` refers to by `mod` and `include!`. The
-/// conditions of `cfg` are ignored. Computed paths are left out.
+/// Returns the files that a file refers to by `mod` and `include!`. The file has this `text` and
+/// this `name`. `is_root` is [`Reference::is_root`] of the file. The conditions of `cfg` are
+/// ignored, and computed paths are left out.
 pub fn references(text: &str, name: &str, is_root: bool) -> Result<Vec<Reference>, SyntaxError> {
     let file = Source::new(text).parse()?;
     let stem = name.strip_suffix(".rs").unwrap_or(name);

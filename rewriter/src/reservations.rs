@@ -1,8 +1,8 @@
-//! The calls that reserve memory and may fail. The search chooses whether they fail.
+//! The calls of `try_reserve` and `try_reserve_exact`. The search chooses whether they fail.
 //!
-//! Their argument becomes `__chess::reserve(n)`, which returns `n`, or a number that no collection
-//! can hold. Calls in the arguments of macros, and calls by a path (`Vec::try_reserve(&mut v, n)`),
-//! are not found.
+//! The argument `n` of a call becomes `__chess::reserve(n)`, which returns `n`, or a number that
+//! is too large for any collection. Calls in the arguments of macros, and calls by a path
+//! (`Vec::try_reserve(&mut v, n)`), are not found.
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, Expr, ExprMethodCall, File, Signature};
@@ -15,17 +15,17 @@ use crate::visitor::{runs_only_at_run_time, visit_code};
 
 const METHODS: &[&str] = &["try_reserve", "try_reserve_exact"];
 
-/// The edits of the calls of a file.
+/// The edits of a file's calls that reserve memory.
 #[derive(Default)]
 pub(crate) struct Reservations {
-    /// The edits before an argument.
+    /// The edits before the arguments of the calls.
     pub openings: Vec<Edit>,
-    /// The edits after an argument.
+    /// The edits after the arguments of the calls.
     pub closings: Vec<Edit>,
 }
 
-/// Returns the edits of all calls of a file that reserve memory and may fail, or only of those in
-/// `lines`.
+/// Returns the edits of the calls of a file that reserve memory and may fail. If `lines` is given,
+/// only the calls in these lines are edited.
 pub(crate) fn find(source: &Source, file: &File, lines: Option<&Lines>) -> Reservations {
     let mut visitor = Visitor {
         source,

@@ -15,9 +15,10 @@ pub struct Rewrite {
     pub sites: Vec<Site>,
     /// The number of marks.
     pub marks: usize,
-    /// The number of functions into which a statement is inserted.
+    /// The number of statements that are inserted at the start of functions.
     pub entries: usize,
-    /// The requested functions that the file does not have, or that are `const`.
+    /// The names of requested functions that are not found, or that may be evaluated at compile
+    /// time.
     pub missing_entries: Vec<String>,
 }
 
@@ -40,8 +41,8 @@ impl Rewrite {
         text
     }
 
-    /// Returns the innermost site that contains a place of the rewritten text. Only sites that
-    /// report their borrow are considered.
+    /// Returns the innermost site that contains a place of the rewritten text. `source` is the
+    /// original text. Only sites that report their borrow are considered.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc.
     pub fn site_at(&self, source: &str, line: usize, column: usize) -> Option<&Site> {
@@ -65,7 +66,7 @@ impl Rewrite {
             .map(|(site, ..)| site)
     }
 
-    /// Returns the original line and column of a place in the rewritten text.
+    /// Returns the line and column in the original text `source` of a place in the rewritten text.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc. If the place is in
     /// inserted text that reports a borrow, the result is the place of the borrow's site. If it is

@@ -59,7 +59,7 @@ impl<'s> Source<'s> {
         Self { text, base }
     }
 
-    /// Parses the file into a syntax tree, in the newest edition or else in edition 2015.
+    /// Parses the file as code of the newest edition or, if that fails, as code of edition 2015.
     pub(crate) fn parse(&self) -> Result<syn::File, SyntaxError> {
         syn::parse2(self.tokens()?).or_else(|error: syn::Error| {
             syn::parse2(edition_2015::modernize(self.tokens()?))
@@ -140,7 +140,8 @@ pub(crate) fn start_of_text(text: &str) -> usize {
 
 /// Returns the length of an initial shebang line, `#!/usr/bin/env ...`, which is not Rust.
 ///
-/// `#!` also begins inner attributes such as `#![no_std]`, which may contain blanks.
+/// `#!` also begins inner attributes such as `#![no_std]`. Blanks may precede the `[` of an
+/// attribute.
 fn length_of_shebang(text: &str) -> usize {
     match text.strip_prefix("#!") {
         Some(rest) if !rest.trim_start().starts_with('[') => text.find('\n').unwrap_or(text.len()),

@@ -12,13 +12,13 @@ use crate::source::{Source, SyntaxError};
 /// are shortened.
 const LONGEST: usize = 28;
 
-/// Methods whose results mean the same as their receivers for a reader. They are left out at the
-/// end of a name.
+/// Methods whose result means the same as the receiver for a reader. Calls of these methods are
+/// left out at the end of a name.
 const TRANSPARENT: &[&str] = &[
     "as_mut", "as_ref", "await", "borrow", "by_ref", "clone", "deref", "expect", "unwrap",
 ];
 
-/// The tokens of a file.
+/// The tokens of a file, in which the expressions that calls act on are found.
 pub struct Subjects(Vec<Token>);
 
 struct Token {
@@ -49,9 +49,10 @@ impl Subjects {
     }
 
     /// Returns the expression that the call at a line and a column, both from 1, acts on:
-    /// `self.head` for `self.head.load(..)` and `AtomicU32::load(&self.head, ..)`. Returns `None`
-    /// if there is no such call, or if the expression is not a short path of fields, calls and
-    /// indices.
+    /// `self.head` for `self.head.load(..)` and `AtomicU32::load(&self.head, ..)`. A long path is
+    /// shortened to its last fields. Returns `None` if there is no such call, if the expression is
+    /// not a path of fields, calls and indices, or if its path is too long and does not end in a
+    /// field.
     pub fn at(&self, line: u32, column: u32) -> Option<String> {
         let at = (line as usize, column as usize);
         let call = self.0.iter().position(|it| it.at == at)?;

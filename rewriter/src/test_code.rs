@@ -12,18 +12,18 @@ use crate::source::{Source, SyntaxError};
 /// The test code of a file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TestCode {
-    /// The lines of the items, from 1.
+    /// The lines, from 1, of the items that only tests contain.
     pub lines: Vec<RangeInclusive<usize>>,
     /// The test modules that have files of their own, by their paths from the module of this file.
     pub modules: Vec<Vec<String>>,
 }
 
 impl TestCode {
-    /// Returns the test code of a file with this `text`: items with an attribute whose name ends
-    /// in `test`, and items with `#[cfg(test)]` or another `cfg` that requires `test`.
+    /// Returns the test code of a file with this `text`: functions, modules, `impl` blocks,
+    /// traits, statics and macros that have an attribute whose name ends in `test`,
+    /// `#[cfg(test)]`, or another `cfg` that requires `test`.
     ///
-    /// # Errors
-    /// If the text is not Rust.
+    /// # Errors If the text is not Rust.
     pub fn of(text: &str) -> Result<Self, SyntaxError> {
         if !text.contains("test") {
             return Ok(Self::default());
@@ -42,7 +42,7 @@ impl TestCode {
 
 struct Visitor<'a> {
     source: &'a Source<'a>,
-    /// The inline modules around the item.
+    /// The inline modules around the visited item.
     path: Vec<String>,
     found: TestCode,
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// The way in which an item is controlled.
+/// The way in which cargo chess treats an item of `std`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Treatment {
     /// The item of `std` is replaced by a type or function of cargo chess.
     Redirected,
-    /// The item is `std`'s own, and the engine answers its requests to the system.
+    /// The item is `std`'s own. The calls of the C library that the item makes reach the engine.
     Interposed,
     /// The item is `std`'s own, and the engine does not see its use.
     Unseen,
@@ -23,16 +23,17 @@ impl fmt::Display for Treatment {
     }
 }
 
-/// The meaning of a name for code under test.
+/// The meaning of an item of `std` for code under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Meaning {
-    /// The way in which the item is controlled.
+    /// The way in which cargo chess treats the item.
     pub treatment: Treatment,
-    /// A description of the item.
+    /// A description of the item's behaviour in a test.
     pub words: &'static str,
 }
 
-/// A rule: a module, names in it (all names if the list is empty), and their meaning.
+/// A rule: a module, a list of names in the module, and the meaning of these names. An empty list
+/// stands for all names. A rule with `None` excludes its names from the rules after it.
 type Rule = (
     &'static [&'static str],
     &'static [&'static str],
@@ -48,7 +49,7 @@ const OUTSIDE: (Treatment, &str) = (
     "outside control, except that waits of tasks are seen",
 );
 
-/// The first rule that matches applies.
+/// The rules for the meanings of items. The first rule that matches an item applies.
 const RULES: &[Rule] = &[
     (&["sync", "atomic"], &["Ordering"], None),
     (
@@ -273,9 +274,10 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// Returns the meaning of the item at `path`, which lacks its first segment `std`, `core` or `alloc`.
+/// Returns the meaning of the item at `path`. The path lacks its first segment `std`, `core` or
+/// `alloc`. Returns `None` if no rule gives the item a meaning.
+///
 /// A module itself has a meaning only if a rule lists `self` or covers all names in the module.
-/// Returns `None` if no rule gives the item a meaning.
 pub(super) fn of(path: &[&str]) -> Option<Meaning> {
     let (_, _, meaning) = RULES
         .iter()
@@ -284,7 +286,8 @@ pub(super) fn of(path: &[&str]) -> Option<Meaning> {
     Some(Meaning { treatment, words })
 }
 
-/// Whether controlled items have paths that begin with this module.
+/// Whether `path` is a module for which there is a rule, or which contains such a module. The path
+/// lacks its first segment `std`, `core` or `alloc`.
 pub(super) fn is_module(path: &[&str]) -> bool {
     RULES
         .iter()

@@ -1,7 +1,8 @@
-//! The audit of a file: its uses of the controlled parts of `std`, and their meaning under control.
+//! The audit of a file: its uses of the controlled parts of `std`, and their meaning under
+//! control.
 //!
-//! These uses need no edit, because the crates named `std`, `core` and `alloc` are swapped. The
-//! audit shows the user which items are swapped in their code.
+//! These uses need no edit, because the build replaces the crates `std`, `core` and `alloc` by
+//! facades. The audit shows the user which items of `std` in their code are under control.
 
 mod meaning;
 mod scan;

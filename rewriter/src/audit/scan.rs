@@ -8,7 +8,7 @@ use syn::{ItemUse, UseTree};
 use super::{Reach, meaning};
 use crate::source::Source;
 
-/// The swapped crates.
+/// The crates that the build replaces by facades.
 const ROOTS: &[&str] = &["std", "core", "alloc"];
 
 /// Lists the controlled items that tokens refer to.
@@ -21,7 +21,7 @@ pub(super) fn scan(source: &Source, tokens: TokenStream) -> Vec<Reach> {
     scanner.found
 }
 
-/// The full paths of names in scope: the names of crates and of imported modules.
+/// The names of crates and of imported modules that are in scope, with their full paths.
 #[derive(Clone, Default)]
 struct Scope {
     names: BTreeMap<String, Vec<String>>,
@@ -45,7 +45,8 @@ struct Scanner<'s> {
 }
 
 impl Scanner<'_> {
-    /// Visits the tokens of a block, or of any other group in which the outer scope is visible.
+    /// Visits the tokens of a file, a module or another group. The names in `outer` are in scope
+    /// before the first import of the tokens.
     fn tokens(&mut self, tokens: TokenStream, outer: Scope) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut scope = if outer.names.is_empty() {
@@ -71,7 +72,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Visits the token at this index, and returns the number of tokens that it consumed.
+    /// Visits the group, import, path or single token that begins at `index`, and returns the
+    /// number of its tokens.
     fn token(&mut self, tokens: &[TokenTree], index: usize, scope: &Scope) -> usize {
         match &tokens[index] {
             TokenTree::Group(group) => {
@@ -192,7 +194,7 @@ impl Scanner<'_> {
     }
 }
 
-/// Whether the next token may begin a path, after the tokens `before`.
+/// Whether a path may begin directly after the tokens `before`.
 fn begins_path(before: &[TokenTree]) -> bool {
     match before {
         [.., last, colon, other] if is_punct(colon, ':') && is_punct(other, ':') => match last {
@@ -231,7 +233,8 @@ fn path(tokens: &[TokenTree]) -> Vec<&Ident> {
     segments
 }
 
-/// Returns the number of tokens of the import at the start of the tokens.
+/// Returns the number of tokens of the `use` declaration at the start of the tokens, with its
+/// semicolon. Returns 1 if there is no semicolon.
 fn length_of_import(tokens: &[TokenTree]) -> usize {
     let end = tokens.iter().position(|token| is_punct(token, ';'));
     end.map_or(1, |end| end + 1)

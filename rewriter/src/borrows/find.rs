@@ -1,4 +1,5 @@
-//! The sites of a file, and the edits that report their borrows.
+//! Finds the sites of a file (the expressions that create references to raw memory), and computes
+//! the edits that report them.
 
 use proc_macro2::Span;
 use syn::visit::Visit;
@@ -15,7 +16,7 @@ use crate::lines::Lines;
 use crate::mutable_statics::MutableStatics;
 use crate::source::Source;
 
-/// Visits a file and collects its sites and edits.
+/// Visits a file, and collects its [`Site`]s and their edits.
 pub(super) struct Finder<'s> {
     pub(super) source: &'s Source<'s>,
     pub(super) statics: &'s MutableStatics,
@@ -23,13 +24,15 @@ pub(super) struct Finder<'s> {
     pub(super) without: &'s [SiteId],
     pub(super) lines: Option<&'s Lines>,
     pub(super) sites: Vec<Site>,
-    /// The edits at the start of sites. Those of outer sites come first.
+    /// The edits at the start of sites. The edit of a site comes before the edits of its inner
+    /// sites.
     pub(super) openings: Vec<Edit>,
-    /// The edits at the end of sites. Those of inner sites come first.
+    /// The edits at the end of sites. The edit of a site comes after the edits of its inner sites.
     pub(super) closings: Vec<Edit>,
     /// The kind of the borrow, if the expression that is visited next is borrowed.
     pub(super) borrow: Option<Kind>,
-    /// Whether temporary values may have to live longer than their statement.
+    /// Whether temporary values may have to live longer than their statement, as in
+    /// `let x = &f();`.
     pub(super) extends: bool,
     pub(super) is_unsafe: bool,
     /// The reason why no text is inserted at the current position, if there is one.
@@ -37,7 +40,9 @@ pub(super) struct Finder<'s> {
 }
 
 impl Finder<'_> {
-    /// Adds a site whose edits enclose the code that `inside` visits.
+    /// Adds a site for the expression `whole`, if the expression is in the selected lines.
+    /// `inside` visits the parts of the expression. The edits of the site enclose the edits of the
+    /// parts.
     fn site(
         &mut self,
         whole: &Expr,
@@ -71,7 +76,7 @@ impl Finder<'_> {
             .push(Edit::of_site(form.end, form.behind, index));
     }
 
-    /// Adds a site within tokens that are not known to be Rust.
+    /// Adds a site without edits, for a borrow in tokens that may not be Rust.
     pub(super) fn unknown_site(&mut self, span: Span, kind: Kind) {
         let start = self.source.start_of(span);
         if self.lines.is_none_or(|lines| lines.contain(start)) {
@@ -93,7 +98,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Visits a place, which may be borrowed.
+    /// Visits an expression that names a place. Adds a site if `borrow` is the kind of a borrow of
+    /// the place and the code is unsafe.
     pub(super) fn place(&mut self, place: &Place, borrow: Option<Kind>) {
         match borrow {
             Some(kind) if self.is_unsafe => {
@@ -105,7 +111,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Visits the expressions that compute a place.
+    /// Visits the expressions that compute the address of a place: its pointer and its indices.
     fn within(&mut self, place: &Place) {
         if let Root::Target(deref) = place.root {
             self.visit_expr(&deref.expr);

@@ -6,8 +6,9 @@
 //!   `({__chess::borrow_through(&raw const p);},p.as_ref()).1`. A tuple, unlike a block, does not
 //!   end the life of temporary values.
 //! - **wrapped**: the address passes through the hook, and the result of the hook is dereferenced:
-//!   `&mut *__chess::borrow_mut(&raw mut *p)`. If the reference is used after its statement, the
-//!   place may contain no temporary value, which would be dropped too early.
+//!   `&mut *__chess::borrow_mut(&raw mut *p)`. This form is not used if the reference may be used
+//!   after its statement and the place contains a temporary value: the value would be dropped too
+//!   early.
 //! - **through**: the pointer to the place passes through a block, by value: `&*match (x.get())
 //!   {__chess_p=>{__chess::borrow(&raw const *__chess_p);__chess_p}}`. Like the original text, the
 //!   `match` keeps guards alive until the end of the statement.
@@ -22,7 +23,7 @@ use crate::extent;
 use crate::mutable_statics::MutableStatics;
 use crate::source::Source;
 
-/// The name of the pointer that passes through a block.
+/// The name of the variable for the pointer, in inserted text of the form **through**.
 const POINTER: &str = "__chess_p";
 
 /// Text to insert before and after a part of the source.
@@ -41,8 +42,8 @@ pub(super) struct Forms<'s> {
 }
 
 impl Forms<'_> {
-    /// Returns the form that reports a reference to a place. With `extends`, temporary values may
-    /// have to live longer than the statement.
+    /// Returns the text that reports a reference to a place, or the reason why no text can report
+    /// it. `extends` says that temporary values may have to live longer than the statement.
     pub(super) fn form(&self, place: &Place, kind: Kind, extends: bool) -> Result<Form, Left> {
         let (hook, address) = match kind {
             Kind::BorrowMut => ("borrow_mut", "&raw mut "),
@@ -60,7 +61,8 @@ impl Forms<'_> {
         }
     }
 
-    /// Returns the form that reports a method of a pointer or of memory that may be uninitialized.
+    /// Returns the text that reports the call of a method that may borrow memory, or the reason
+    /// why no text can report it. The receiver is a pointer or memory that may be uninitialized.
     pub(super) fn form_of_method(
         &self,
         call: &Expr,
@@ -77,7 +79,7 @@ impl Forms<'_> {
         }
         match place {
             Some(place) if place.operand() != Operand::Steady => self.through(&place, &report),
-            // A computed pointer has no address.
+            // This form evaluates the receiver twice.
             _ if is_place(receiver) => {
                 if !is_steady(receiver) {
                     return Err(Left::Computed);
@@ -125,14 +127,16 @@ impl Forms<'_> {
     }
 }
 
-/// Returns the source text of an expression, in one line.
+/// Returns the source text of an expression in one line, or `None` if a token contains a line
+/// break.
 pub(super) fn text_of(source: &Source, expression: &Expr) -> Option<String> {
     let start = extent::start_of(source, expression);
     let end = extent::end_of(source, expression);
     in_one_line(source.between(start, end))
 }
 
-/// Returns the same tokens without line breaks and comments.
+/// Returns the tokens of the text without line breaks and comments, or `None` if a token contains
+/// a line break.
 fn in_one_line(text: &str) -> Option<String> {
     if !text.contains(['\n', '\r']) && !text.contains("//") && !text.contains("/*") {
         return Some(text.to_owned());

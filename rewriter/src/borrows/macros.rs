@@ -1,5 +1,5 @@
-//! Arguments of macros that are known to be Rust code. Their references are reported here; the compiler
-//! instruments their loads and stores.
+//! Visits the arguments of macros that are known to be Rust code, and reports their references.
+//! The compiler instruments their loads and stores.
 
 use proc_macro2::{Delimiter, Punct, Spacing, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
@@ -14,7 +14,8 @@ use super::site::{Kind, Left};
 use crate::edit::Edit;
 use crate::extent;
 
-/// Macros with expressions as arguments. Their temporary values end with the macro.
+/// Macros whose arguments are expressions. Temporary values in the arguments are dropped at the
+/// end of the macro.
 const OF_EXPRESSIONS: &[&str] = &[
     "assert",
     "assert_eq",
@@ -90,8 +91,9 @@ impl Finder<'_> {
         self.unknown_arguments(invoked.tokens.clone());
     }
 
-    /// Visits the condition of an assertion without a message. Its default message contains the
-    /// condition as written.
+    /// Visits the condition of an assertion without a message. The default message contains the
+    /// source text of the condition. So an edit of the condition also adds the original text as an
+    /// explicit message.
     fn condition(&mut self, condition: &Expr) {
         let text = text_of(self.source, condition);
         let Some(text) = text.filter(|text| !text.contains(['{', '}', '"', '\\'])) else {
@@ -160,7 +162,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Counts the possible borrows in tokens that are not known to be Rust.
+    /// Adds a site without edits for each possible borrow in tokens that may not be Rust.
     pub(super) fn unknown_tokens(&mut self, tokens: TokenStream) {
         self.scan(tokens, self.is_unsafe);
     }
@@ -188,7 +190,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether `&` between these tokens creates a reference. If not, it is an operator with two
+/// Whether `&` between these tokens creates a reference. If not, the `&` is an operator with two
 /// operands, or a part of `&&`.
 fn is_reference(before: &[TokenTree], behind: &[TokenTree]) -> bool {
     let is_and = |it: &Punct| it.as_char() == '&';
@@ -218,7 +220,8 @@ fn borrowed_target(behind: &[TokenTree]) -> Option<(Span, Kind)> {
     .map(|star| (star, kind))
 }
 
-/// Returns the place of the `*`, if the tokens begin with one that is not part of a type.
+/// Returns the span of the `*` at the start of the tokens. Returns `None` if the tokens do not
+/// begin with a `*`, or if the `*` is part of a type (`*const T`).
 fn dereferencing(tokens: &[TokenTree]) -> Option<Span> {
     match tokens {
         [TokenTree::Punct(_), TokenTree::Ident(word), ..] if word == "const" || word == "mut" => {
@@ -229,8 +232,8 @@ fn dereferencing(tokens: &[TokenTree]) -> Option<Span> {
     }
 }
 
-/// Returns the place of the name and the kind of a borrow, if these tokens after `.` are the call
-/// of a method that borrows.
+/// Returns the span of a method's name and the kind of a borrow, if these tokens after `.` begin
+/// with a call of a method that may borrow memory.
 fn called_method(behind: &[TokenTree]) -> Option<(Span, Kind)> {
     match behind {
         [TokenTree::Ident(name), TokenTree::Group(arguments), ..]

@@ -10,8 +10,8 @@ pub(super) struct Method {
     pub(super) hook: &'static str,
 }
 
-/// Returns the method with this `name`, if there is one that may borrow memory. The call must have
-/// no arguments.
+/// Returns the method with this `name`, if such a method may borrow memory. The caller checks that
+/// the call has no arguments.
 pub(super) fn named(name: &str) -> Option<Method> {
     let (kind, hook) = match name {
         "as_ref" | "assume_init_ref" | "as_ref_unchecked" => {

@@ -32,13 +32,14 @@ use forms::Forms;
 /// The sites and edits of a file.
 pub(crate) struct Found {
     pub(crate) sites: Vec<Site>,
-    /// The edits at the start of sites. Those of outer sites come first.
+    /// The edits at the start of sites. The edit of a site comes before the edits of its inner
+    /// sites.
     pub(crate) openings: Vec<Edit>,
-    /// The edits at the end of sites. Those of inner sites come first.
+    /// The edits at the end of sites. The edit of a site comes after the edits of its inner sites.
     pub(crate) closings: Vec<Edit>,
 }
 
-/// Returns the sites and edits of a file.
+/// Returns the sites and edits of a file, or only those in `lines`.
 pub(crate) fn find(
     source: &Source,
     file: &File,

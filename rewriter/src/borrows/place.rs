@@ -6,7 +6,7 @@ use syn::{BinOp, Expr, ExprPath, ExprUnary, UnOp};
 
 use crate::mutable_statics::MutableStatics;
 
-/// Methods without side effects. A call of them in an index may be evaluated twice.
+/// Methods without side effects. An index that calls one of them may be evaluated twice.
 const CALCULATIONS: &[&str] = &["wrapping_add", "wrapping_sub"];
 
 /// An expression that names a place in memory: `*p`, `(*p).field[index]`, `STATIC.field`.
@@ -29,11 +29,11 @@ pub(super) enum Root<'e> {
 /// The kind of the expression that computes the pointer to a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operand {
-    /// Variables, fields and elements. The expression may be evaluated twice.
+    /// An expression of variables, fields and elements, which may be evaluated twice.
     Steady,
-    /// An expression whose value can be passed through a block.
+    /// An expression that is not a place, so that its value can be passed through a block.
     Value,
-    /// A part of a computed value. It cannot always be moved out of this value.
+    /// A part of a computed value. The part cannot always be moved out of the value.
     Part,
 }
 
@@ -62,7 +62,8 @@ impl<'e> Place<'e> {
         })
     }
 
-    /// Returns the span of the token that identifies the place.
+    /// Returns the span of the token that identifies the place: its `*`, or the first name in the
+    /// path of its static.
     pub(super) fn span(&self) -> Span {
         match self.root {
             Root::Target(deref) => match &deref.op {
@@ -112,12 +113,14 @@ pub(super) fn is_place(expression: &Expr) -> bool {
     }
 }
 
-/// Whether the expression is a place in a computed value, so that it cannot be evaluated twice.
+/// Whether the expression is a part of a computed value. Such an expression cannot be evaluated
+/// twice.
 fn is_part(expression: &Expr) -> bool {
     is_place(expression) && !is_steady(expression)
 }
 
-/// Whether the expression may be evaluated twice: it calls no function by name.
+/// Whether the expression may be evaluated twice: it calls no function, except through `Deref` or
+/// `Index`.
 pub(super) fn is_steady(expression: &Expr) -> bool {
     match expression {
         Expr::Path(_) | Expr::Lit(_) => true,
@@ -131,7 +134,8 @@ pub(super) fn is_steady(expression: &Expr) -> bool {
     }
 }
 
-/// Like [`is_steady`], but also allows operators and [`CALCULATIONS`].
+/// Whether the expression may be evaluated twice. Unlike [`is_steady`], this function also allows
+/// operators, ranges, shared references and calls of [`CALCULATIONS`].
 fn is_repeatable(expression: &Expr) -> bool {
     match expression {
         Expr::Paren(e) => is_repeatable(&e.expr),

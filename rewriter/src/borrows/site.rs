@@ -37,7 +37,8 @@ impl fmt::Display for Kind {
 pub enum Left {
     /// The code may also be evaluated at compile time.
     Constant,
-    /// The site is in the definition of a macro, or in an argument that is not an expression.
+    /// The site is in the definition of a macro, or in an argument of a macro that is not an
+    /// expression.
     Macro,
     /// A message contains the source text of the expression.
     Message,
@@ -67,8 +68,8 @@ impl fmt::Display for Left {
 pub struct SiteId {
     /// The line of the original text, from 1.
     pub line: usize,
-    /// The column of the original text, from 1, in characters. It is the column of the `*`, of the
-    /// static's name or of the method's name.
+    /// The column of the original text, from 1, in characters: the column of the `*`, of the
+    /// static's path, or of the method's name.
     pub column: usize,
     /// The kind of the borrow.
     pub kind: Kind,
@@ -81,17 +82,17 @@ pub struct Site {
     pub id: SiteId,
     /// The byte offset in the original text at which the place, or the call, begins.
     pub start: usize,
-    /// The byte offset in the original text at which it ends.
+    /// The byte offset in the original text at which the place, or the call, ends.
     pub end: usize,
     /// The reason why no text is inserted, or `None` if the reference is reported.
     pub left: Option<Left>,
 }
 
-/// The sites to report.
+/// A request to report the borrows in unsafe code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Borrows<'a> {
     /// The mutable statics of the package.
     pub statics: &'a MutableStatics,
-    /// The sites that are not changed.
+    /// The sites to leave unchanged, for example because rustc rejected their edits.
     pub without: &'a [SiteId],
 }

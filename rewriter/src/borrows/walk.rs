@@ -101,9 +101,9 @@ impl Finder<'_> {
     }
 }
 
-/// Returns the kind of the reference that a pattern creates to the whole matched place. References
-/// in a larger pattern do not count: they refer to a part of the place, and may depend on its
-/// value.
+/// Returns the kind of the reference that a pattern creates to the whole matched place. A
+/// reference within a larger pattern does not count: it refers to a part of the place, and the
+/// part may exist only for some values of the place.
 fn borrow_by(pattern: &Pat) -> Option<Kind> {
     match pattern {
         Pat::Ident(PatIdent {
