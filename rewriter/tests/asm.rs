@@ -1,4 +1,4 @@
-//! The list of inline assembly.
+//! Tests of the list of a file's uses of inline assembly.
 
 use rewriter::{Asm, inline_asm};
 

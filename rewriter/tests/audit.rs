@@ -1,4 +1,4 @@
-//! The list of an audit: imports and paths of items under control.
+//! Tests of the audit of a file: its imports and paths that refer to items under control.
 
 use std::fmt::Write;
 

@@ -1,7 +1,8 @@
 //! Programs behave the same with marks as without.
 //!
-//! Each program is compiled in its original form and with marks that count, for each of its
-//! editions. The output and the exit status of both are compared.
+//! Each program is compiled in its original form, and with marks that count their executions. This
+//! is repeated for each edition of the program. The output and the exit status of both forms are
+//! compared.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::process::Command;
 
 use rewriter::{Request, Rewrite, rewrite};
 
-/// A mark with a side effect.
+/// The definition of a mark that counts its executions, with the counter.
 const COUNTING: &str = "\
 static MARKS: ::std::sync::atomic::AtomicUsize = ::std::sync::atomic::AtomicUsize::new(0); \
 macro_rules! __chess_mark { () => { \
@@ -63,8 +64,8 @@ fn marked(text: &str) -> Rewrite {
     rewrite(text, &request).unwrap()
 }
 
-/// Returns the marked text. The second line of each program is empty, for the definition of the
-/// mark.
+/// Returns the marked text, with the definition of the mark in the first empty line. Each program
+/// has an empty second line for it.
 fn apply(rewritten: &Rewrite, text: &str) -> String {
     rewritten
         .apply(text)

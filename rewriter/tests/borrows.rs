@@ -1,8 +1,8 @@
 //! Rewritten programs behave as the original, and report the expected borrows.
 //!
 //! Each program is compiled in its original and in its rewritten form, and the output of both is
-//! compared. The borrows that the rewritten program reports are a snapshot: the line, hook and
-//! size of each.
+//! compared. The borrows that the rewritten program reports are compared with a snapshot: the
+//! line, hook and size of each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,8 @@ fn rustc(directory: &Path, args: &[&str], text: &str) -> Output {
     compiled
 }
 
-/// Returns a directory with the replacement for `__chess`.
+/// Returns a directory with the compiled library `hooks/lib.rs`, which replaces the module
+/// `__chess`.
 fn hooks() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(tests().join("hooks/lib.rs")).unwrap();

@@ -246,7 +246,7 @@ fn a_value_that_a_statement_would_cut_off_is_left_alone() {
     for value in [
         "{ x } & y",
         "match x { _ => 1 } + a()",
-        // The compiler refuses these, in the words that fit what the user wrote.
+        // The compiler rejects the next two values. A mark would change its message.
         "let x = a()",
         "let x = a() && b()",
         "if x { 1 } else { 2 } as u8 + a()",

@@ -36,8 +36,8 @@ fn body(statements: &str) -> String {
     inner.strip_suffix('}').unwrap().to_owned()
 }
 
-/// Returns the kind and column of each site within the statements, and the reason why it was left,
-/// if any.
+/// Returns the kind and column of each site within the statements, and the reason why the site is
+/// not changed, if there is one.
 fn sites(statements: &str) -> Vec<(Kind, usize, Option<Left>)> {
     let before = in_function("").len() - 1;
     let sites = found(statements).sites;

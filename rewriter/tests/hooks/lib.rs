@@ -1,4 +1,4 @@
-//! Replacement for `__chess` without the facades.
+//! A replacement for `__chess`, the module of the facades that has the hooks.
 //!
 //! Compiled with `cfg(log)`, it prints each reported borrow to standard error: the line, the hook,
 //! and the size of the place.
