@@ -11,7 +11,8 @@ struct Measured {
     package: &'static str,
     binary: &'static str,
     test: &'static str,
-    /// The smallest fraction of the rate of executions that must remain.
+    /// The goal: the smallest ratio of the rate of executions with the watch to the rate without
+    /// it.
     part: f64,
     /// The number of executions of the longer exploration of a sample.
     schedules: u64,
@@ -51,15 +52,17 @@ const TESTS: [Measured; 6] = [
     Measured::executor("tokio", "channels_deliver", 15_000),
     Measured::executor("select", "futures_select::fixed", 205_000),
 ];
-/// The test that accesses a large memory, and the size of that memory in MiB.
+/// The test that accesses a large memory.
 const MUCH: Measured = Measured::thousand("much");
+/// The size of the memory that the test [`MUCH`] accesses, in MiB.
 const BYTES: f64 = 32.0;
 
 /// The number of executions of the shorter exploration of a sample.
 const SHORT: u64 = 5_000;
 
-/// The values of `--memory-accesses` that are compared.
+/// The value of `--memory-accesses` without the watch of accesses.
 const IGNORED: &str = "ignore";
+/// The value of `--memory-accesses` with the watch of accesses.
 const WATCHED: &str = "watch";
 
 /// Prints the rates of executions, and the memory.

@@ -1,5 +1,5 @@
-//! The time that cargo chess adds to the building of a project with ordinary dependencies, and the
-//! part of it, and of the size of the binary, that is due to the watch of all accesses.
+//! The time that cargo chess adds to the build of a project with ordinary dependencies. Also, the
+//! part of this time, and of the size of the binary, that is due to the watch of all accesses.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,10 +10,13 @@ use object::{Object, ObjectSegment};
 
 use crate::processor::time_of_children;
 
-/// The highest ratio to the time of cargo alone that is the goal.
+/// The goal: the highest ratio of the build time of cargo chess to that of cargo alone.
 const RATIO: f64 = 1.3;
-/// The highest ratios to the time and to the size without instrumentation that are the goals.
+/// The goal: the highest ratio of the build time with the watch of accesses to the time without
+/// it.
 const RATIO_OF_WATCH: f64 = 1.1;
+/// The goal: the highest ratio of the size of a binary with the watch of accesses to the size
+/// without it.
 const RATIO_OF_SIZES: f64 = 1.3;
 
 /// Builds `fixtures/building` from scratch with cargo, and with cargo chess with and without the
@@ -58,7 +61,7 @@ fn ratio(name: &str, ratio: f64, goal: f64) {
     println!("  {name}: {ratio:.2}x, at most {goal}x hoped for: {met}");
 }
 
-/// The processor time of a build from scratch in seconds.
+/// Returns the processor time of a build from scratch, in seconds.
 fn time(workspace: &Workspace, build: impl Fn(&Workspace, &Path) -> Chess) -> f64 {
     let target = Workspace::empty();
     let before = time_of_children();
@@ -66,7 +69,8 @@ fn time(workspace: &Workspace, build: impl Fn(&Workspace, &Path) -> Chess) -> f6
     time_of_children().saturating_sub(before).as_secs_f64()
 }
 
-/// The size in MiB of the loaded segments of a test binary of tokio. Debug information is in none.
+/// Returns the size in MiB of the loaded segments of a test binary of tokio. These segments
+/// contain no debug information.
 fn size(executors: &Workspace, accesses: &str) -> f64 {
     let target = Workspace::empty();
     let arguments = [
@@ -89,7 +93,7 @@ fn size(executors: &Workspace, accesses: &str) -> f64 {
     bytes / f64::from(1 << 20)
 }
 
-/// The executable of the test `tokio` in a directory of builds.
+/// Returns the executable of the test `tokio` in a directory of builds.
 fn binary_below(directory: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(directory).ok()?.flatten();
     entries.map(|entry| entry.path()).find_map(|path| {
@@ -111,7 +115,8 @@ fn packages(workspace: &Workspace) -> usize {
     names.collect::<BTreeSet<_>>().len()
 }
 
-/// Builds the runtime, which happens once for each toolchain, and so is not a cost of a project.
+/// Builds the runtime. This happens once for each toolchain, so its time is not a part of the
+/// build time of a project.
 fn build_runtime() {
     let workspace = Workspace::with_library("#[test]\nfn nothing() {}\n");
     workspace

@@ -9,17 +9,18 @@ use end_to_end::{Chess, Workspace};
 use crate::processor::time_of_children;
 use crate::sample::{Profile, Sample, Spread};
 
-/// The duration of the shorter exploration of a sample, and the ratio of executions between the
-/// longer one and the shorter one. It is a duration because the costs of operations differ by a
-/// factor of a hundred.
+/// The duration of the shorter exploration of a sample. It is not a number of executions, because
+/// the costs of operations differ by a factor of a hundred.
 const SHORT: &str = "200ms";
+/// The ratio of the number of executions of the longer exploration of a sample to that of the
+/// shorter one.
 const LONGER: f64 = 5.0;
 
 /// The number of times that a test in `fixtures/benchmarks/costs/tests/inside.rs` performs its
 /// operation.
 const TIMES: f64 = 1000.0;
 
-/// The test there that performs no operation.
+/// The test in `fixtures/benchmarks/costs/tests/inside.rs` that performs no operation.
 const NOTHING: &str = "nothing";
 
 const NOTES: &str = "\
@@ -37,14 +38,16 @@ longer than an unmarked one.";
 struct Row {
     title: &'static str,
     operation: &'static str,
-    /// An operation that has the same costs except for the measured one.
+    /// An operation whose cost is subtracted: it costs as much as `operation` without the measured
+    /// part.
     without: Option<&'static str>,
-    /// The number of units named in the title that one operation contains.
+    /// The number of measured units in one operation. For instance, the operation `lock` has two
+    /// units: a lock and an unlock.
     parts: f64,
 }
 
 impl Row {
-    /// Returns its number in one round.
+    /// Returns the cost of one unit in nanoseconds, from the costs of the operations in one round.
     fn of(&self, costs: &Costs) -> f64 {
         let without = self.without.map_or(0.0, |operation| costs[operation]);
         (costs[self.operation] - without) / self.parts
@@ -126,7 +129,7 @@ pub(crate) fn print_notes() {
     println!("\n{NOTES}");
 }
 
-/// Returns the measurements of the program `outside`, started by `call`.
+/// Returns the costs that the program `outside` has measured. `call` starts the program.
 fn of_program(workspace: &Workspace, call: Chess) -> Costs {
     let file = workspace.root().join("target/costs");
     call.env("COSTS", &file).run().assert_code(0);
@@ -139,7 +142,8 @@ fn of_program(workspace: &Workspace, call: Chess) -> Costs {
     costs.unwrap_or_else(|| panic!("not names and numbers: {lines}"))
 }
 
-/// Returns the costs of the tests of `inside`, without that of the test without operations.
+/// Returns the cost of each operation inside an execution: the cost of a test of `inside`, less
+/// the cost of the test without operations.
 fn of_executions(workspace: &Workspace, profile: Profile) -> Costs {
     let cost = |test: &str| {
         let explore = |limit: &[&str]| explore(workspace, profile, test, limit);

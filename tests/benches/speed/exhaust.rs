@@ -14,11 +14,12 @@ const WORKLOADS: [&str; 5] = ["mutex", "fetch_add", "buffer", "store_buffer", "r
 const WAITS: &str = "buffer";
 /// The time limit of loom.
 const MOST_MILLISECONDS: &str = "10000";
-/// The goals for the ratio to loom's speed: within two preemptions, and without a bound on the
-/// first workload.
+/// The goal: the lowest ratio of loom's time to the time of cargo chess within two preemptions.
 const RATIO_BOUNDED: f64 = 50.0;
+/// The goal: the lowest ratio of loom's time to the time of cargo chess without a bound, on the
+/// first workload.
 const RATIO_UNBOUNDED: f64 = 500.0;
-/// The highest number of executions of cargo chess.
+/// The highest number of executions of a search of cargo chess without a bound.
 const MOST_EXECUTIONS: u64 = 1_000_000;
 
 /// Prints both tables.
@@ -64,7 +65,7 @@ pub(crate) fn print(workspace: &Workspace, rounds: usize) {
     );
 }
 
-/// Prints the row of a search within two preemptions.
+/// Prints a row of the table of searches within two preemptions.
 fn print_bounded(
     chess: &Explored<'_>,
     workload: &str,
@@ -82,8 +83,8 @@ fn print_bounded(
     row(name, ours, space, theirs, Some(RATIO_BOUNDED));
 }
 
-/// Returns the sample of loom within two preemptions, with repeated searches like those of cargo
-/// chess. The time of a single search may be half or twice as long.
+/// Returns the executions of one search of loom within two preemptions, with their time at the
+/// rate of repeated searches. The time of a single search varies by a factor of two.
 fn again_and_again(baselines: &Baselines, workload: &str, rounds: usize) -> Result<Sample, String> {
     let once = of_loom(baselines, "loom-2-once", workload)?;
     let samples = (0..rounds).map(|_| baselines.sample("loom-2", workload));

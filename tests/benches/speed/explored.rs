@@ -9,16 +9,17 @@ use serde_json::Value;
 use crate::processor::time_of_children;
 use crate::sample::{Profile, Sample};
 
-/// The numbers of executions of the shorter and of the longer exploration of a sample.
+/// The number of executions of the shorter exploration of a sample.
 const SHORT: u64 = 50_000;
+/// The number of executions of the longer exploration of a sample.
 const LONG: u64 = 450_000;
-/// The highest number of times that a search is named on one command line, whose length the system
-/// limits.
+/// The highest number of searches that one command line names. The system limits the length of a
+/// command line.
 const MOST_SEARCHES: u64 = 30_000;
 /// The bound on preemptions of the bounded searches.
 const BOUND: u32 = 2;
 
-/// The search of cargo chess.
+/// A search of cargo chess that is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Search {
     /// All schedules with up to two preemptions, repeatedly.
@@ -30,7 +31,7 @@ pub(crate) enum Search {
 pub(crate) struct Explored<'a> {
     workspace: &'a Workspace,
     profile: Profile,
-    /// Whether spurious events are explored.
+    /// The value of `--spurious`: whether spurious events are explored.
     spurious: &'static str,
     /// The number of schedules of each workload within a bound, and whether these are all
     /// schedules.
@@ -50,7 +51,7 @@ impl<'a> Explored<'a> {
         explored
     }
 
-    /// Returns the same without spurious events, as in loom.
+    /// Returns the same workloads, explored without spurious events. loom has no such events.
     pub(crate) fn without_spurious(&self) -> Self {
         Self {
             spurious: "never",
@@ -59,7 +60,8 @@ impl<'a> Explored<'a> {
         }
     }
 
-    /// Returns the executions of a longer exploration beyond those of a shorter one.
+    /// Returns the executions and the time by which a longer exploration of `workload` exceeds a
+    /// shorter one.
     pub(crate) fn sample(&self, workload: &str, search: Search) -> Sample {
         let [short, long] = [SHORT, LONG].map(|executions| match search {
             Search::Random => self.explore(workload, BOUND, "random", executions),
@@ -78,8 +80,9 @@ impl<'a> Explored<'a> {
         self.space_within(workload, BOUND).0
     }
 
-    /// Returns the largest bound that does not cover all schedules of `workload`, and the number of
-    /// schedules within it. A search that has covered all schedules does not start again.
+    /// Returns the largest bound up to [`BOUND`] that does not cover all schedules of `workload`,
+    /// and the number of schedules within this bound. A search that has covered all schedules is
+    /// not repeated.
     fn repeatable(&self, workload: &str) -> (u32, u64) {
         let mut bounds = (0..=BOUND).rev();
         let found = bounds.find_map(|bound| {
@@ -99,8 +102,9 @@ impl<'a> Explored<'a> {
         })
     }
 
-    /// Returns the executions, and the milliseconds, that a search without a bound needs for all
-    /// schedules of `workload`, or `None` if it is not done after `most` executions.
+    /// Returns the numbers of executions and of milliseconds that a search without a bound needs
+    /// for all schedules of `workload`. Returns `None` if the search is not complete after `most`
+    /// executions.
     pub(crate) fn exhaust(&self, workload: &str, most: u64) -> Option<(u64, u64)> {
         let verdict = self.verdict(workload, BOUND, "dpor", most);
         let is_complete = verdict["complete"] == true;

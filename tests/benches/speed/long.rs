@@ -5,8 +5,8 @@ use end_to_end::{Chess, Workspace};
 use crate::processor::time_of_children;
 use crate::sample::{Sample, Spread};
 
-/// The tests of `fixtures/benchmarks/long`, each with a number of schedules. All have about the
-/// same number of events in total.
+/// The tests of `fixtures/benchmarks/long`, each with the number of its schedules. In all tests,
+/// the executions have about the same number of events in total.
 const EXECUTIONS: [(&str, u64); 3] = [
     ("operations_10_000", 1_700),
     ("operations_40_000", 425),
@@ -15,7 +15,7 @@ const EXECUTIONS: [(&str, u64); 3] = [
 const STRATEGIES: [&str; 2] = ["icb", "dpor"];
 /// A number of steps that no execution reaches.
 const MOST_STEPS: &str = "1000000";
-/// The highest memory of the longest test that is allowed, in MiB.
+/// The goal: the highest memory of an exploration, in MiB.
 const MOST_MEMORY: f64 = 1024.0;
 /// The ratio of schedules between the longer and the shorter exploration of a sample.
 const SHORTER: u64 = 5;
@@ -73,7 +73,7 @@ fn sample(workspace: &Workspace, strategy: &str, test: &str, schedules: u64) -> 
     }
 }
 
-/// Returns the memory of an exploration, in MiB.
+/// Returns the peak memory of an exploration, in MiB.
 fn memory(workspace: &Workspace, strategy: &str, test: &str, schedules: u64) -> f64 {
     let mut process = explore(workspace, strategy, test, schedules).start();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]

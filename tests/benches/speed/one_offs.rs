@@ -11,7 +11,7 @@ use crate::sample::{Profile, Spread};
 const START_UP: Duration = Duration::from_millis(500);
 const RUNTIME: Duration = Duration::from_mins(1);
 const ONE_TASK_NANOS: f64 = 2000.0;
-/// The number of times that the start is measured.
+/// The number of times that the start-up of the tool is measured.
 const STARTS: usize = 7;
 
 /// Measures the build of the runtime, and the start-up once it is built.
@@ -66,7 +66,8 @@ fn build_runtime() -> Duration {
     start.elapsed()
 }
 
-/// Returns the times of repeated calls for one test of a small workspace.
+/// Returns the times of repeated calls for one test of a small workspace. A first call, which is
+/// not measured, builds everything.
 fn start_up() -> Vec<Duration> {
     let workspace = Workspace::shared("members");
     let filter = ["chess", "test", "-q", "a_transfer_moves_what_is_there"];

@@ -50,7 +50,8 @@ impl Tool {
     }
 }
 
-/// The samples of one tool on one workload, one per round, or the reason why there are none.
+/// The samples of one tool on one workload, one for each round, or the reason why the tool has
+/// none.
 pub(crate) type Samples = Result<Vec<Sample>, String>;
 
 /// One workload: the samples of each tool, in the order of [`Tool::ALL`].
@@ -64,7 +65,8 @@ impl Measured {
         &self.samples[tool as usize]
     }
 
-    /// Returns the ratio of two tools' rates in each round for which both have one.
+    /// Returns the ratio of the rate of `tool` to the rate of `baseline` in each round. Returns no
+    /// ratios if one of the two tools has no samples.
     pub(crate) fn ratios(&self, tool: Tool, baseline: Tool) -> Vec<f64> {
         match (self.samples(tool), self.samples(baseline)) {
             (Ok(ours), Ok(theirs)) => {

@@ -10,7 +10,7 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    /// Returns cargo's name for it.
+    /// Returns cargo's name for the profile.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Release => "release",
@@ -18,7 +18,7 @@ impl Profile {
         }
     }
 
-    /// Returns the directory of cargo's output.
+    /// Returns the name of cargo's output directory for the profile.
     pub(crate) fn directory(self) -> &'static str {
         match self {
             Self::Release => "release",
@@ -53,8 +53,8 @@ impl Sample {
         self.points / self.executions
     }
 
-    /// Returns the difference between `self` and `shorter`, which both include the start of
-    /// processes.
+    /// Returns the executions, the scheduling points and the time of `self` without those of
+    /// `shorter`. Both samples include the start of processes, and their difference does not.
     pub(crate) fn beyond(&self, shorter: &Self) -> Self {
         Self {
             executions: self.executions - shorter.executions,

@@ -3,7 +3,7 @@
 use crate::rounds::{Measured, Tool};
 use crate::sample::{Profile, Sample, Spread};
 
-/// Returns the goal for the ratio of cargo chess to a baseline.
+/// Returns the goal for the ratio of the rate of cargo chess to the rate of a baseline.
 fn target(profile: Profile, baseline: Tool) -> f64 {
     match (profile, baseline) {
         (Profile::Release, Tool::Loom) => 30.0,

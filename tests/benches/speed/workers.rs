@@ -11,7 +11,7 @@ const SCHEDULES: &str = "500000";
 /// The goal for the speed-up from two processes.
 const RATIO: f64 = 1.8;
 
-/// Prints the table.
+/// Prints the table of the times of one process and of two processes.
 pub(crate) fn print(workspace: &Workspace, rounds: usize) {
     println!(
         "\nTwo workers beside one, release, {SCHEDULES} schedules: milliseconds by the wall\n\n\

@@ -1,7 +1,7 @@
 //! Random inputs for parsers.
 //!
 //! Inputs are mutations of samples. The fuzzer runs on the stable toolchain and does not measure
-//! coverage. Instead it looks at the outcome of a check: an input with a new outcome, such as an
+//! coverage. Instead it compares the outcomes of checks: an input with a new outcome, such as an
 //! error message that no other input had, becomes a sample too.
 //!
 //! `CHESS_FUZZ_SECONDS` is the time for each target. Without it, a target gets a fixed number of
@@ -20,13 +20,14 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-/// The number of inputs without a time limit.
+/// The number of inputs for each target, if there is no time limit.
 const INPUTS: u32 = 500;
 
 /// The number of samples above which inputs with new outcomes are no longer added.
 const MOST_SAMPLES: usize = 4_000;
 
-/// The stack of a program's first thread, on which the parsers run. A test has a smaller one.
+/// The size of the stack on which the parsers run: that of a program's first thread. The thread of
+/// a test has a smaller stack.
 const STACK: usize = 8 << 20;
 
 /// A parser under test.
@@ -54,7 +55,8 @@ impl Target {
         }
     }
 
-    /// Returns an input for which the check panics.
+    /// Checks the samples and their mutations. Returns a small input for which the check panics,
+    /// or `None` if no check panics.
     fn run_here(self, mut samples: Vec<String>) -> Option<String> {
         let seed = env::var("CHESS_FUZZ_SEED").ok();
         let seed = seed.map_or(1, |seed| seed.parse().expect("a number"));
@@ -94,7 +96,7 @@ impl Target {
 
     /// Returns the outcome without numbers, or `None` if the check panics.
     fn outcome(self, input: &str) -> Option<String> {
-        // After a stack overflow, which ends the process, the input is there.
+        // The file keeps the input if a stack overflow ends the process.
         let file = env::current_exe().expect("this executable has a path");
         let file = file.with_file_name(format!("fuzz-{}.txt", self.name));
         fs::write(file, input).expect("the target directory can be written");
@@ -102,7 +104,7 @@ impl Target {
         Some(outcome.replace(|c: char| c.is_ascii_digit(), "0"))
     }
 
-    /// Removes parts of an input for which the check panics, as long as it panics.
+    /// Removes each part of an input without which the check still panics.
     fn smaller(self, input: &str) -> String {
         let mut input: Vec<char> = input.chars().collect();
         let mut length = input.len() / 2;

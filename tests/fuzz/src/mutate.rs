@@ -2,10 +2,10 @@
 
 use fastrand::Rng;
 
-/// The most characters of an input.
+/// The highest number of characters of an input.
 const LONGEST: usize = 16 << 10;
 
-/// The most changes of a sample.
+/// The highest number of changes of a sample.
 const CHANGES: usize = 6;
 
 /// Characters that parsers treat in a special way, or that have an unusual size.
@@ -67,7 +67,7 @@ pub(crate) fn mutated(samples: &[String], words: &[&str], random: &mut Rng) -> S
                 insert(&mut text, range.start, part);
             }
             _ => {
-                // A part with the whole lines in it moves to another place.
+                // A part of the text moves to another place.
                 let part: Vec<char> = text.drain(range).collect();
                 let at = random.usize(0..=text.len());
                 insert(&mut text, at, part);

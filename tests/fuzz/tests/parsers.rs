@@ -14,8 +14,8 @@ use rewriter::{
     rewrite,
 };
 
-/// The texts of the files with this ending below a directory of the repository. Build directories
-/// and symbolic links are left out.
+/// Returns the texts of the files with this ending below a directory of the repository. Build
+/// directories and symbolic links are left out.
 fn files(directory: &str, ending: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut open = vec![root.join(directory)];
@@ -131,7 +131,8 @@ fn source_text_is_rewritten_or_refused() {
     target.run([samples, files("fixtures/catalog/src", ".rs")].concat());
 }
 
-/// The order of magnitude, so that a number does not make each outcome a new one.
+/// The order of magnitude of a number. An outcome contains it in place of the number. Otherwise
+/// too many inputs would have a new outcome.
 trait Magnitude {
     fn ilog2_or_zero(self) -> u32;
 }
@@ -142,7 +143,8 @@ impl Magnitude for usize {
     }
 }
 
-/// The body of a schedule's word, which is also the text of a file of format 1.
+/// A schedule as the text of a file of format 1. The one-word form of a schedule encodes the same
+/// text.
 const OLD_SCHEDULE: &str = "format = 1\npackage = bank\nbinary = bank::t\ntest = atomic\n\
     kind = panic\nmessage = a\\n  left: 1\\u{1b}\nlocation = src/lib.rs:42:9\npreemptions = 1\n\
     strategy = icb\nseed = 0\nmemory = sc\nmax-steps = 20000\nisolate = image\n\
@@ -291,7 +293,7 @@ fn assembly_is_classified() {
             "'\\\"'",
         ],
         check: |text| {
-            // The driver takes all numbers for one.
+            // The fuzzer does not distinguish digits. So the digits of the bit set become letters.
             let classes = format!("{:?}", Asm::of(text));
             let letter = |c: char| c.to_digit(10).and_then(|it| char::from_digit(it + 10, 36));
             classes.chars().map(|c| letter(c).unwrap_or(c)).collect()
