@@ -13,7 +13,7 @@ use crate::needs::{needs, works};
 /// The names of Chromium in distributions.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// Returns the name of Chromium on this machine.
+/// Returns the name of the installed Chromium, or `None` if none of [`NAMES`] is installed.
 fn name() -> Option<&'static str> {
     NAMES.into_iter().find(|name| works(name))
 }

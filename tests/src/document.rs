@@ -14,13 +14,14 @@ pub struct Block {
 }
 
 impl Block {
-    /// Returns the name of the file whose content the block is. `None` if the block is no file.
+    /// Returns the name of the file whose content the block is, or `None` if the block is not the
+    /// content of a file.
     pub fn file(&self) -> Option<&str> {
         self.note.strip_prefix("file=")
     }
 
     /// Returns the name of the file in which the block replaces the method that has the same
-    /// signature. `None` if the block replaces no method.
+    /// signature. Returns `None` if the block replaces no method.
     pub fn file_of_method(&self) -> Option<&str> {
         self.note.strip_prefix("method=")
     }

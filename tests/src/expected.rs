@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::Run;
 
-/// The bound that a passing test must complete, unless stated otherwise.
+/// The bound that the search of a passing test must complete, unless its table states another one.
 const DEFAULT_BOUND: u64 = 2;
 
 /// A whole `expected.toml`.
@@ -116,7 +116,8 @@ impl std::fmt::Display for ExpectedTest {
 }
 
 impl ExpectedTest {
-    /// Returns all differences of `verdict` from the expected result, in one line.
+    /// Returns all differences of `verdict` from the expected result, in one line, or `None` if
+    /// there are none.
     fn differences(&self, verdict: &Value) -> Option<String> {
         let mut wrong = Vec::new();
         let mut compare = |field: &str, expected: Value| {

@@ -19,10 +19,9 @@ use crate::Run;
 /// The interval at which a waiting test checks its condition.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Makes this process catch Ctrl-C, which still ends it. Otherwise the started processes could
-/// ignore Ctrl-C: a shell script starts its background jobs with Ctrl-C ignored, and child
-/// processes of such a job inherit this. A signal that the parent catches is not ignored by its
-/// child processes.
+/// Makes this process catch Ctrl-C. The signal still ends this process. If this process ignored
+/// Ctrl-C, as a background job of a shell script does, its child processes would also ignore it.
+/// Child processes do not inherit the treatment of a signal that is caught.
 fn listen_to_interrupts() {
     static LISTENS: Once = Once::new();
     LISTENS.call_once(|| {
@@ -96,8 +95,8 @@ impl Process {
         }
     }
 
-    /// Waits for the end of the process. Returns the peak memory of its largest descendant, in
-    /// bytes. This includes memory that several processes share.
+    /// Waits for the end of the process. Returns the peak memory of the largest of its
+    /// descendants, in bytes. The number includes memory that several processes share.
     pub fn peak_memory(&mut self) -> u64 {
         let (id, mut peak) = (self.id(), 0);
         self.wait_until(|| {

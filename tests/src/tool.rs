@@ -50,8 +50,8 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
 /// tool, the builds of other tests fail, because the tool wraps their compiler.
 const TOOL_VARIABLE: &str = "END_TO_END_TOOL";
 
-/// Returns the path of the tool. Its first call in a process builds the tool, if cargo finds that
-/// the tool is stale.
+/// Returns the path of the tool. The first call in a process also builds the tool, if cargo finds
+/// that it is stale.
 fn binary() -> &'static Path {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let binary = BINARY.get_or_init(|| {
@@ -186,8 +186,9 @@ impl Chess {
     }
 }
 
-/// Whether a variable must be removed, because a user's shell does not have it: cargo sets it for
-/// these tests, or it configures the cargo that runs them.
+/// Whether a variable of the environment must be removed for the call of the tool, because a
+/// user's shell does not have it. Cargo sets such a variable for these tests, or the variable
+/// configures the cargo that runs them.
 fn is_of_the_outer_cargo(name: &str) -> bool {
     let kept = [
         "CARGO_HOME",

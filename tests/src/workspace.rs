@@ -11,7 +11,8 @@ use crate::{Chess, Tree};
 /// A directory with a user's workspace in it.
 pub struct Workspace {
     root: PathBuf,
-    /// Removes the directory when the workspace is dropped. `None` if other tests share it.
+    /// Removes the directory when the workspace is dropped. `None` if several tests share the
+    /// directory.
     _temporary: Option<TempDir>,
 }
 

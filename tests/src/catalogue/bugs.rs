@@ -54,12 +54,12 @@ pub struct Found {
     /// Another test that shows the same defect: its entry and its name, separated by a space.
     /// Either one correction corrects both, or the code with the mistake was copied.
     pub same_as: Option<String>,
-    /// One of [`Found::CHECKS`] if no other check shows the defect.
+    /// One of [`Found::CHECKS`], if only this check shows the defect.
     pub only: Option<String>,
 }
 
 impl Found {
-    /// The values of `only`.
+    /// The possible values of [`Self::only`].
     pub const CHECKS: [&str; 3] = ["faults", "linearizability", "weak memory"];
 
     /// Returns the test of `all` that is named by [`Self::same_as`].
@@ -94,7 +94,7 @@ pub struct Refuted {
     pub package: String,
     /// The suspicion.
     pub claim: String,
-    /// The reason why it is no defect.
+    /// The reason why the suspected behaviour is no defect.
     pub why: String,
 }
 

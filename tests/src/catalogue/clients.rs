@@ -22,11 +22,11 @@ pub struct Explained {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// The names of the tests, each after the name of its binary.
+    /// The tests, each as the name of its binary and its own name: `maps::insert`.
     pub tests: Vec<String>,
     /// The kind of the failure.
     pub kind: String,
-    /// The judgement.
+    /// The judgement on the failure.
     pub of: Judgement,
     /// The reason, with file and line.
     pub why: String,
@@ -177,8 +177,8 @@ pub(super) struct Structure {
     pub(super) operations: Vec<String>,
 }
 
-/// The crates on which the tests depend. The keys are the names of the crates in sources, and the
-/// values are the packages with their versions.
+/// Returns the crates on which the tests depend. The keys are the names of the crates in sources.
+/// The values are the names of the packages with their versions.
 fn versions() -> BTreeMap<String, String> {
     let manifest = fs::read_to_string(source_of("clients").join("Cargo.toml"));
     let manifest = manifest.expect("the fixture has a manifest");
@@ -189,12 +189,11 @@ fn versions() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The tests of each crate. The keys are the crates with their versions. The crate of a test is the
-/// crate of the structure that it checks. If the test checks no structure, it is the crate with the
+/// Returns the tests of each crate. The keys are the crates with their versions. If a test checks
+/// a structure, its crate is the crate of the structure. Otherwise the crate is the one with the
 /// name of the test's module.
 ///
-/// # Panics
-/// If the tests do not depend on a crate of this name.
+/// # Panics If the tests do not depend on a crate of this name.
 pub fn tests_by_crate<'a>(
     tests: impl IntoIterator<Item = &'a String>,
 ) -> BTreeMap<String, Vec<&'a String>> {
@@ -213,10 +212,9 @@ pub fn tests_by_crate<'a>(
     by_crate
 }
 
-/// The structures that tests check, by the names of the tests.
+/// Returns the structures that tests check, by the names of the tests.
 ///
-/// # Panics
-/// If the sources of the tests are missing, or a structure belongs to an unknown crate.
+/// # Panics If the sources of the tests are missing, or a structure belongs to an unknown crate.
 pub(super) fn structures() -> BTreeMap<String, Structure> {
     let versions = versions();
     let whole = r"fn (\w+)\(\) \{\s+Linearizability::of\((?s)(.*?)\)\n(.*?)\.check\(\)";

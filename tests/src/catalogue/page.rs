@@ -94,7 +94,7 @@ pub fn page() -> String {
     page
 }
 
-/// A table of the defects, and the note on each crate.
+/// Returns a table of the defects, and the notes on their entries.
 fn defects(found: &[Found]) -> String {
     let mut text = DEFECTS.to_owned();
     let _ = write!(
@@ -130,7 +130,7 @@ fn defects(found: &[Found]) -> String {
     text
 }
 
-/// Sentences with the number of tests, of distinct defects, and of groups of defects.
+/// Returns sentences with the number of tests, of distinct defects, and of groups of defects.
 fn numbers(found: &[Found]) -> String {
     let distinct = || found.iter().filter(|it| it.original(found).is_none());
     let crates: BTreeSet<_> = distinct().map(Found::package).collect();
@@ -163,7 +163,7 @@ fn suspicions(refuted: &[Refuted]) -> String {
     REFUTED.to_owned() + &rows.collect::<String>()
 }
 
-/// A table of the crates, with the tests of each crate and their results.
+/// Returns a table of the crates, with the tests of each crate and their results.
 fn crates(passed: &Passed, explained: &Explained) -> String {
     let failed = explained.failure.iter().flat_map(|it| &it.tests);
     let crates = tests_by_crate(passed.0.keys().chain(failed));
@@ -200,7 +200,7 @@ fn crates(passed: &Passed, explained: &Explained) -> String {
     text
 }
 
-/// The tests of a crate, grouped by their binaries: `locks: mutex, rwlock; pools: jobs`.
+/// Returns the tests of a crate, grouped by their binaries: `locks: mutex, rwlock; pools: jobs`.
 fn names(tests: &[&String]) -> String {
     let binary = |test: &str| test.split("::").next().unwrap_or_default().to_owned();
     let groups = tests.chunk_by(|one, next| binary(one) == binary(next));
@@ -211,7 +211,7 @@ fn names(tests: &[&String]) -> String {
     groups.collect::<Vec<_>>().join("; ")
 }
 
-/// The last part of the name of a test, in words.
+/// Returns the last part of the name of a test, in words.
 fn last_name(test: &str) -> String {
     let (_, name) = test.rsplit_once("::").unwrap_or(("", test));
     name.replace('_', " ").trim().to_owned()

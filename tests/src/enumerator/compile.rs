@@ -55,8 +55,8 @@ pub(super) enum Step {
     Wait {
         gate: usize,
     },
-    /// Continues at `otherwise` if the number of a gate is not 0. The task holds the lock, so this
-    /// is not a scheduling point.
+    /// Continues at `otherwise` if the number of a gate is not 0. The task holds the lock of the
+    /// gate, so this is not a scheduling point.
     SkipUnlessZero {
         gate: usize,
         otherwise: usize,
@@ -145,8 +145,8 @@ fn push_all(steps: &mut Vec<Step>, ops: &[Op]) {
     }
 }
 
-/// Adds the step `first`, which may skip the body, then the steps of the body, and then the steps
-/// `last`, which end it.
+/// Adds the step `first`, the steps of `body`, and the steps `last`. The step `first` gets the
+/// index after all these steps: it can skip them.
 fn branch(
     steps: &mut Vec<Step>,
     first: impl Fn(usize) -> Step,

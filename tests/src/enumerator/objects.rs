@@ -1,7 +1,7 @@
 //! The objects that tasks share, and their states.
 
-/// A lock of any kind. Kinds of locks differ in whether the owner may acquire the lock again, and
-/// whether the lock protects a number.
+/// A lock of any kind, by its index. The kinds differ in two ways: whether the owner may acquire
+/// the lock again, and whether the lock protects a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lock(pub(super) usize);
 
@@ -55,7 +55,7 @@ impl Lock {
     }
 
     /// Whether the lock is inside std. The acquisition of such a lock is a scheduling point, and
-    /// its release is not: as the book says, a call that std completes by itself is one step.
+    /// the release is not: a call that std completes by itself is one step.
     pub(super) fn is_of_stream(self) -> bool {
         (Self::stream(0).0..=Self::stream(2).0).contains(&self.0)
     }
@@ -137,12 +137,13 @@ pub(super) struct Channel {
     pub(super) messages: Vec<u8>,
     /// The tasks that have a sender, one bit each.
     pub(super) senders: u8,
-    /// The task that has the receiver. `None` after the receiver was dropped. If no task has the
-    /// receiver, because the program keeps it to its end, this is not the number of a task.
+    /// The task that has the receiver. `None` if the receiver was dropped. If no task uses the
+    /// receiver, this is not the number of a task: the program keeps the receiver to its end.
     pub(super) receiver: Option<u8>,
-    /// If the capacity is 0: the tasks that wait until their message is received, in order.
+    /// The tasks that wait until their message is received, in order. Only for a channel with
+    /// capacity 0.
     pub(super) offers: Vec<u8>,
-    /// If the capacity is 0: whether the receiver waits for a message.
+    /// Whether the receiver waits for a message. Only for a channel with capacity 0.
     pub(super) is_awaited: bool,
 }
 

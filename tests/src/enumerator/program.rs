@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// An operation of a task. The numbers are those of objects. If an operation has a list of
-/// operations, these are performed while the object is held.
+/// An operation of a task. The numbers are the indices of objects. If an operation has a list of
+/// operations, the task performs these while it holds the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named as in std")]
 pub enum Op {
@@ -201,7 +201,8 @@ impl Op {
         }
     }
 
-    /// Like [`Self::body`], but mutable.
+    /// Returns the list of [`Self::body`] for changes, or `None` if the operation has no such
+    /// list.
     pub fn body_mut(&mut self) -> Option<&mut Vec<Op>> {
         match self {
             Self::Lock(_, ops)
@@ -242,7 +243,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether `is` holds for an operation of the task, nested ones included.
+    /// Whether `is` holds for an operation of the task, or for an operation in the body of another
+    /// one.
     pub fn task_has(&self, task: usize, is: &dyn Fn(&Op) -> bool) -> bool {
         any(&self.tasks[task], is)
     }

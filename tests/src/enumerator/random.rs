@@ -25,7 +25,7 @@ struct Place<'a> {
     tasks: usize,
     /// The tasks that own the receivers.
     receivers: [usize; 3],
-    /// The held objects that must not be acquired again, by kind and number.
+    /// The held objects, by kind and number, that must not be acquired again.
     held: Vec<(Kind, usize)>,
     /// The number of further operations that the program may have.
     left: &'a mut usize,
@@ -63,9 +63,9 @@ pub fn random_program(seed: u64, kinds: &[Kind]) -> Program {
     Program { tasks: program }
 }
 
-/// Removes each operation that the task has already performed three times. The reason: the tool
-/// treats the fourth repetition of an operation without effect as a spinning loop, so that a switch
-/// before it is not a preemption.
+/// Removes each operation that the task has already performed three times. The reason is that the
+/// tool treats the fourth repetition of an operation without effect as a spinning loop. A switch
+/// before this repetition is not a preemption.
 fn without_spins(ops: &mut Vec<Op>, before: &mut Vec<Op>) {
     const TURNS: usize = 3;
     ops.retain_mut(|op| {
@@ -111,7 +111,8 @@ impl Place<'_> {
         ops
     }
 
-    /// Returns an operation that acquires and holds object `at`.
+    /// Returns an operation that acquires and holds object `at`, or `None` if the object is
+    /// already held.
     fn holds(
         &mut self,
         depth: usize,

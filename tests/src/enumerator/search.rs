@@ -11,8 +11,8 @@ use super::machine::State;
 pub struct Outcomes {
     /// The outcomes in which all tasks end.
     pub ends: BTreeMap<String, usize>,
-    /// The smallest number of preemptions of a deadlock: no task is enabled, and some task has not
-    /// ended. `None` if there is none.
+    /// The smallest number of preemptions of a deadlock, or `None` if no deadlock is possible. In
+    /// a deadlock, no task is enabled, and some task has not ended.
     pub deadlock: Option<usize>,
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Op, Program};
 
-/// Removes tasks and operations of `program`, one at a time. Removes one only if the program still
-/// `fails` without it. Returns the program from which none can be removed.
+/// Removes tasks and operations from `program`, one at a time, if the program still `fails`
+/// without them. Returns a program from which nothing more can be removed.
 pub fn shrink(mut program: Program, fails: &mut dyn FnMut(&Program) -> bool) -> Program {
     while let Some(smaller) = smaller(&program).into_iter().find(|less| fails(less)) {
         program = smaller;
@@ -11,7 +11,7 @@ pub fn shrink(mut program: Program, fails: &mut dyn FnMut(&Program) -> bool) -> 
     program
 }
 
-/// Returns each program that results from removing one task or one operation.
+/// Returns each program that results from the removal of one task or one operation.
 fn smaller(program: &Program) -> Vec<Program> {
     let mut all = Vec::new();
     // Operations on tasks contain the numbers of those tasks.
@@ -33,8 +33,8 @@ fn smaller(program: &Program) -> Vec<Program> {
     all
 }
 
-/// Returns each list that results from removing one operation. An operation with a body can be
-/// removed in two ways: with the operations in its body, or without them.
+/// Returns each list that results from the removal of one operation. An operation with a body can
+/// be removed in two ways: with the operations in its body, or without them.
 fn without_one(ops: &[Op]) -> Vec<Vec<Op>> {
     let mut all = Vec::new();
     for (at, op) in ops.iter().enumerate() {

@@ -18,16 +18,16 @@ const PATIENCE_TO_BUILD: Duration = Duration::from_mins(30);
 /// The time limit for the tests of one binary. Tests that have not ended by then have no result.
 const PATIENCE_TO_RUN: Duration = Duration::from_mins(5);
 
-/// A test, named as by the tool: its binary and its path.
+/// A test, by the names in the tool's reports: its binary and its path.
 pub type Test = (String, String);
 
 /// The results of the tests of a package, except tests that are `ignored`.
 pub struct Native {
     /// Whether each test passes.
     pub tests: BTreeMap<Test, bool>,
-    /// The time that building them took.
+    /// The time for building the tests.
     pub build: Duration,
-    /// The time that running them took.
+    /// The time for running the tests.
     pub run: Duration,
 }
 

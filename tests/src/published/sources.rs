@@ -10,11 +10,11 @@ use crate::{Chess, Workspace, source_of};
 
 /// One crate at one version.
 pub struct Package {
-    /// Its name.
+    /// The name of the crate.
     pub name: String,
-    /// Its version.
+    /// The version of the crate.
     pub version: String,
-    /// The features that its tests need, in addition to the default features.
+    /// The features that the tests need, in addition to the default features.
     pub features: Vec<String>,
     /// Whether the package's tests use other crates that depend on the package. These crates must
     /// use the copy, too.
@@ -146,8 +146,8 @@ impl Package {
         })
     }
 
-    /// Returns `lock` without the published copy of this crate: other crates that the tests use
-    /// must use the copy in the workspace.
+    /// Returns `lock` (the text of a Cargo.lock) without the published copy of this crate. Then
+    /// other crates that the tests use must use the copy in the workspace.
     fn without_published_copy(&self, lock: &str) -> String {
         let name = format!("name = \"{}\"\n", self.name);
         let is_copy = |block: &&str| block.contains(&name) && block.contains("\nsource = ");

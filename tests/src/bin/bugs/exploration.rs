@@ -4,14 +4,14 @@ use end_to_end::catalogue::{Bug, Found};
 use end_to_end::{Chess, Workspace};
 use serde_json::Value;
 
-/// The bound that a passing test must complete.
+/// The bound that the search of a passing test must complete.
 const BOUND: u64 = 2;
 
 /// The verdicts on one entry.
 pub(crate) struct Exploration {
     pub(crate) entry: String,
     pub(crate) verdicts: Vec<Value>,
-    /// The whole output of the tool, if it has no verdict.
+    /// The whole output of the tool, if the output has no verdict.
     failure: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Exploration {
         }
     }
 
-    /// Returns the verdict of the test that failed.
+    /// Returns the verdict of the first test that failed, or `None` if no test failed.
     pub(crate) fn failed(&self) -> Option<&Value> {
         self.verdicts
             .iter()
@@ -52,14 +52,16 @@ impl Exploration {
         values.map(Option::unwrap_or_default).sum()
     }
 
-    /// Returns the common outcome of all tests.
+    /// Returns `passed` if all tests passed, `no verdict` if there is no verdict, or else the
+    /// outcome of a test that did not pass.
     pub(crate) fn outcome(&self) -> &str {
         let outcomes = self.verdicts.iter().map(|verdict| &verdict["outcome"]);
         let worst = outcomes.max_by_key(|outcome| *outcome != "passed");
         worst.and_then(Value::as_str).unwrap_or("no verdict")
     }
 
-    /// Returns the differences from the expected failure of `bug`.
+    /// Returns a description of each difference of the verdicts from the expected failure of
+    /// `bug`.
     pub(crate) fn differences_from_bug(&self, bug: &Bug) -> Vec<String> {
         self.differences(self.failed(), &bug.kind, bug.preemptions)
     }
@@ -70,7 +72,8 @@ impl Exploration {
         verdicts.find(|verdict| verdict["test"] == test)
     }
 
-    /// Returns the differences from the expected failure of the test of `found`.
+    /// Returns a description of each difference of the verdicts from the expected failure of the
+    /// test of `found`.
     pub(crate) fn differences_from_found(&self, found: &Found) -> Vec<String> {
         let verdict = self.verdict_of(&found.test);
         let failed = verdict.filter(|verdict| verdict["outcome"] == "failed");
@@ -94,7 +97,8 @@ impl Exploration {
         differences
     }
 
-    /// Returns the differences from the expected results of tests without a bug.
+    /// Returns a description of each difference of the verdicts from those of tests without a bug:
+    /// all tests pass, and each search is complete or completes the bound.
     pub(crate) fn differences_from_clean(&self) -> Vec<String> {
         let is_finished = |verdict: &Value| {
             let bound = verdict["bound_completed"].as_u64();

@@ -37,7 +37,8 @@ pub(crate) fn print(found: &[&Found]) {
     }
 }
 
-/// Replaces the version of the crate by the newest one. Returns the newest version.
+/// Replaces the version of the crate by the newest one. Returns the newest version, or `None` if
+/// cargo cannot resolve it.
 fn update(workspace: &Workspace, found: &Found) -> Option<String> {
     let (name, version) = found.package();
     let root = workspace.root().join(&found.entry);

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::exploration::Exploration;
 
-/// The header with an explanation of the columns. The times are those of exploration alone, in
-/// seconds.
+/// The titles of the columns. The times are those of exploration without the builds, in seconds.
 pub(crate) const HEADER: &str = "\
 entry                          verdict  kind           schedules  preemptions  expected  seconds  | fixed    verdict  schedules  seconds";
 
@@ -32,8 +31,8 @@ pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String
     )
 }
 
-/// Returns the row of a test that shows a defect of a current release. It has the name of the test
-/// in place of the fixed version.
+/// Returns the row of a test that shows a defect of a current release. The row ends with the name
+/// of the test, because no fixed version exists.
 pub(crate) fn found(found: &Found, explored: &Exploration) -> String {
     let none = Value::Null;
     let verdict = explored.verdict_of(&found.test).unwrap_or(&none);

@@ -14,8 +14,9 @@ use serde_json::Value;
 /// Explores the tests in fixtures/clients, and prints the results with the explanations of the
 /// failures. Each test uses a type of a published crate in two or three threads.
 ///
-/// The exit code is 1 if a failure is not in fixtures/clients/explained.toml, or if a test passes
-/// that is, or if its coverage is not the one in fixtures/clients/passed.toml.
+/// The exit code is 1 if a failure is not in fixtures/clients/explained.toml, if a test in this
+/// file passes, or if the coverage of a passing test is not the one in
+/// fixtures/clients/passed.toml.
 #[derive(Parser)]
 #[command(name = "cargo clients", bin_name = "cargo clients")]
 struct Args {
@@ -33,7 +34,7 @@ const HEADER: &str = "test                                                      
 /// The limit of the whole run, the first build of the crates included.
 const PATIENCE: Duration = Duration::from_hours(1);
 
-/// The verdicts, by the names of their binaries and tests.
+/// Explores the tests, and returns the verdicts by the names of the binaries and tests.
 fn verdicts(args: &Args) -> BTreeMap<String, Value> {
     let workspace = Workspace::shared("clients");
     let tests: Vec<&str> = args.tests.iter().map(String::as_str).collect();
@@ -56,7 +57,8 @@ fn verdicts(args: &Args) -> BTreeMap<String, Value> {
     verdicts.map(|verdict| (name(&verdict), verdict)).collect()
 }
 
-/// The problem with a verdict, if it is not the expected one.
+/// Returns the problem with a verdict, if the verdict is not the expected one. `failure` is the
+/// expected failure of the test, if there is one.
 fn problem(test: &str, verdict: &Value, failure: Option<&Failure>) -> Option<String> {
     let kind = verdict["kind"].as_str();
     match (kind, failure) {
@@ -69,7 +71,7 @@ fn problem(test: &str, verdict: &Value, failure: Option<&Failure>) -> Option<Str
     }
 }
 
-/// The tests that passed, with their coverage.
+/// Returns the tests that passed, with their coverage.
 fn passed(verdicts: &BTreeMap<String, Value>) -> Passed {
     let passed = verdicts.iter().filter(|(_, it)| it["outcome"] == "passed");
     let passed = passed.map(|(test, verdict)| {
@@ -83,7 +85,7 @@ fn passed(verdicts: &BTreeMap<String, Value>) -> Passed {
     Passed(passed.collect())
 }
 
-/// The tests whose coverage differs from the recorded coverage.
+/// Returns a description of each test whose coverage differs from the recorded coverage.
 fn changes(passed: &Passed, recorded: &Passed) -> Vec<String> {
     let changed = passed.0.iter().filter_map(|(test, explored)| {
         let coverage = &explored.coverage;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use end_to_end::published::{Explored, Native, Package, Test};
 use serde_json::Value;
 
-/// The header. Its columns are the number of tests that are not ignored, the number of those that
-/// pass under `cargo test`, and the verdicts of `cargo chess test` on the tests that pass.
+/// The titles of the columns: the number of tests that are not ignored, the number of tests that
+/// pass under `cargo test`, and the verdicts of `cargo chess test` on these passing tests.
 pub(crate) const HEADER: &str = "\
 crate                     version  tests  natively  passing  failing  no verdict  seconds";
 
@@ -86,7 +86,8 @@ impl<'a> Comparison<'a> {
                 Some(verdict) => describe(verdict),
             };
             let failed = verdict.is_some_and(|verdict| verdict["outcome"] == "failed");
-            // `orderly` may also have a test without a verdict, if a test of the same name failed.
+            // Tests are selected by name. So `orderly` may also have explored a test without a
+            // verdict, if a failed test has the same name.
             let counts_on_sleeps = failed
                 && orderly
                     .and_then(|orderly| orderly.verdicts.get(*test))

@@ -2,13 +2,14 @@
 
 use end_to_end::{Expected, Workspace};
 
-/// The strategies of other tools with published results, named as the columns of the file.
+/// The strategies of other tools that have published results. They are named as the columns of
+/// `published.csv`.
 pub(crate) const COLUMNS: [&str; 6] = ["SURW", "PCT-3", "PCT-10", "POS", "random walk", "RFF"];
 
-/// The number of published trials of each strategy.
+/// The number of published trials of each strategy on each program.
 pub(crate) const TRIALS: usize = 20;
 
-/// The published results. Each line is a program: see [`Published`].
+/// The published results. Each line has the results of one program: see [`Published`].
 const FILE: &str = include_str!("published.csv");
 
 /// One program with its bug.

@@ -5,11 +5,12 @@ use crate::trial::Verdict;
 
 /// The trials of one strategy.
 pub(crate) struct Results {
-    /// Its name.
+    /// The name of the strategy.
     pub(crate) strategy: String,
-    /// The numbers of schedules to the first failure, by program and trial.
+    /// The number of schedules to the first failure of each trial of each program. `None` if the
+    /// trial found no failure.
     trials: Vec<Vec<Option<u64>>>,
-    /// The failures of an unexpected kind.
+    /// Descriptions of the failures of an unexpected kind.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -47,7 +48,7 @@ impl Results {
         }
     }
 
-    /// Returns the score of program `program`, if it was tried.
+    /// Returns the score of the program with the index `program`, or `None` if it has no trials.
     pub(crate) fn score(&self, program: usize) -> Option<Score> {
         let trials = &self.trials[program];
         let found: Vec<u64> = trials.iter().flatten().copied().collect();
@@ -74,14 +75,14 @@ impl From<Published> for Score {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Total {
     pub(crate) programs: usize,
-    /// The bugs that any trial found.
+    /// The number of bugs that at least one trial found.
     pub(crate) ever: usize,
     /// The mean number of bugs per trial.
     pub(crate) mean: f64,
 }
 
 impl Total {
-    /// Returns the total of all scores that exist.
+    /// Returns the total of all `scores` that are not `None`.
     pub(crate) fn of(scores: impl Iterator<Item = Option<Score>>) -> Self {
         scores.flatten().fold(Self::default(), |total, score| {
             let [found, trials] = [score.found, score.trials]

@@ -74,7 +74,7 @@ fn published_total(programs: &[Program], column: usize) -> Total {
     Total::of(published.map(|one| one.map(Score::from)))
 }
 
-/// Returns the total over the programs that the published column has.
+/// Returns the total of `results` over the programs for which the published column has a result.
 fn our_total(programs: &[Program], results: &Results, column: usize) -> Total {
     let tried = |program: &Program| program.published[column].is_some();
     let common = programs.iter().enumerate().filter(|(_, one)| tried(one));

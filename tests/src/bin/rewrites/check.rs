@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::sources::{Rewritten, patched_user};
 
-/// Compiles again without the rejected sites, until rustc rejects no site. Returns the errors that
-/// are not at a site.
+/// Compiles the rewritten packages. While rustc rejects sites, leaves these sites unchanged and
+/// compiles again. Returns the errors that are not at a site.
 pub(crate) fn until_it_compiles(all: &mut [Rewritten]) -> Vec<String> {
     let user = patched_user(all);
     let hooks = hooks(&user);

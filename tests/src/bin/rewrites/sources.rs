@@ -24,7 +24,7 @@ impl fmt::Display for Package {
     }
 }
 
-/// Returns the workspace that depends on all crates.
+/// Returns the workspace that depends on all published crates.
 pub(crate) fn user() -> Workspace {
     Workspace::shared("rewrites")
 }
@@ -128,7 +128,7 @@ impl Rewritten {
         this
     }
 
-    /// Returns the modules of the package by their paths: the files below `src`.
+    /// Returns the paths and the texts of the package's Rust files below `src`.
     fn texts(&self) -> Vec<(PathBuf, String)> {
         let mut texts = Vec::new();
         let root = &self.package.sources;
@@ -199,7 +199,8 @@ impl Rewritten {
         true
     }
 
-    /// Rewrites the files with rejected sites again.
+    /// Rewrites each file again in which rustc has rejected further sites, without the edits of
+    /// the rejected sites.
     pub(crate) fn back_off(&mut self) {
         for file in self.files.keys().cloned().collect::<Vec<_>>() {
             let refused = self.refused.iter().filter(|(it, ..)| *it == file);
@@ -222,7 +223,8 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).expect("the file can be written");
 }
 
-/// Returns the section of the manifest that makes the user depend on the copies.
+/// Returns a section for the manifest of a package. With this section, the package depends on the
+/// copies instead of the published crates.
 pub(crate) fn patches(all: &[Rewritten]) -> String {
     let mut text = String::from("\n[patch.crates-io]\n");
     for (index, one) in all.iter().enumerate() {
@@ -233,7 +235,7 @@ pub(crate) fn patches(all: &[Rewritten]) -> String {
     text
 }
 
-/// Returns a copy of the user that depends on the copies.
+/// Returns a copy of the workspace [`user`] that depends on the copies of the published crates.
 pub(crate) fn patched_user(all: &[Rewritten]) -> Workspace {
     let original = user();
     let copy = Workspace::kept("rewritten/user", |_| {});

@@ -1,5 +1,5 @@
-//! The explanations of failures in fixtures/corpus/explained.toml: each is a defect or a limit of
-//! the tool.
+//! The explanations of failures in fixtures/corpus/explained.toml. Each one names a defect of the
+//! crate, a defect of its test, or a limit of the tool.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ pub(crate) struct Explanations {
     pub(crate) failure: Vec<Explanation>,
 }
 
-/// An explanation of the failures that one defect, or one limit, causes.
+/// An explanation of the failures that one defect or one limit causes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Explanation {

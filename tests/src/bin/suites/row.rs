@@ -28,14 +28,13 @@ pub(crate) struct Row {
     pub(crate) build: Duration,
     /// The time that exploring took.
     pub(crate) run: Duration,
-    /// The number of tests that were explored without a failure.
+    /// The number of tests that passed and had more than one thread.
     pub(crate) passed: usize,
     /// The number of tests that fail only with an early timeout.
     pub(crate) timing: usize,
-    /// The number of tests that passed and had only one thread, so that there was nothing to
-    /// explore.
+    /// The number of tests that passed and had only one thread: there was nothing to explore.
     pub(crate) one_thread: usize,
-    /// The failures found.
+    /// The failures that the tool found.
     pub(crate) failures: Vec<Failure>,
     /// The tests without a verdict, with the reason.
     pub(crate) unknown: Vec<Failure>,
@@ -135,7 +134,7 @@ impl Rows {
         Self::of(file, format!("{}\t{}", tool_revision(), more.join(" ")))
     }
 
-    /// Reads the rows of `file`, if `heading` is its first line.
+    /// Reads the rows of `file`. Returns no rows if the first line of the file is not `heading`.
     pub(crate) fn of(file: PathBuf, heading: String) -> Self {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let mut rows = Self {

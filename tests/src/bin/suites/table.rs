@@ -5,9 +5,10 @@ use std::time::Duration;
 use crate::explained::Explanations;
 use crate::row::{Failure, Row};
 
-/// The header. Its columns are: the number of tests that are not ignored, the number of those that
-/// pass under `cargo test`, and the time of `cargo test`; the times of building under control and
-/// of exploring; and the verdicts on the tests that pass under `cargo test`.
+/// The titles of the columns. Before the line: the number of tests that are not ignored, the
+/// number of tests that pass under `cargo test`, and the time of `cargo test`. After the line: the
+/// times of building under control and of exploring, and the verdicts on the tests that pass under
+/// `cargo test`.
 pub(crate) const HEADER: &str = "\
 suite              version  tests  natively  seconds |   build  seconds  passed  timing  one thread  failed  no verdict";
 
@@ -61,7 +62,9 @@ pub(crate) fn total(rows: &[Row]) -> String {
     self::row(&all)
 }
 
-/// Prints each explained failure. Returns the other failures, and all other problems.
+/// Prints each explained failure. Returns a description of each problem: a failure that is not
+/// explained as a defect of the crate or of its test, a test without a verdict, a suite that took
+/// too long, or an error of the tool.
 pub(crate) fn print_failures(rows: &[Row], explanations: &Explanations) -> Vec<String> {
     let mut alarms = Vec::new();
     println!("\nFailures that are explained:");

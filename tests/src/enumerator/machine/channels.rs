@@ -62,7 +62,8 @@ impl State {
         }
     }
 
-    /// Messages that were not received are lost.
+    /// Drops the receiver of a channel, with all messages that were not received. The sends that
+    /// wait end with a failure.
     pub(super) fn drop_receiver(&mut self, at: usize) {
         let channel = &mut self.channels[at];
         channel.receiver = None;

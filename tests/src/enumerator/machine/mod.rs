@@ -9,13 +9,13 @@ use super::{Op, Program};
 
 /// The observed value of a failed attempt.
 const FAILED: u8 = 77;
-/// The amount that is added to the number under a poisoned lock.
+/// The number that is added to each observed value of a poisoned lock.
 const POISONED: u8 = 100;
 /// The observed value of an attempt that failed because its channel is disconnected.
 const DISCONNECTED: u8 = 88;
 /// The observed value if the task has dropped an object that the operation needs.
 const GONE: u8 = 66;
-/// The owner of a receiver that belongs to no task.
+/// The owner of a receiver that no task uses.
 const KEPT: u8 = u8::MAX;
 
 /// The phase of a task within its step.
@@ -53,18 +53,17 @@ pub(super) struct State {
     semaphores: [u8; 2],
     /// The bytes that each socket buffers.
     sockets: [Vec<u8>; 2],
-    /// The tasks that wait at the barrier: one bit for each task. The `u8` fields below are sets
-    /// of the same form.
+    /// The set of the tasks that wait at the barrier: one bit for each task.
     barrier: u8,
-    /// The tasks that were unparked.
+    /// The set of the tasks that were unparked.
     tokens: u8,
     ended: u8,
     joined: u8,
-    /// The tasks that own a part of the `Arc`.
+    /// The set of the tasks that own a part of the `Arc`.
     owners: u8,
     /// The number of additional owners, which `upgrade` created.
     upgraded: u8,
-    /// The files that exist.
+    /// The set of the files that exist.
     files: u8,
     logs: [Vec<u8>; 2],
     variables: [u8; 2],
