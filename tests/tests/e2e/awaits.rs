@@ -1,5 +1,5 @@
-//! An iteration of a waiting loop is not repeated if it changed nothing. It is repeated if it
-//! changed anything.
+//! Tests of waiting loops: an iteration that changed nothing is not repeated. An iteration that
+//! changed anything is repeated.
 
 use end_to_end::Workspace;
 

@@ -29,8 +29,8 @@ macro_rules! assert_message {
                 (r"-[0-9a-f]{4,16}\b", "-[HASH]"),
                 (r"chess replay [0-9a-f]{4,16}\b", "chess replay [HASH]"),
                 (r"\(os error \d+\)", "(os error [N])"),
-                // The file for which there is no room, and the unit that fails first, vary between
-                // runs.
+                // The file that cannot be written, and the compilation unit that fails first, vary
+                // between runs.
                 (r"could not write \S+:", "could not write [FILE]:"),
                 (r"(error: could not compile|warning: build failed).*\n", ""),
             ],
@@ -218,7 +218,7 @@ fn a_schedule_of_another_project() {
     assert_message!(other, run);
 }
 
-/// Replays a saved failure after `from` was replaced by `to` in the test's source.
+/// Replaces `from` by `to` in the source of the test, and then replays a saved failure.
 fn replay_after_a_change(from: &str, to: &str) -> (Workspace, Run) {
     let (workspace, schedule) = failing();
     let path = workspace.root().join("tests/registry.rs");
@@ -324,8 +324,9 @@ fn test_on_mount(mount: &str) -> String {
     format!("mkdir target; mount -t tmpfs -o {mount} tmpfs target; exec \"$CHESS\" test")
 }
 
-/// Runs a script of [`test_on_mount`]. Panics with the reason if mounts are not possible, so that
-/// no test is skipped silently.
+/// Runs a script of [`test_on_mount`].
+///
+/// # Panics If mounts are not possible, with the reason. So no test is skipped silently.
 fn in_mount_namespace(workspace: &Workspace, script: &str) -> Run {
     let unshare = ["--map-root-user", "--mount"];
     let works = Command::new("unshare").args(unshare).arg("true").status();

@@ -77,7 +77,7 @@ struct Reader {
     place: TempDir,
     /// The directory of a file with the reader's current directory.
     notes: TempDir,
-    /// Pairs of an id in the book and the id here.
+    /// Pairs of an id in the book and the id that this run has in its place.
     ids: Vec<(String, String)>,
 }
 
@@ -198,7 +198,7 @@ chapters! {
     how_it_works: "how-it-works.md";
 }
 
-/// The chapter that this file leaves to `tour.rs`, because it needs a debugger.
+/// The chapter that the tests in `tour.rs` check, because it needs a debugger.
 const TOUR: &str = "tour.md";
 
 #[test]

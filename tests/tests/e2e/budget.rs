@@ -1,5 +1,5 @@
-//! The budget of work: it does not depend on the machine or the number of cores. Also, the division
-//! of the budget by `auto`.
+//! The budget of work does not depend on the machine or the number of cores. The strategy `auto`
+//! divides the budget among its strategies.
 
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;

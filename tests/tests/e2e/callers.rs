@@ -1,4 +1,4 @@
-//! Reports about operations in a dependency, in terms of the user's code.
+//! Reports about operations in a dependency name the statements in the user's code.
 
 use end_to_end::Workspace;
 

@@ -1,4 +1,4 @@
-//! The catalogue: the page of the book equals the page that is made from the fixtures.
+//! The catalogue: this page of the book equals the page that is made from the fixtures.
 
 use std::fs;
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use end_to_end::{Chess, Run, Workspace, needs};
 
-/// A script that prints the completions of `words` by a real bash. The last of these words is
-/// incomplete.
+/// A script for bash that prints the completions of its arguments. They are the words of a command
+/// line, and the last word is incomplete.
 const ASK_BASH: &str = r#"
 "$CHESS" completions bash > completions.bash
 # What cargo brings for itself: here it only has to be asked.

@@ -10,7 +10,7 @@ fn read(workspace: &Workspace, file: &str) -> String {
     std::fs::read_to_string(workspace.root().join(file)).expect("a file")
 }
 
-/// The verdicts on the tests of the fixture, by their names.
+/// Returns the verdicts on the tests of the fixture, by their names.
 fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
     let all = ["test", "--test", "coverage", "--message-format", "json"];
     let run = workspace.chess(&[&all[..], args].concat()).run();
@@ -18,7 +18,7 @@ fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
     run.verdicts_by_name()
 }
 
-/// The numbers of states that theory gives.
+/// The exact number of observed states of each test.
 const STATES: [(&str, u64); 6] = [
     ("orders_of_three", 6),
     ("lost_updates", 2),
@@ -116,8 +116,9 @@ fn a_test_that_observes_nothing_has_the_same_search() {
     assert_eq!(before, after.values().map(search).collect::<Vec<_>>());
 }
 
-/// The pairs of a test: the two statements, whether the first one was seen before the second one,
-/// and whether it was seen after it.
+/// Returns the pairs of conflicting operations in `covered`. Each one has the two statements,
+/// whether the first one was seen before the second one, and whether it was seen after the second
+/// one.
 fn pairs(workspace: &Workspace, covered: &Value) -> BTreeSet<(String, String, bool, bool)> {
     let source = read(workspace, "tests/coverage.rs");
     let statement = |operation: &Value| {

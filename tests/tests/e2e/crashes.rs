@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// The verdicts on the tests of `binary` of the fixture, by their names. The run must exit with
-/// `code`.
+/// Returns the verdicts on the tests of `binary` of the fixture, by their names. The run must exit
+/// with `code`.
 fn verdicts(
     workspace: &Workspace,
     code: i32,
@@ -42,7 +42,8 @@ fn a_forgotten_sync_is_found_and_the_corrected_code_passes_completely() {
                 let outcome = ["passed", "failed"][usize::from(fails)];
                 assert_eq!(verdict["outcome"], outcome, "{args:?}: {verdict}");
                 if fails {
-                    // A crash suffices.
+                    // The failure needs a crash, which costs as much as a preemption, and nothing
+                    // else.
                     assert_eq!(verdict["preemptions"], 1, "{args:?}: {verdict}");
                 } else if is_exhaustive {
                     let bound = if more.contains(&"1") { 1 } else { 2 };
@@ -103,7 +104,7 @@ const PROGRAMS: [(&str, bool, &[&str]); 11] = [
     ("looked_at", true, &["aA"]),
 ];
 
-/// A file: its bytes, and its earlier bytes before each change since it was last synced.
+/// A file: its bytes, and its bytes before each change after the last sync.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct File {
     bytes: String,
@@ -126,7 +127,8 @@ struct State {
     looked: Option<String>,
 }
 
-/// The outcome of a program.
+/// The outcome of a program: the contents of both files, the messages, and the bytes that the
+/// outer thread read.
 type Outcome = ([String; 2], String, Option<String>);
 
 /// Collects the outcomes that can follow `state`.

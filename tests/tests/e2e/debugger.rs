@@ -44,7 +44,7 @@ fn assert_in_order(text: &str, parts: &[&str]) {
     }
 }
 
-/// The name of the user's functions in the stacks of the fixture's bug.
+/// The name of the user's function in the stacks of the fixture's bug.
 const WITHDRAWS: &str = "locks::bank::Account::withdraw_in_two_sections";
 const DEPOSITS: &str = "locks::bank::Account::deposit";
 

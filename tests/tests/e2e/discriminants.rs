@@ -1,8 +1,8 @@
-//! A program that checks the variant of an enum reads the discriminant and no payload, wherever
-//! the enum is stored, and for each form of the check.
+//! A check of the variant of an enum is reported as a read of the discriminant only, not of the
+//! payload. This holds for each place of the enum and for each form of the check.
 //!
-//! Without optimisations, rustc loads the payload, too. LLVM removes this load after it was
-//! announced: see `linker/dead_reads.rs`.
+//! Without optimisations, rustc also loads the payload. LLVM removes this load only after it has
+//! inserted the announcement of the load: see `linker/dead_reads.rs`.
 
 use std::fmt::Write as _;
 
@@ -35,8 +35,8 @@ pub enum Three<T> { No, One(T), Two }
 pub struct Beside<T> { pub byte: u8, pub part: T }
 ";
 
-/// Returns the places in which an enum with a payload of this type can be stored. For each one: a
-/// name, the declaration, the expression for the place, and the path of the variant.
+/// Returns the places in which an enum with a payload of type `of` can be stored. Each place has a
+/// name, its declaration, the expression for the place, and the path of the variant.
 fn places(of: &str, value: &str) -> [(&'static str, String, &'static str, &'static str); 5] {
     let payload = format!("Payload(UnsafeCell::new({value}))");
     let option = format!("Option<Payload<{of}>>");

@@ -106,7 +106,7 @@ fn one_that_changes_is_compiled_again_and_none_is_written_to() {
     }
 }
 
-/// Reads and writes a number in two unordered steps.
+/// Reads and writes a number without synchronization.
 const RACE: &str = "pub static mut X: u32 = 0; pub fn touch() { unsafe { X += 1 } }\n";
 
 const TEST: &str = "

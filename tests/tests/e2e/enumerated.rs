@@ -1,4 +1,4 @@
-//! The outcomes of random programs under the tool are those of an enumerator of std's
+//! The outcomes of random programs under the tool are those that an enumerator finds from std's
 //! documentation.
 //!
 //! `end_to_end::enumerator` implements each operation by its documentation and visits all
@@ -21,7 +21,7 @@ const STATES: usize = 20_000;
 /// The number of programs that one call of the tool explores.
 const BATCH: usize = 500;
 
-/// Returns the number of programs, which the environment variable `CHESS_PROGRAMS` sets.
+/// Returns the number of programs: the environment variable `CHESS_PROGRAMS`, or a default.
 fn programs() -> usize {
     const USUAL: usize = 2_000;
     let asked = std::env::var("CHESS_PROGRAMS");
@@ -45,7 +45,7 @@ fn kinds() -> Vec<Kind> {
     names.split(',').map(kind_of).collect()
 }
 
-/// A way to explore, and its guarantee.
+/// A way to explore, which names the executions that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Search {
     /// All schedules with at most this number of preemptions.
@@ -58,9 +58,9 @@ enum Search {
     Weak(&'static str),
 }
 
-/// Whether the result of the operation may depend on another operation, although nothing orders
-/// the two. std documents no order for attempts that fail, for counts, for `is_finished`, and for
-/// files. The ordering with which C code accesses an atomic is not known.
+/// Whether the result of the operation may depend on another operation, although the two
+/// operations are not ordered. std documents no order for attempts that fail, for counts, for
+/// `is_finished`, and for files. The ordering with which C code accesses an atomic is not known.
 fn orders_nothing(op: &Op) -> bool {
     matches!(
         op,
@@ -85,8 +85,8 @@ fn orders_nothing(op: &Op) -> bool {
 }
 
 impl Search {
-    /// Returns the searches with which each program is explored. The environment variable
-    /// `CHESS_SEARCHES` can set them (`1,dpor,delay`; a number is a bound).
+    /// Returns the searches with which each program is explored: those in the environment variable
+    /// `CHESS_SEARCHES` (`1,dpor,delay`; a number is a bound), or a default.
     fn chosen() -> Vec<Self> {
         let names = std::env::var("CHESS_SEARCHES");
         let names = names.unwrap_or_else(|_| "0,1,2,icb,dpor,auto,c11".to_owned());
@@ -129,13 +129,13 @@ struct Found {
     deadlocks: bool,
     /// Whether the search completed.
     whole: bool,
-    /// Failures that are not outcomes of programs.
+    /// Failures other than deadlocks. They are no outcomes of programs.
     others: Vec<String>,
 }
 
 impl Found {
-    /// Returns a description of the difference from the expected outcomes of `program`, if there
-    /// is one.
+    /// Returns a description of the difference from the expected outcomes of `program`. Returns
+    /// `None` if there is no difference.
     fn differs(&self, program: &Program, search: Search, known: &Outcomes) -> Option<String> {
         let expected = search.expected(known);
         let mut text = String::new();
@@ -163,7 +163,7 @@ impl Found {
     }
 }
 
-/// A copy of the fixture that contains programs.
+/// A copy of the fixture whose tests are some programs.
 struct Bench {
     workspace: Workspace,
     /// Whether the searches may leave out redundant schedules.
@@ -240,15 +240,15 @@ impl Bench {
         faults
     }
 
-    /// Returns a description of the difference in the result of a search for one program, if there
-    /// is one.
+    /// Explores one program. Returns a description of the difference from the expected outcomes,
+    /// or `None` if there is no difference.
     fn fault(&self, program: &Program, search: Search) -> Option<String> {
         let known = enumerate(program, STATES)?;
         self.write([program]);
         self.explore(search)[&0].differs(program, search, &known)
     }
 
-    /// Reports a few of the faults, by the smallest programs that show them.
+    /// Describes three of the faults. Each one is described by the smallest program that shows it.
     fn report(&self, mut faults: Vec<(Program, Search)>) -> String {
         let mut text = format!("{} faults, of which\n", faults.len());
         faults.sort_by_key(|(program, _)| program.text().len());
@@ -284,8 +284,8 @@ impl Found {
     }
 }
 
-/// Returns programs of which a search once missed an outcome, and which are too rare among random
-/// programs.
+/// Returns programs for which a search once missed an outcome. Random programs are rarely like
+/// these.
 fn wrong_once() -> Vec<Program> {
     use Op::{
         CLock, Downgrade, Lock, Read, Sealed, SealedTry, SemPost, SemTryWait, SemWait, SocketRead,

@@ -136,7 +136,8 @@ fn last_owner_drops() {
 }
 ";
 
-/// The number of executions of each test in theory: the orders of operations that do not commute.
+/// The number of executions of each test in theory: the number of orders of its operations that do
+/// not commute.
 const EXPECTED: [(&str, u64); 12] = [
     ("two_threads_lock_three_times", 20),
     ("three_threads_lock_once", 6),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use end_to_end::{Run, Workspace};
 use serde_json::Value;
 
-/// The numbers of executions that theory gives without a bound.
+/// The exact number of executions of each test without a bound.
 const COUNTS: [(&str, u64); 13] = [
     // The orders of the calls, which a lock separates. The checks add no orders.
     ("push_fixed", 2),
@@ -35,7 +35,7 @@ fn verdicts(workspace: &Workspace, args: &[&str]) -> BTreeMap<String, Value> {
     run.verdicts_by_name()
 }
 
-/// Whether the verdict on `test` is the one that its name states.
+/// Checks that the verdict on `test` is the one that the ending of its name states.
 #[track_caller]
 fn assert_named(test: &str, verdict: &Value) {
     let kind = match test.rsplit_once('_') {

@@ -97,7 +97,8 @@ fn a_run_in_which_no_test_is_under_control_is_an_error() {
     insta::assert_snapshot!(error(&run));
 }
 
-/// A test with a race that is found only with hooks.
+/// A test with a race. The race is found only if the test is compiled with hooks before its
+/// accesses.
 const UNWATCHED: &str = r#"
 #![feature(cfg_sanitize)]
 #![cfg(test)]
@@ -133,7 +134,8 @@ fn error(run: &Run) -> &str {
     &run.stderr[at..]
 }
 
-/// Returns the warnings of a run. Its linker is a script called `name` with the content `script`.
+/// Returns the warnings of a run whose linker is a script. The script is called `name` and has the
+/// content `script`.
 fn warnings_of_linker(name: &str, script: &str) -> String {
     let workspace = Workspace::copy_of("opaque");
     workspace.write(name, &format!("#!/bin/sh\n{script}\n"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// The kinds of faults, and for each kind the prefix of its tests.
+/// Each kind of faults, with the prefix of the names of its tests.
 const KINDS: [(&str, &str); 11] = [
     ("no-space", "no_space"),
     ("sync", "sync"),
@@ -20,7 +20,7 @@ const KINDS: [(&str, &str); 11] = [
     ("allocation", "allocation"),
 ];
 
-/// The verdicts on the tests of the fixture whose names contain `filter`, by their names.
+/// Returns the verdicts on the tests of the fixture whose names contain `filter`, by their names.
 fn verdicts(
     workspace: &Workspace,
     code: i32,
@@ -88,7 +88,7 @@ fn without_faults_no_call_fails_and_test_code_is_spared() {
 fn each_of_three_calls_fails_or_succeeds() {
     let workspace = Workspace::shared("faults");
     for (strategy, preemptions, count) in [
-        // The sum of the binomial coefficients up to the bound.
+        // The number of ways in which at most `preemptions` of the three calls fail.
         ("icb", "1", 1 + 3),
         ("icb", "2", 1 + 3 + 3),
         ("icb", "3", 8),

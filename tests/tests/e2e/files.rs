@@ -10,7 +10,7 @@ use std::fs;
 
 use end_to_end::Workspace;
 
-/// Returns the number of random programs, which the environment variable `CHESS_PROGRAMS` sets.
+/// Returns the number of random programs: the environment variable `CHESS_PROGRAMS`, or a default.
 fn programs() -> usize {
     const USUAL: usize = 12;
     let asked = std::env::var("CHESS_PROGRAMS");
@@ -25,8 +25,8 @@ const OPERATIONS: usize = 28;
 /// Short operations. Each pair of them is always tested.
 const SHORT: [usize; 13] = [0, 2, 3, 5, 6, 7, 8, 10, 11, 14, 20, 22, 23];
 
-/// If at least this number of programs is tested, each pair of operations is tested, too. This
-/// takes an hour.
+/// If at least this number of random programs is tested, each pair of operations is tested, too.
+/// This takes an hour.
 const MANY: usize = 1000;
 
 const LIBRARY: &str = r#"
@@ -194,7 +194,7 @@ fn test_of(name: &str, tasks: &[Vec<usize>]) -> String {
     tests
 }
 
-/// Returns the outcomes of each program, by its name.
+/// Explores the tests that `arguments` selects. Returns the outcomes of each program, by its name.
 fn outcomes(workspace: &Workspace, arguments: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let directory = workspace.root().join("outcomes");
     _ = fs::remove_dir_all(&directory);
@@ -220,7 +220,7 @@ fn outcomes(workspace: &Workspace, arguments: &[&str]) -> BTreeMap<String, BTree
     files.map(lines).collect()
 }
 
-/// Compares the reduced searches with all schedules.
+/// Checks that the reduced searches reach the same outcomes as a search of all schedules.
 fn compare(workspace: &Workspace) {
     let all = outcomes(workspace, &["--strategy=delay", "all"]);
     for strategy in ["dpor", "auto", "icb"] {

@@ -82,7 +82,8 @@ fn member(workspace: &Workspace, name: &str, dependencies: &str, library: &str) 
     workspace.write(&format!("{name}/src/lib.rs"), library);
 }
 
-/// Returns a repository of three crates, one of which uses another, with one commit on `main`.
+/// Returns a repository of three crates with one commit on `main`. The crate `user` depends on the
+/// crate `counter`.
 fn repository() -> Workspace {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", MEMBERS);

@@ -9,10 +9,10 @@ use end_to_end::{Workspace, source_of};
 use regex::Regex;
 use serde_json::Value;
 
-/// The file with the access of the other thread.
+/// The file of the fixture in which the other thread accesses the memory of a construct.
 const HARNESS: &str = "src/lib.rs";
 
-/// The sources outside of `tests` that have constructs of a module.
+/// The modules with constructs in sources outside of `tests`, and these sources.
 const OTHER_SOURCES: [(&str, &str); 2] = [
     ("dependency", "shelf/src/lib.rs"),
     ("generated", "out/generated.rs"),
@@ -74,7 +74,7 @@ fn constructs() -> BTreeMap<String, Construct> {
     constructs
 }
 
-/// A difference of a verdict from the expectation of its construct.
+/// A difference of a verdict from the expectation of its construct, which is in the fixture.
 enum Difference {
     /// The race is found, but the report has the place of the construct's caller.
     AtCaller,
@@ -82,7 +82,8 @@ enum Difference {
     Other(String),
 }
 
-/// Returns the difference of a verdict from the expectation of its construct.
+/// Returns the difference of a verdict from the expectation of its construct, or `None` if the
+/// verdict is as expected.
 fn difference(construct: &Construct, test: &str, verdict: &Value) -> Option<Difference> {
     let races = test.contains("::writes::") || test.ends_with("::reads::against_a_write");
     let (outcome, kind) = if races {
@@ -119,7 +120,8 @@ fn difference(construct: &Construct, test: &str, verdict: &Value) -> Option<Diff
 }
 
 /// Explores the fixture in a profile. Panics unless exactly the `known` constructs have another
-/// verdict than expected. At most `at_caller` races may have the place of the construct's caller.
+/// verdict than expected. In at most `at_caller` reports, the place may be that of the construct's
+/// caller.
 #[track_caller]
 fn assert_seen(profile: &[&str], known: &[&str], at_caller: usize) {
     let workspace = Workspace::shared("accesses");
@@ -187,7 +189,8 @@ fn each_construct_keeps_its_kind_in_optimised_code() {
     assert_seen(&["--release"], &[volatile, odd], at_caller);
 }
 
-/// Explores `tests` tests of `fixtures/profiles`. Each test has a race on a line of its crate.
+/// Explores the selected tests of `fixtures/profiles`. Panics unless there are `tests` tests, and
+/// each one fails with a race at a line of its crate.
 #[track_caller]
 fn assert_all_race(args: &[&str], flags: &str, tests: usize) {
     let workspace = Workspace::shared("profiles");
@@ -226,7 +229,8 @@ fn accesses_are_seen_beside_flags_of_the_project() {
     }
 }
 
-/// The runtime is in the dynamic library. No table of places contains the code of this library.
+/// The runtime is in the dynamic library. So no table of places contains the accesses of this
+/// code.
 #[test]
 fn accesses_in_a_program_with_dynamic_crates_are_outside_control() {
     let workspace = Workspace::shared("profiles");

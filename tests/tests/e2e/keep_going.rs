@@ -3,8 +3,8 @@
 use end_to_end::{Run, Workspace, without_durations};
 use serde_json::Value;
 
-/// Three faults: an update is lost (one preemption), the locks are acquired in opposite orders
-/// (one), and a flag is read between its two stores (two).
+/// A test with three faults: a lost update, a deadlock of locks that are acquired in opposite
+/// orders, and a flag that is read between its two stores. They need one, one and two preemptions.
 const THREE_FAILURES: &str = r#"
 #![cfg(test)]
 use std::sync::Mutex;
@@ -87,7 +87,8 @@ fn run(workspace: &Workspace, more_args: &[&str]) -> Run {
     run
 }
 
-/// Returns the kind and the shortened message of each failure, beginning with that of the verdict.
+/// Returns the kind and the first line of the message of each failure. The failure of the verdict
+/// comes first.
 fn failures<'a>(verdict: &'a Value) -> Vec<(&'a str, &'a str)> {
     let others = verdict["other_failures"].as_array().expect("a list");
     let describe = |failure: &'a Value| {

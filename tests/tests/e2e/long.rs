@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use end_to_end::Workspace;
 
-/// The number of operations of an execution: that of the boot of Singularity under CHESS.
+/// The number of operations of an execution. The boot of Singularity under CHESS had this number
+/// of operations.
 const OPERATIONS: u64 = 170_000;
 const SCHEDULES: u64 = 20;
 const GIBIBYTE: u64 = 1 << 30;

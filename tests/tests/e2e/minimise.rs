@@ -6,8 +6,8 @@ use std::fs;
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;
 
-/// Binaries without livelocks. Livelocks take long to detect, and a sample may miss a task that
-/// spins.
+/// Test binaries without livelocks. A livelock takes long to detect, and a sample may miss a task
+/// that spins.
 const FEW: &[&str] = &["locks", "condvars", "channels", "threads", "isolation"];
 
 const LOST_UPDATE: &str = "
@@ -118,8 +118,8 @@ fn executions_in_processes_of_their_own_are_made_smaller() {
 }
 
 /// While a livelock is minimised, executions have a low step limit, because each livelock would
-/// take long. An execution that would have ended after this limit must not be reported as a
-/// livelock.
+/// take long. An execution that exceeds this limit may still end later, and must not be reported
+/// as a livelock.
 #[test]
 fn a_long_execution_does_not_take_the_place_of_one_without_end() {
     let workspace = Workspace::with_library(

@@ -4,12 +4,11 @@ use end_to_end::Workspace;
 
 use super::requests::verdicts;
 
-/// The binaries of the fixture, and for each one the number of tests that fail and have a
-/// schedule.
+/// The binaries of the fixture, each with the number of its tests that fail and have a schedule.
 const BINARIES: [(&str, usize); 3] = [("models", 6), ("invariants", 14), ("liveness", 4)];
 
-/// The numbers of executions that theory gives without a bound: the orders of the operations that do
-/// not commute.
+/// The exact number of executions of each test without a bound: the number of orders of its
+/// operations that do not commute.
 const COUNTS: [(&str, u64); 23] = [
     // Two accesses to a register. Then two threads with two scheduling points each.
     ("register_fixed", 2),
@@ -48,8 +47,8 @@ const COUNTS: [(&str, u64); 23] = [
     ("all_fixed", 2),
 ];
 
-/// The numbers of executions with up to two preemptions: the interleavings with at most four
-/// turns.
+/// The exact number of executions of each test with up to two preemptions: the number of
+/// interleavings in which at most three switches separate the tasks' steps.
 const WITH_TWO_PREEMPTIONS: [(&str, u64); 3] = [
     ("two_orders_fixed", 2),
     ("six_orders_fixed", 6),

@@ -58,8 +58,8 @@ const TABLES: [Table; 26] = [
 
 const USUAL_STRIDE: usize = 67;
 
-/// Whether the combinations of this type of object are tested: the environment variable
-/// `CHESS_PAIRS_OF` may name some of the types, separated by commas.
+/// Whether the combinations of this type of object are tested. The environment variable
+/// `CHESS_PAIRS_OF` may name the chosen types, separated by commas.
 fn is_chosen(table: &Table) -> bool {
     match std::env::var("CHESS_PAIRS_OF") {
         Ok(names) => names.split(',').any(|name| name == table.object),
@@ -67,8 +67,9 @@ fn is_chosen(table: &Table) -> bool {
     }
 }
 
-/// Returns the stride through the combinations of three operations: one combination in each stride
-/// is tested. The environment variable `CHESS_PAIRS` sets it; if it is `all`, all are tested.
+/// Returns the stride through the combinations of three operations. If the stride is n, every nth
+/// combination is tested. The environment variable `CHESS_PAIRS` sets the stride, and `all` means
+/// 1.
 fn stride() -> usize {
     match std::env::var("CHESS_PAIRS") {
         Ok(text) if text == "all" => 1,
@@ -78,8 +79,8 @@ fn stride() -> usize {
 }
 
 impl Table {
-    /// Returns the combinations, as the operations of each task: all combinations of two
-    /// operations, and some of three.
+    /// Returns all combinations of two operations, and every `stride`th combination of three. A
+    /// combination has a word for each task, with a letter for each operation.
     fn combinations(&self, stride: usize) -> Vec<Vec<String>> {
         let pairs = self.first.chars().flat_map(|own| {
             self.others
@@ -121,12 +122,13 @@ impl Table {
     }
 }
 
-/// The outcomes of a test: the kinds of its failures, and the observations of its tasks.
+/// The outcomes of a test. Each one has the kind of a failure, and the observations of the tasks.
 type Outcomes = BTreeSet<String>;
 
-/// Returns the outcome of a failure, without addresses. A search reports only one of several
-/// deadlocks whose tasks wait at the same lines. These deadlocks may differ in the tasks, and in
-/// further tasks that wait for the ends of these tasks. So neither is a part of the outcome.
+/// Returns the outcome of a failure, without addresses and without the parts that do not identify
+/// a deadlock. A search reports only one of the deadlocks whose tasks wait at the same lines. Such
+/// deadlocks may differ in the numbers of the tasks, and in further tasks that join the waiting
+/// ones.
 fn outcome(failure: &Value) -> String {
     let text = format!("{}: {}", failure["kind"], failure["message"]);
     let parts = text.split(|char: char| !char.is_ascii_digit());
@@ -141,8 +143,8 @@ fn outcome(failure: &Value) -> String {
     }
 }
 
-/// Returns the waits of a deadlock in order. Leaves out waits for the end of a task, unless there
-/// are no other waits.
+/// Returns the waits of a deadlock in order. Leaves out the waits for the end of a task if there
+/// are other waits.
 fn essential(waits: &str) -> Vec<String> {
     let waits = waits.trim_end_matches('"').split("; ");
     // C code has no lines. The last line of Rust before it depends on the task.
@@ -155,7 +157,7 @@ fn essential(waits: &str) -> Vec<String> {
     if others.is_empty() { for_tasks } else { others }
 }
 
-/// Returns the outcomes of each test in a search, and whether the search reports that they are
+/// Explores each test. Returns the outcomes of the test, and whether the search reports that it is
 /// complete.
 fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes, bool)> {
     let (most, patience) = if stride() < USUAL_STRIDE {

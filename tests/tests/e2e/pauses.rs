@@ -85,8 +85,8 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// Returns the last line of an exploration, and whether a state was written before this line. If
-/// it was, the state is in the file `state`.
+/// Explores a test. Returns the last line of the results, and whether a line before it says that
+/// the state of the search was written. The state is in the file `state`.
 fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (Value, bool) {
     let start = if resume { "" } else { "echo 01 >state;" };
     let script = format!(
@@ -105,8 +105,8 @@ fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (V
 }
 
 /// Checks that a search has the same result with pauses. The first pause is after `pause` units of
-/// work, and the work before each later pause is four times that before the previous one. Returns
-/// the number of pauses.
+/// work. The work at each later pause is four times the work at the previous one. Returns the
+/// number of pauses.
 #[track_caller]
 fn assert_same(workspace: &Workspace, test: &str, request: &str, mut pause: u64) -> u32 {
     let (whole, _) = explore(workspace, test, request, false);

@@ -4,7 +4,8 @@
 use end_to_end::{Chess, Run, Workspace};
 use serde_json::Value;
 
-/// Explores all tests of the fixture to completion, with the Chess.toml in `workspace`.
+/// Explores all tests of the fixture completely. The policies are those of the Chess.toml in
+/// `workspace`.
 fn explore(workspace: &Workspace, strategy: &str) -> Run {
     let args = [
         "test",

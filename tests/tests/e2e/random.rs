@@ -1,6 +1,5 @@
-//! The search against a model: on small random programs it finds exactly the
-//! failures that an enumeration of all schedules predicts, with the fewest
-//! possible preemptions.
+//! The search is compared with a model. On small random programs, it finds exactly the failures
+//! that an enumeration of all schedules predicts, with the fewest possible preemptions.
 
 #[path = "../../../fixtures/random/src/lib.rs"]
 #[expect(unreachable_pub, reason = "there it is a library")]
@@ -29,7 +28,7 @@ enum Step {
 /// A state of the model. Equal states have the same future.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// The next step of each started task.
+    /// The index of the next step of each started task.
     next: Vec<usize>,
     exited: Vec<bool>,
     current: usize,
@@ -182,7 +181,7 @@ fn ends(program: &Program) -> Ends {
     ends
 }
 
-/// The expected results of a program whose test fails at the outcome `target`.
+/// The expected results of a program whose test panics if its outcome is `target`.
 struct Prediction {
     target: String,
     /// The fewest preemptions of a deadlock, or `None` if there is none.
@@ -191,8 +190,8 @@ struct Prediction {
     panic: Option<usize>,
 }
 
-/// Predicts the results of a program. Its target is the outcome that needs the most preemptions
-/// within [`BOUND`]. Every fourth program has an impossible target instead.
+/// Predicts the results of a program. The target is the outcome within [`BOUND`] that needs the
+/// most preemptions. Every fourth program has an impossible target instead.
 fn predict(number: u64) -> Prediction {
     let ends = ends(&program(number));
     let deadlock = ends.get(&None).copied();

@@ -12,8 +12,8 @@ use std::fs;
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// Returns the number of programs of each kind, which the environment variable
-/// `CHESS_PROGRAMS` sets.
+/// Returns the number of programs of each kind: the environment variable `CHESS_PROGRAMS`, or a
+/// default.
 fn programs() -> usize {
     const USUAL: usize = 25;
     let asked = std::env::var("CHESS_PROGRAMS");
@@ -342,7 +342,8 @@ fn looks() {
 }
 ";
 
-/// Returns the programs of one kind, as tests.
+/// Returns the source of tests that run the programs of one kind. Each seed has one test for each
+/// of `sets`: the start of the test's name, and whether all schedules are explored.
 fn tests_of(kind: &str, looks: &str, timed: bool, sets: &[(&str, bool)]) -> String {
     use std::fmt::Write as _;
     let mut tests = format!("use small::Looks;\n\nstruct Kind;\n{looks}\n");
@@ -400,8 +401,7 @@ impl Outcomes {
         }
     }
 
-    /// Returns the outcomes of a program under all schedules. `reduced` is the name of the test
-    /// that explores the program with a reduced search.
+    /// Returns the outcomes of the program of the test `reduced`, but under all schedules.
     fn of_all(&self, reduced: &str) -> &BTreeSet<String> {
         &self.reached[&reduced.replace("-false", "-true")]
     }

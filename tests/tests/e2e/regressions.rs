@@ -30,18 +30,18 @@ fn both_set() {
 
 /// A change after which the steps are the same, but the test does not fail.
 const TOLERANT: (&str, &str) = ("assert_eq!(flag.into_inner(), 2)", "flag.into_inner();");
-/// A correction: one step instead of two.
+/// A correction: each task performs one step instead of two.
 const MENDED: (&str, &str) = (
     "let seen = flag.load(SeqCst);\n    flag.store(seen + 1, SeqCst);\n    seen",
     "flag.fetch_add(1, SeqCst)",
 );
-/// The same correction. The task that was first loads the flag again, and can be preempted before
-/// this load.
+/// A correction like [`MENDED`], with one more load. The first task loads the flag again, and can
+/// be preempted before this load.
 const MENDED_AND_LOOKS: (&str, &str) = (
     MENDED.0,
     "let seen = flag.fetch_add(1, SeqCst);\n    if seen == 0 {\n        flag.load(SeqCst);\n    }\n    seen",
 );
-/// A change that does not correct the fault: it adds a load.
+/// A change that adds a load and does not correct the fault.
 const STILL_RACES: (&str, &str) = (
     "let seen = flag.load(SeqCst);",
     "let _ = flag.load(SeqCst);\n    let seen = flag.load(SeqCst);",
@@ -78,7 +78,7 @@ fn test(workspace: &Workspace, args: &[&str]) -> Run {
     workspace.chess(&[&base[..], args].concat()).run()
 }
 
-/// Returns the regressions of a verdict: `(outcome of each, warnings)`.
+/// Returns the outcome of each regression of a verdict, and the warnings of the verdict.
 fn regressions(verdict: &Value) -> (Vec<&str>, String) {
     let runs = verdict["regressions"].as_array().expect("a list");
     let outcomes = runs

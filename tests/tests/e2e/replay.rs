@@ -84,7 +84,7 @@ fn a_failure_over_tcp_replays_a_hundred_times() {
     assert_replays_a_hundred_times("io", "echo::buggy");
 }
 
-/// The system assigns another port in each execution, and the panic's message contains the port.
+/// The system assigns another port in each execution. The message of the panic contains the port.
 #[test]
 fn a_failure_in_whose_message_a_number_changes_is_the_same() {
     let workspace = Workspace::shared("io");
@@ -102,7 +102,7 @@ fn a_failure_in_whose_message_a_number_changes_is_the_same() {
     assert!(!run.stderr.contains("another failure"), "{run:?}");
 }
 
-/// Replays one of each `step` failures of the catalog that `backend` finds.
+/// Explores the catalog with `backend`. Replays every `step`th failure.
 fn assert_failures_replay(backend: &str, step: usize) {
     let workspace = Workspace::shared("catalog");
     let args = [

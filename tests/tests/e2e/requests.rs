@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const JSON: [&str; 3] = ["--no-fail-fast", "--message-format", "json"];
 
-/// The verdicts on the tests of a binary of the fixture, by their names.
+/// Returns the verdicts on the tests of a binary of the fixture, by their names.
 pub(super) fn verdicts(
     workspace: &Workspace,
     binary: &str,
@@ -22,7 +22,7 @@ pub(super) fn verdicts(
     run.verdicts_by_name()
 }
 
-/// The numbers of executions that theory gives.
+/// The exact number of executions of each test.
 const COUNTS: [(&str, u64); 4] = [
     ("nine_executions", 3 * 3),
     ("six_executions", 1 + 2 + 3),
@@ -153,7 +153,8 @@ fn a_history_is_shown_with_the_reason_why_no_order_explains_it() {
     insta::assert_snapshot!("history", message);
 }
 
-/// The tests of the fixtures that compare with models, relax operations, or block.
+/// Returns the verdicts on the tests of the fixtures that compare with models, relax operations,
+/// or block.
 fn declared_and_blocking(args: &[&str]) -> BTreeMap<String, Value> {
     let workspace = Workspace::shared("requests");
     let args = [&["--spurious", "never"], args].concat();

@@ -73,8 +73,8 @@ fn events(run: &Run) -> Vec<Value> {
     without_durations(run.events())
 }
 
-/// Returns a workspace in which a run ended at its third test, which fails. The run has the
-/// verdicts of three tests and of the ignored test.
+/// Returns a workspace and a run in it. The run ended at its third test, which failed. The run has
+/// the verdicts of these three tests and of an ignored test.
 fn cut_short() -> (Workspace, Run) {
     let workspace = Workspace::with_locks(TESTS);
     let run = run(&workspace, &[]);

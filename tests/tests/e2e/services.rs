@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// The tests with a defect: the outcome and the kind of failure.
+/// The tests with a defect, each with its outcome and the kind of its failure.
 const DEFECTS: [(&str, &str, &str); 11] = [
     ("actors first_post", "failed", "panic"),
     ("actors overdraft", "failed", "panic"),
@@ -22,7 +22,7 @@ const DEFECTS: [(&str, &str, &str); 11] = [
     ("memcached stats", "failed", "panic"),
 ];
 
-/// The verdicts on the tests called `name`, by package and module.
+/// Returns the verdicts on the tests called `name`, by package and module.
 fn verdicts(
     workspace: &Workspace,
     code: i32,

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use end_to_end::{Run, Workspace, without_durations};
 use serde_json::Value;
 
-/// A run with JSON on standard output.
+/// Runs all tests with JSON on standard output.
 fn run(workspace: &Workspace, more_args: &[&str]) -> Run {
     let args = ["test", "--message-format", "json"];
     workspace.chess(&[&args, more_args].concat()).run()
 }
 
-/// Returns the output of each of `count` shards, in files.
+/// Runs each of `count` shards. Returns the names of files with the outputs, and the runs.
 fn shards(workspace: &Workspace, count: usize, more_args: &[&str]) -> (Vec<String>, Vec<Run>) {
     let mut files = Vec::new();
     let mut runs = Vec::new();
@@ -43,7 +43,7 @@ fn names(run: &Run) -> BTreeSet<String> {
     set
 }
 
-/// Returns the lines of a summary that contain the results, without times.
+/// Returns the lines with the results in the summary of a run, without times.
 fn summary(run: &Run) -> Vec<String> {
     let message = run.message();
     let lines = message.lines().map(str::trim_start);
@@ -56,8 +56,8 @@ fn summary(run: &Run) -> Vec<String> {
     lines.map(without_time).collect()
 }
 
-/// Checks that exactly one of the shards of `args` has each test, and that their joined results
-/// equal those of a single run.
+/// Checks that each test is in exactly one of the shards, and that the joined results of the
+/// shards equal those of a single run.
 fn assert_joined_as_whole(fixture: &str, args: &[&str], count: usize) {
     let workspace = Workspace::shared(fixture);
     let whole = run(&workspace, args);

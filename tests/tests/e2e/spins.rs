@@ -212,7 +212,7 @@ fn waits_for_an_end() {
 }
 ";
 
-/// Returns the tests with a spinning loop, and the line of each loop.
+/// Returns the names of the tests with a spinning loop, each with the line of its loop.
 fn lines() -> Vec<(String, usize)> {
     let mut lines = Vec::new();
     let mut test = String::new();
@@ -228,7 +228,7 @@ fn lines() -> Vec<(String, usize)> {
     lines
 }
 
-/// Returns the tests and lines in the warnings.
+/// Returns the names of the tests in the warnings, each with the line in its warning.
 fn printed(run: &Run) -> Vec<(String, usize)> {
     let mut printed = Vec::new();
     for verdict in run.verdicts() {

@@ -1,5 +1,5 @@
-//! Sampling strategies and delay bounding: the bugs that they find, and their determinism for a
-//! given seed.
+//! Sampling strategies and delay bounding find the bugs of the catalog, and a seed determines
+//! their results.
 
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;

@@ -43,7 +43,7 @@ fn check() {
     tests.replace("DIRECTORY", directory)
 }
 
-/// Returns the verdicts with this number of jobs, and the output.
+/// Explores the tests with this number of jobs. Returns the verdicts and the output.
 fn explore(workspace: &Workspace, jobs: &str) -> (Vec<Value>, String) {
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
     let run = workspace

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use end_to_end::{LOSES_AN_UPDATE, Run, Workspace};
 
-/// Returns a compiler that claims to be of another version, and that executes `more`.
+/// Returns a compiler that reports the version `release`. `more` is a part of its script: further
+/// cases of its arguments.
 fn compiler(workspace: &Workspace, release: &str, more: &str) -> PathBuf {
     let script = format!(
         "#!/bin/sh\n\

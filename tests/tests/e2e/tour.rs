@@ -44,7 +44,8 @@ fn same_everywhere(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// `lines` without the empty lines at both ends: a part that is left out may end with empty lines.
+/// Returns `lines` without the empty lines at both ends. The parts before and after a placeholder
+/// may end or begin with empty lines.
 fn without_blank_ends(lines: &[String]) -> &[String] {
     let is_blank = |line: &&String| line.is_empty();
     let before = lines.iter().take_while(is_blank).count();
@@ -87,7 +88,7 @@ struct Call<'a> {
     printed: Vec<&'a str>,
 }
 
-/// The commands of a block: the lines that begin with `$`.
+/// Returns the commands of a block (the lines that begin with `$`), each with its output.
 fn calls(lines: &[String]) -> Vec<Call<'_>> {
     let mut calls: Vec<Call<'_>> = Vec::new();
     for line in lines {
@@ -101,8 +102,9 @@ fn calls(lines: &[String]) -> Vec<Call<'_>> {
     calls
 }
 
-/// Returns the debugger commands in `printed`, one for each line, and all other lines. A debugger
-/// without a terminal does not echo its input, so that each response directly follows its prompt.
+/// Returns two texts: the debugger commands in `printed`, one for each line, and all other lines.
+/// A debugger without a terminal does not echo its input, so that each response directly follows
+/// its prompt.
 fn dialogue(printed: &str) -> (String, String) {
     const PROMPT: &str = "(gdb) ";
     let said = printed
@@ -187,7 +189,7 @@ fn the_tour_prints_the_output_of_the_chapter() {
     );
 }
 
-/// The id of the tour's schedule in the chapter.
+/// Returns the id of the tour's schedule in the chapter.
 fn same_id(chapter: &str) -> &str {
     let (_, rest) = chapter
         .split_once("$ cargo chess replay ")

@@ -10,7 +10,7 @@ fn traced(workspace: &Workspace, test: &str) -> Run {
     workspace.chess(&["replay", "--trace", &id[..4]]).run()
 }
 
-/// Returns the output before the verdict.
+/// Returns the output of a replay before the verdict.
 fn trace(run: &Run) -> String {
     let said = run.message();
     let lines = said.lines().take_while(|line| line.starts_with(' '));

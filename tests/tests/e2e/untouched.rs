@@ -84,7 +84,7 @@ fn wait_until_it_explores(process: &mut Process) {
     assert!(process.wait_until(explores), "a test process starts");
 }
 
-/// The run ignores SIGHUP, as under `nohup`.
+/// The tool is started with SIGHUP ignored, as under `nohup`.
 #[test]
 fn a_run_that_is_to_ignore_the_end_of_its_terminal_continues() {
     let workspace = Workspace::shared("catalog");

@@ -2,7 +2,8 @@
 
 use end_to_end::{Expected, Workspace};
 
-/// Explores all tests of a shared fixture, and compares the results with its `expected.toml`.
+/// Explores all tests of a shared fixture, and checks that the results are those in its
+/// `expected.toml`.
 fn assert_verdicts(fixture: &str, more_args: &[&str]) {
     let workspace = Workspace::shared(fixture);
     let expected = Expected::of(workspace.root());

@@ -21,10 +21,10 @@ fn name(verdict: &Value) -> String {
     verdict["test"].as_str().expect("a test").to_owned()
 }
 
-/// For each litmus test, the number of schedules of `dpor` under `sc`, `tso` and `c11`. There is
-/// one schedule for each graph of a sequentially consistent execution. For each other graph, there
-/// is one schedule for each order of its events in which a late effect leads to it. (The tests of
-/// the models in the runtime count graphs.)
+/// The number of schedules of `dpor` for each litmus test, under `sc`, `tso` and `c11`. Each
+/// happens-before graph of a sequentially consistent execution has one schedule. Each other graph
+/// has one schedule for each order of its events in which a late effect leads to this graph. (The
+/// tests of the models in the runtime count graphs.)
 const LITMUS: &[(&str, [u64; 3])] = &[
     ("coherence", [3, 3, 3]),
     ("coherence_of_two_readers", [72, 72, 72]),
@@ -127,7 +127,7 @@ fn the_monitor_of_stale_loads_reports_tests_with_weak_executions_and_no_other() 
     );
 }
 
-/// The monitor does not see the atomics of code that is outside of control.
+/// The monitor of stale loads does not see the atomics of code that is outside control.
 #[test]
 fn a_program_that_calls_code_outside_control_has_no_guarantee_of_the_monitor() {
     let source = "
@@ -162,7 +162,7 @@ fn flags() {
     ));
 }
 
-/// The algorithms that are wrong under TSO, too.
+/// The algorithms of the fixture that are also wrong under TSO.
 const WRONG_ON_X86: [&str; 6] = [
     "chase_lev",
     "dekker",
@@ -265,7 +265,7 @@ fn explanations_say_that_a_newer_store_makes_the_test_pass() {
     );
 }
 
-/// Two tests. Each one fails with a stale load, and also without one, but then with a preemption.
+/// Two tests that fail in two ways: with a stale load, or with a preemption and no stale load.
 const FAILS_WITHOUT: &str = "
 #![cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -309,7 +309,7 @@ fn a_failure_that_interleavings_have_too_is_shown_without_late_effects() {
     }
 }
 
-/// The schedule of the only failing test of a run.
+/// Returns the schedule of the only failing test of a run.
 fn schedule_of(run: &Run) -> String {
     let verdict = run.verdict();
     verdict["schedule"]
@@ -446,8 +446,8 @@ fn a_schedule_of_one_model_is_not_replayed_under_another() {
     insta::assert_snapshot!(workspace.redact(error));
 }
 
-/// If the system call of one thread is a fence, it is a fence of both threads. The other thread
-/// has no fence itself.
+/// Two tests in which one thread calls membarrier and the other thread has no fence. In
+/// `has_a_fence`, the call is a fence of both threads. In `has_none`, it is no fence.
 const FENCE_OF_ALL: &str = "
 #![cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
@@ -502,7 +502,7 @@ fn membarrier_is_a_fence_of_every_thread() {
     }
 }
 
-/// A location has more stores than the engine keeps.
+/// If a location has more stores than the engine keeps, the oldest ones are forgotten.
 #[test]
 fn forgotten_stores_give_a_warning() {
     let source = "

@@ -4,8 +4,8 @@ use end_to_end::Workspace;
 
 const JSON: [&str; 3] = ["--no-fail-fast", "--message-format", "json"];
 
-/// Tests of operations that order a relaxed store before a relaxed load. Tests whose names begin
-/// with `none` have no such order.
+/// Tests of operations that order a relaxed store before a relaxed load. In the tests whose names
+/// begin with `none`, the operations do not order them.
 const ORDERS: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

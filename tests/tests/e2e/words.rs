@@ -114,8 +114,8 @@ mod tests {
 /// The number of tests in the library.
 const COUNT: usize = 7;
 
-/// For each word: its scrambled form, the word, and whether a number follows it. The longest
-/// scrambled forms come first.
+/// Returns all words: for each one, its scrambled form, the word, and whether a number follows it.
+/// The longest scrambled forms come first.
 fn table() -> Vec<(String, String, bool)> {
     let ops = Op::ALL.iter().map(|it| (it.name(), false));
     let notes = NoteKind::ALL.iter().map(|it| (it.words(), false));
@@ -246,7 +246,8 @@ fn every_report_explanation_and_page_has_its_facts_without_the_words() {
     assert!(differences.is_empty(), "{differences}");
 }
 
-/// If two texts differ, adds the parts at which they begin to differ to `differences`.
+/// If two texts differ, adds the part of each text at which the difference begins to
+/// `differences`.
 fn differ(differences: &mut String, what: &str, other: &str, plain: &str) {
     let same = other.chars().zip(plain.chars());
     let same = same.take_while(|(a, b)| a == b).count();

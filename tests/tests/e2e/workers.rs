@@ -56,14 +56,15 @@ fn the_report_does_not_depend_on_the_number_of_workers() {
     }
 }
 
-/// A test that is explored for a long time, and a short one.
+/// Two tests: the exploration of `long` takes long, and that of `short` does not.
 const LONG: &str = r"
 #[test] fn long() { locked(4, 5) }
 
 #[test] fn short() {}
 ";
 
-/// Returns the helper processes among the descendants of a process. Only helpers are confined.
+/// Returns the helper processes among the descendants of a process. Only helpers have a filter of
+/// system calls (seccomp).
 fn helpers(process: u32) -> Vec<u32> {
     let is_confined = |id: &u32| {
         let status = fs::read_to_string(format!("/proc/{id}/status"));
