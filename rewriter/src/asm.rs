@@ -18,8 +18,8 @@ const SYNCHRONIZING: &[&str] = &[
 pub struct Asm {
     /// The line of the macro's name, from 1.
     pub line: usize,
-    /// Whether one of its instructions synchronizes: a fence, a locked instruction or a system
-    /// call.
+    /// Whether an instruction of the assembly synchronizes: a fence, a locked instruction or a
+    /// system call.
     pub synchronizes: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The marks at the start and at the end of a block, which depend on the kind of the block.
+//! The marks ([`MARK`](crate::MARK)) at the start and at the end of a block. They depend on the
+//! kind of the block.
 
 use syn::{Block, Expr, Stmt, StmtMacro};
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The statement that announces that control is in this package's own code again.
+/// A mark: the statement that announces to the engine that control has returned to the package's
+/// own code.
 pub const MARK: &str = "__chess_mark!();";
 
 /// An insertion of text.

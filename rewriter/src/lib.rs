@@ -8,7 +8,7 @@
 //! - **Borrows** ([`Borrows`]) are the places where unsafe code creates a reference to raw memory.
 //!   The inserted code reports the reference to the engine. Each site has an identity that does not
 //!   depend on the edits, so that a site whose edit does not compile can be left out.
-//! - **Marks** ([`MARK`]) announce that control is in the package's own code again. The engine
+//! - **Marks** ([`MARK`]) announce that control has returned to the package's own code. The engine
 //!   treats all operations of a trusted package within one call as one step, and does not see the
 //!   return of a call. With a mark between two statements, their calls are two steps.
 //! - **Reservations** are calls of `try_reserve`, which may fail by the search's choice. Their

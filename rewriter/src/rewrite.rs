@@ -41,8 +41,8 @@ impl Rewrite {
         text
     }
 
-    /// Returns the innermost site that contains a place of the rewritten text. `source` is the
-    /// original text. Only sites that report their borrow are considered.
+    /// Returns the innermost site around the place at `line` and `column` of the rewritten text.
+    /// `source` is the original text. Only sites that report their borrow are considered.
     ///
     /// Lines and columns count from 1, columns in characters, as in rustc.
     pub fn site_at(&self, source: &str, line: usize, column: usize) -> Option<&Site> {

@@ -1,4 +1,5 @@
-//! A source file as tokens, and the conversion of their spans to byte offsets of its text.
+//! A source file as tokens, and the conversion of the tokens' spans to byte offsets of the file's
+//! text.
 
 use std::fmt;
 

@@ -4,7 +4,7 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::{Attribute, Meta, Signature};
 
-/// Methods of a `Visit<'ast>` that has these functions:
+/// Methods of an implementation of `Visit<'ast>`. They call these functions of the visitor:
 ///
 /// - `function(attributes, signature, block)` for a function with a body,
 /// - `constant(expression)` for the value of a constant or a static,

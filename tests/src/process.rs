@@ -110,7 +110,8 @@ impl Process {
         peak
     }
 
-    /// Waits for the end of the process. Kills its whole group and panics after `patience`.
+    /// Waits for the end of the process. If the process has not ended after `patience`, kills its
+    /// whole group and panics.
     pub fn finish(self, patience: Duration) -> Run {
         let run = self.finish_or_kill(patience);
         assert!(
@@ -121,7 +122,8 @@ impl Process {
         run
     }
 
-    /// Waits for the end of the process. Kills its whole group after `patience`.
+    /// Waits for the end of the process. If the process has not ended after `patience`, kills its
+    /// whole group.
     pub fn finish_or_kill(mut self, patience: Duration) -> Run {
         let deadline = Instant::now() + patience;
         let mut killed = false;

@@ -11,7 +11,7 @@ pub struct Run {
     pub code: Option<i32>,
     /// The signal that ended the process.
     pub signal: Option<i32>,
-    /// Whether the signal was sent by the test, because the process took too long.
+    /// Whether the test sent the signal, because the process took too long.
     pub killed: bool,
     /// Standard output.
     pub stdout: String,

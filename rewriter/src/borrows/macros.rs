@@ -1,5 +1,6 @@
-//! Visits the arguments of macros that are known to be Rust code, and reports their references.
-//! The compiler instruments their loads and stores.
+//! Visits those arguments of macros that are known to be Rust code, and reports the references
+//! that they create. Their loads and stores need no report in the text: the compiler instruments
+//! them.
 
 use proc_macro2::{Delimiter, Punct, Spacing, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};

@@ -1,4 +1,4 @@
-//! The cost of watching all accesses to plain memory: in executions and in memory.
+//! The cost of watching all accesses to plain memory: the rate of executions, and the memory.
 
 use end_to_end::{Chess, Workspace};
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::sample::{Profile, Sample};
 
-/// The processor time, in milliseconds, of the exploration of a baseline for one sample.
+/// The processor time, in milliseconds, for which loom or shuttle explores for one sample.
 const MILLISECONDS: &str = "500";
 
 /// The program, built as a user of loom or shuttle would build it.

@@ -29,7 +29,8 @@ pub(crate) fn print() {
     );
 }
 
-/// Prints the cost of an execution of one task, whose body takes a few nanoseconds.
+/// Prints the cost of an execution with a single task. The body of the task takes a few
+/// nanoseconds.
 pub(crate) fn print_one_task(chess: &Explored<'_>, profile: Profile, rounds: usize) {
     let samples = (0..rounds).map(|_| 1e9 / chess.sample("one_task", Search::Random).rate());
     let Some(Spread {

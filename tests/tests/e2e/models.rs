@@ -138,7 +138,7 @@ fn failures_of_models_and_properties_replay() {
     }
 }
 
-/// The report on a test of the fixture, without the lines that differ in each run.
+/// Returns the report on a test of the fixture, without the lines that differ in each run.
 fn report(workspace: &Workspace, test: &str) -> String {
     let args = ["test", "--max-steps", "2000", test];
     let run = workspace.chess(&args).run();

@@ -124,7 +124,7 @@ fn sarif_has_a_result_for_each_failure_and_the_flow_of_each_task() {
     }
 }
 
-/// Returns the line of a result. It must be in the package's own file.
+/// Returns the line of a result. Panics if the result is not in the package's own file.
 fn line_of(result: &Finding) -> Option<i64> {
     let place = result.locations.as_ref()?.first()?;
     let place = place.physical_location.as_ref()?;

@@ -1,5 +1,5 @@
-//! All tests are explored briefly before any is explored further, and the output depends on work
-//! alone.
+//! All tests are explored briefly before any test is explored further, and the output depends on
+//! the amount of work alone.
 
 use std::time::Duration;
 

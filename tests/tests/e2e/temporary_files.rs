@@ -9,8 +9,8 @@ use serde_json::Value;
 /// A time limit that is sufficient on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Returns four tests. They choose file names that are unique within a process, in the directory
-/// that is the value of the expression `directory`.
+/// Returns four tests. They create files in the directory that is the value of the expression
+/// `directory`. The names of the files are unique only within a process.
 fn tests_below(directory: &str) -> String {
     let tests = r#"
 static NEXT: AtomicU32 = AtomicU32::new(0);

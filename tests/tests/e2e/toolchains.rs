@@ -123,7 +123,7 @@ fn a_new_compiler_that_does_not_accept_the_runtime_is_refused_and_its_words_are_
     }
 }
 
-/// Whether the runtime works with other compilers can be tested only if rustup has installed them.
+/// The test leaves out compilers that rustup has not installed.
 #[test]
 fn beta_and_nightly_explore_or_are_refused() {
     for channel in ["beta", "nightly"] {

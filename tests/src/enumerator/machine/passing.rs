@@ -5,11 +5,11 @@ use crate::enumerator::compile::Step;
 use crate::enumerator::objects::Lock;
 
 impl State {
-    /// Performs the next steps of all tasks that are not scheduling points. Most of these steps
-    /// concern only the state of their own task, so their order does not matter. An exception is
-    /// the release of a stream's lock, which affects other tasks. So only the current task
-    /// performs it. A task whose step was completed by another task releases such a lock when it
-    /// runs again.
+    /// Performs the next steps of all tasks, up to the next scheduling point of each task. Most of
+    /// these steps concern only the state of their own task, so their order does not matter. An
+    /// exception is the release of a stream's lock, which affects other tasks. So only the current
+    /// task performs it. A task whose step was completed by another task releases such a lock when
+    /// it runs again.
     pub(super) fn settle(&mut self, steps: &[Vec<Step>]) {
         for task in 0..self.tasks.len() {
             while self.ended & bit(task) == 0 && self.pass(steps, task) {}
