@@ -12,7 +12,9 @@ use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
 
 const WNOHANG: c_int = 1;
-const WNOWAIT: c_int = 0x0100_0000;
+/// `WUNTRACED` of `waitpid` has the same value.
+const WSTOPPED: c_int = 2;
+const WCONTINUED: c_int = 8;
 const P_PID: c_int = 1;
 const P_PIDFD: c_int = 3;
 
@@ -36,7 +38,7 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
         if child == 0 {
             execution::yield_to_outside();
         }
-        return done(child, options);
+        return done(child);
     }
     execution::before_call(Op::WaitForChild, 0);
     let mut entries = [PollEntry::new(-1, POLLIN); MOST];
@@ -63,6 +65,15 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
             // No child is known: the kernel decides the result.
             break attempt();
         }
+        if options & (WSTOPPED | WCONTINUED) != 0 {
+            // The descriptor of a process shows only its end.
+            let child = attempt();
+            if child != 0 {
+                break child;
+            }
+            execution::yield_to_outside();
+            continue;
+        }
         wait_for(Op::WaitForChild, 0, entries, None, true);
         let child = attempt();
         if child != 0 {
@@ -81,19 +92,26 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
             descriptor::close(entry.descriptor);
         }
     }
-    let result = done(child, options);
+    let result = done(child);
     execution::after_call(Op::WaitForChild, 0, Effect::Write);
     result
 }
 
-/// Ends a wait that has found `child`, the id of a process. Removes the process from the children
-/// that the engine knows, unless `options` has `WNOWAIT`. Returns `child`. If `child` is 0 or a
-/// negative error number, only returns it.
-fn done(child: isize, options: c_int) -> isize {
-    if child > 0 && options & WNOWAIT == 0 {
+/// Ends a wait that has found `child`, the id of a process. If the process has ended and the wait
+/// has taken its status, removes it from the children that the engine knows. Returns `child`. If
+/// `child` is 0 or a negative error number, only returns it.
+fn done(child: isize) -> isize {
+    // A child that was stopped or continued still exists, and so does one whose status was left.
+    if child > 0 && !exists(child) {
         execution::forget_child(child as c_int);
     }
     child
+}
+
+/// Whether there is a process with this id, running or ended.
+fn exists(process: isize) -> bool {
+    // SAFETY: no memory is passed, and the signal 0 is not sent.
+    unsafe { sys::syscall(number::KILL, [process as usize, 0, 0, 0, 0, 0]) == 0 }
 }
 
 /// libc's `wait4`.

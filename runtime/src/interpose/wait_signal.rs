@@ -143,15 +143,19 @@ fn await_pending(set: u64, information: *mut c_void, time: Option<u64>) -> isize
     }
 }
 
-/// libc's `sigtimedwait`, and the system call `rt_sigtimedwait`.
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C-unwind" fn sigtimedwait(
+/// Waits as [`await_pending`] in a task, and otherwise in the kernel. Returns the number of the
+/// signal, or a negative error number.
+///
+/// # Safety
+///
+/// The arguments are those of `sigtimedwait`.
+unsafe fn wait_for_signal(
     set: *const u64,
     information: *mut c_void,
     time: *const timespec,
-) -> c_int {
+) -> isize {
     // SAFETY: the caller passes a set, null or room for information, and null or a time.
-    let result = unsafe {
+    unsafe {
         if active() {
             let time = time.as_ref().map(|time| time.nanos());
             await_pending(*set, information, time)
@@ -159,8 +163,18 @@ pub(super) unsafe extern "C-unwind" fn sigtimedwait(
             let arguments = [set as usize, information as usize, time as usize, 8, 0, 0];
             sys::syscall(number::RT_SIGTIMEDWAIT, arguments)
         }
-    };
-    sys::libc_result(result) as c_int
+    }
+}
+
+/// libc's `sigtimedwait`, and the system call `rt_sigtimedwait`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn sigtimedwait(
+    set: *const u64,
+    information: *mut c_void,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments.
+    sys::libc_result(unsafe { wait_for_signal(set, information, time) }) as c_int
 }
 
 /// libc's `sigwaitinfo`.
@@ -170,17 +184,19 @@ unsafe extern "C-unwind" fn sigwaitinfo(set: *const u64, information: *mut c_voi
     unsafe { sigtimedwait(set, information, core::ptr::null()) }
 }
 
-/// libc's `sigwait`. Waits until a signal comes, and never returns an error number.
+/// libc's `sigwait`. As in glibc, a handler does not interrupt the wait.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sigwait(set: *const u64, signal: *mut c_int) -> c_int {
     loop {
-        // SAFETY: the caller passes a set, and room for a signal.
-        unsafe {
-            let taken = sigtimedwait(set, core::ptr::null_mut(), core::ptr::null());
-            if taken > 0 {
-                *signal = taken;
-                return 0;
-            }
+        // SAFETY: the caller passes a set.
+        let taken = unsafe { wait_for_signal(set, core::ptr::null_mut(), core::ptr::null()) };
+        if taken > 0 {
+            // SAFETY: the caller passes room for a signal.
+            unsafe { *signal = taken as c_int };
+            return 0;
+        }
+        if taken != -(sys::EINTR as isize) {
+            return -taken as c_int;
         }
     }
 }
