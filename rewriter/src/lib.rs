@@ -24,7 +24,7 @@
 
 mod asm;
 mod audit;
-mod body;
+mod block_marks;
 mod borrows;
 mod calls;
 mod data;

@@ -2,13 +2,13 @@
 
 mod canary;
 mod cargo;
-mod environment;
 mod executables;
 mod harness;
 mod not_explored;
 mod overlays;
 mod runtime;
 mod support;
+mod test_environment;
 mod treatments;
 mod unused;
 mod versions;
@@ -31,7 +31,7 @@ use crate::shell::Shell;
 use crate::toolchain::Toolchain;
 use crate::wrapper::{CompiledFiles, Fallback, FallbackRecord};
 use cargo::{Invocation, Products};
-use environment::Environment;
+use test_environment::Environment;
 
 /// The products of a build.
 #[derive(Serialize, Deserialize, Default, Debug)]

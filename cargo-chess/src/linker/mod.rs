@@ -1,14 +1,5 @@
 //! This program as the linker of test binaries. It adds stubs that announce calls from Rust into C to
 //! the engine.
-//!
-//! A test binary contains code in C and other languages: objects that rustc did not make, and
-//! shared libraries. The engine does not see the accesses of this code to its own memory. So a
-//! call into this code is treated like a call into an opaque package: one step, up to a blocking
-//! operation, that may depend on any other. The linker collects the functions that Rust code uses
-//! and that a C object or a shared library defines. It puts a stub before each of them (`--wrap`),
-//! except before those of allocators and those that `std` or the engine call. Rust code then calls
-//! the stub, and also gets the address of the stub where it takes the address of the function. A
-//! stub fits every signature, because it changes no argument.
 
 mod archive;
 mod dead_reads;
@@ -17,17 +8,14 @@ mod hook_calls;
 mod inputs;
 mod places;
 mod source_lines;
+mod stubs;
 
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::{Command, exit};
-
-use elf::Symbol;
 
 /// The variable with the path of the linker that this program calls, with the stubs added. If the
 /// variable is set, this program acts as a linker.
@@ -44,22 +32,6 @@ pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
 /// The sentence on a program that is linked without stubs.
 pub(crate) const NO_STUBS: &str = "is linked without stubs for its C functions, so the scheduler does \
      not see the calls of these functions";
-
-/// Prefixes of the functions of memory allocators, which get no stubs. Tasks observe only the
-/// addresses that an allocator returns, and tests must not depend on these.
-const ALLOCATORS: &[&str] = &[
-    "_rjem_",
-    "je_",
-    "mi_",
-    "_mi_",
-    "rpmalloc",
-    "rprealloc",
-    "rpfree",
-    "rpaligned",
-    "sn_",
-    "tc_",
-    "scalable_",
-];
 
 /// Links and exits, if this process was started as a linker. Returns `None` if it was not, and an
 /// error if the linker could not run.
@@ -107,17 +79,17 @@ fn link_with_stubs(
     is_program: bool,
 ) -> io::Result<i32> {
     let functions = if is_program {
-        foreign_functions(words)?
+        stubs::foreign_functions(words)?
     } else {
         BTreeSet::new()
     };
     if !functions.is_empty() {
         let directory = tempfile::tempdir()?;
-        let stubs = directory.path().join("stubs.s");
-        fs::write(&stubs, assembly(&functions))?;
+        let file = directory.path().join("stubs.s");
+        fs::write(&file, stubs::assembly(&functions))?;
         let wraps = functions.iter().map(|name| format!("-Wl,--wrap={name}"));
         let output = Command::new(linker)
-            .arg(&stubs)
+            .arg(&file)
             .args(args)
             .args(wraps)
             .output()?;
@@ -130,111 +102,6 @@ fn link_with_stubs(
         add_failure(NO_STUBS)?;
     }
     Ok(status.code().unwrap_or(1))
-}
-
-/// The functions that Rust code uses, and whose definitions are in files that rustc did not make.
-fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
-    let files = inputs::files(words);
-    let mut foreign = BTreeSet::new();
-    let mut of_rust = Vec::new();
-    for path in &files {
-        let is_rlib = path.extension().is_some_and(|it| it == "rlib");
-        match archive::members(path) {
-            Ok(Some(members)) => {
-                for member in members {
-                    let is_of_rust =
-                        is_rlib && (is_unit(&member.name) || member.name == "lib.rmeta");
-                    if is_of_rust {
-                        of_rust.push((path, Some(member)));
-                    } else {
-                        functions_of(&member.read()?, &mut foreign);
-                    }
-                }
-            }
-            Ok(None) => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if is_unit(&name) || name == "symbols.o" {
-                    of_rust.push((path, None));
-                } else {
-                    functions_of(&fs::read(path)?, &mut foreign);
-                }
-            }
-            // If the file cannot be read, the linker reports the error.
-            Err(_) => {}
-        }
-    }
-    if foreign.is_empty() {
-        return Ok(foreign);
-    }
-    let mut used = BTreeSet::new();
-    let mut other = BTreeSet::new();
-    for (path, member) in of_rust {
-        let bytes = match member {
-            Some(member) => member.read()?,
-            None => fs::read(path)?,
-        };
-        // Functions that std or the engine call get no stubs, because these calls may be made
-        // while tasks are switched.
-        let is_ours = is_of_toolchain(path) || is_of_engine(path);
-        for symbol in elf::symbols(&bytes) {
-            match symbol {
-                Symbol::Undefined(name) if is_ours => other.insert(name.to_owned()),
-                Symbol::Undefined(name) => used.insert(name.to_owned()),
-                Symbol::Function(name) | Symbol::Other(name) => other.insert(name.to_owned()),
-            };
-        }
-    }
-    let is_allocator = |name: &str| ALLOCATORS.iter().any(|prefix| name.starts_with(prefix));
-    foreign.retain(|name| used.contains(name) && !other.contains(name) && !is_allocator(name));
-    Ok(foreign)
-}
-
-fn functions_of(bytes: &[u8], functions: &mut BTreeSet<String>) {
-    for symbol in elf::symbols(bytes) {
-        if let Symbol::Function(name) = symbol {
-            functions.insert(name.to_owned());
-        }
-    }
-}
-
-/// Whether an object with this name was made by rustc.
-fn is_unit(name: &str) -> bool {
-    name.ends_with(".rcgu.o")
-}
-
-fn is_of_toolchain(path: &Path) -> bool {
-    path.iter().any(|part| part == "rustlib")
-}
-
-fn is_of_engine(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("libchess_")
-}
-
-/// The assembly of a stub for each function. A stub announces the call, and then jumps to the
-/// function.
-fn assembly(functions: &BTreeSet<String>) -> String {
-    let mut text = String::new();
-    for name in functions {
-        _ = write!(
-            text,
-            "\t.section \".text.__wrap_{name}\",\"ax\",@progbits\n\
-             \t.globl \"__wrap_{name}\"\n\
-             \t.hidden \"__wrap_{name}\"\n\
-             \t.type \"__wrap_{name}\",@function\n\
-             \"__wrap_{name}\":\n\
-             \t.cfi_startproc\n\
-             \tcall __chess_foreign_call@PLT\n\
-             \tjmp \"__real_{name}\"@PLT\n\
-             \t.cfi_endproc\n\
-             \t.size \"__wrap_{name}\",.-\"__wrap_{name}\"\n"
-        );
-    }
-    // This section shows the engine that the program has code that the engine does not see
-    // (runtime/src/platform/observers.rs).
-    text.push_str("\t.section chess_atomics,\"aR\",@progbits\n\t.byte 1\n");
-    text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");
-    text
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::elf::{self, Symbol};
-use super::{archive, assembly, inputs};
+use super::stubs::assembly;
+use super::{archive, inputs};
 
 const SOURCE: &str = "
     extern int elsewhere(void);
@@ -33,7 +34,7 @@ fn compiled() -> tempfile::TempDir {
 
 fn functions(bytes: &[u8]) -> BTreeSet<String> {
     let mut functions = BTreeSet::new();
-    super::functions_of(bytes, &mut functions);
+    super::stubs::functions_of(bytes, &mut functions);
     functions
 }
 

@@ -4,8 +4,8 @@ use core::mem::{self, offset_of};
 
 use super::debugger::{self, Debugger, LiveDebugger};
 use super::exploration::{self, Exploration};
+use super::explorer_output::{self, ExplorerOutput};
 use super::live_trace::{self, LiveTrace, Trace};
-use super::supervisor_output::{self, SupervisorOutput};
 use crate::base::memory;
 use crate::execution::{self, Execution};
 use crate::interpose::{self, Files, Process, TaskThreads};
@@ -30,7 +30,7 @@ pub(crate) struct Engine {
     pub(crate) monitors: Monitors,
     pub(crate) process: Process,
     /// The descriptor for lines to the supervisor.
-    pub(super) supervisor_output: SupervisorOutput,
+    pub(super) explorer_output: ExplorerOutput,
     pub(super) trace: Trace,
     pub(super) debugger: Debugger,
     pub(crate) exploration: Exploration,
@@ -44,7 +44,7 @@ const _: () = {
     assert!(offset_of!(Engine, execution) == execution::PLACE.offset());
     assert!(offset_of!(Engine, monitors) == monitor::PLACE.offset());
     assert!(offset_of!(Engine, process) == interpose::PLACE.offset());
-    assert!(offset_of!(Engine, supervisor_output) == supervisor_output::PLACE.offset());
+    assert!(offset_of!(Engine, explorer_output) == explorer_output::PLACE.offset());
     assert!(offset_of!(Engine, trace) == live_trace::PLACE.offset());
     assert!(offset_of!(Engine, debugger) == debugger::PLACE.offset());
     assert!(offset_of!(Engine, exploration) == exploration::PLACE.offset());
@@ -99,7 +99,7 @@ pub(crate) fn empty(backend: Backend) -> Engine {
         execution,
         monitors: Monitors::new(),
         process: Process::new(),
-        supervisor_output: SupervisorOutput::NOWHERE,
+        explorer_output: ExplorerOutput::NOWHERE,
         trace: Trace::new(),
         debugger: Debugger::new(),
         exploration: Exploration::new(),

@@ -11,7 +11,7 @@ use chess_vocabulary::{Object, Token as _};
 use super::json::escape;
 use super::names::kind_and_number;
 use super::report::shows_object;
-use super::{supervisor_output, wire};
+use super::{explorer_output, wire};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::execution::{Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId};
 
@@ -30,7 +30,7 @@ pub(crate) struct Trace {
 }
 
 /// The place of the trace.
-pub(super) const PLACE: Place<Trace> = Place::after(&supervisor_output::PLACE);
+pub(super) const PLACE: Place<Trace> = Place::after(&explorer_output::PLACE);
 
 impl Trace {
     pub(crate) const fn new() -> Self {
@@ -72,7 +72,7 @@ impl Trace {
         if self.lines > self.passed {
             self.passed = self.lines;
             self.line.extend_from_slice(b"}\n");
-            supervisor_output::all(&self.line);
+            explorer_output::all(&self.line);
         }
     }
 

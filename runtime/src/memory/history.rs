@@ -12,6 +12,9 @@ pub(super) type Site = &'static core::panic::Location<'static>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct StoreId(pub(super) u32);
 
+/// The maximum number of stores that are kept of one location.
+pub(crate) const MOST_STORES: usize = 64;
+
 /// In place of the event of a store that is not in the log, because its value existed before the
 /// location was first accessed.
 pub(super) const NO_EVENT: u32 = u32::MAX;

@@ -30,9 +30,10 @@ use core::sync::atomic::Ordering;
 
 use self::c11::Scratch;
 use self::graph::{Log, Node};
+pub(crate) use self::history::MOST_STORES;
 use self::history::{Locations, NO_EVENT, Site, StoreId, Stores};
 pub(crate) use self::model::{Access, Kind, Model, Performed, Would, acquires, releases};
-pub(crate) use self::offered_stores::{MOST_EVENTS, MOST_STORES};
+pub(crate) use self::offered_stores::MOST_EVENTS;
 pub(crate) use self::stale_load_monitor::Stale;
 use self::stale_load_monitor::StaleLoads;
 use self::walk::Visited;

@@ -15,8 +15,6 @@ use super::walk::Graph;
 use super::{Access, Kind, Knowledge, Memory, Model, State, Word, Would, acquires, c11, is_locked};
 use crate::search::Trace;
 
-/// The maximum number of stores that are kept of one location.
-pub(crate) const MOST_STORES: usize = 64;
 /// The maximum number of events of a graph in which late effects are judged.
 pub(crate) const MOST_EVENTS: usize = 1024;
 

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::process;
 
 use super::json::Object;
-use super::{live_trace, supervisor_output};
+use super::{explorer_output, live_trace};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys;
 use crate::execution::stack::{self, Frame};
@@ -207,13 +207,13 @@ pub(super) fn await_one() {
     // This happens in a copy, because the allocations for a line would be in the program's memory.
     stack::in_a_copy(|| {
         let waits = Object::new().string("type", "debuggee");
-        supervisor_output::line(&waits.number("process", process.into()).finish());
+        explorer_output::line(&waits.number("process", process.into()).finish());
     });
     while debugger.board.stops.load(Ordering::Acquire) == NOWHERE {
         sys::nap();
     }
     stack::in_a_copy(|| {
-        supervisor_output::line(&Object::new().string("type", "debugging").finish());
+        explorer_output::line(&Object::new().string("type", "debugging").finish());
     });
 }
 

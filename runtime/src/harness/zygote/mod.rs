@@ -14,7 +14,7 @@ use super::checkpoint_handover::Passing;
 use super::exploration;
 use super::request::{Request, VARIABLE};
 use super::watchdog::{self, Activity, Look, Watchdog};
-use super::{Exploration, Paused, Test, debugger, explore, process, report, supervisor_output};
+use super::{Exploration, Paused, Test, debugger, explore, explorer_output, process, report};
 use crate::base::real;
 use crate::base::sys;
 use crate::execution::Known;
@@ -67,7 +67,7 @@ fn serve_request(
     engine::create(request.backend)?;
     executable::find();
     places::load();
-    supervisor_output::to(out);
+    explorer_output::to(out);
     // After the creation of the engine, because schedules are in its memory.
     if let Some(decisions) = &request.replay
         && let Err(token) = parse_schedule(decisions)

@@ -8,19 +8,19 @@ use crate::base::sys;
 use crate::interpose;
 
 /// The descriptor for lines to the supervisor.
-pub(super) struct SupervisorOutput(c_int);
+pub(super) struct ExplorerOutput(c_int);
 
-impl SupervisorOutput {
+impl ExplorerOutput {
     pub(super) const NOWHERE: Self = Self(-1);
 }
 
 /// The place of the descriptor.
-pub(super) const PLACE: Place<SupervisorOutput> = Place::after(&interpose::PLACE);
+pub(super) const PLACE: Place<ExplorerOutput> = Place::after(&interpose::PLACE);
 
 /// Sets the file that [`line()`] writes to. Call it before the explorer is forked.
 pub(super) fn to(out: &impl AsRawFd) {
     // SAFETY: only this process uses the engine.
-    unsafe { *PLACE.get() = SupervisorOutput(out.as_raw_fd()) };
+    unsafe { *PLACE.get() = ExplorerOutput(out.as_raw_fd()) };
 }
 
 /// Prints a line. `text` must be so short that it is written at once, because the zygote prints
@@ -34,7 +34,7 @@ pub(super) fn line(text: &str) {
 /// Writes `bytes`, a line with its end.
 pub(super) fn all(bytes: &[u8]) {
     // SAFETY: a plain number.
-    let SupervisorOutput(descriptor) = unsafe { &*PLACE.get() };
+    let ExplorerOutput(descriptor) = unsafe { &*PLACE.get() };
     let (at, length) = (bytes.as_ptr().addr(), bytes.len());
     // SAFETY: readable bytes. If the supervisor has ended, the result does not matter.
     unsafe {
