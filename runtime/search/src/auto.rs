@@ -14,8 +14,8 @@
 //!
 //! `portfolio.rs` decides the turns among the sampling strategies.
 //!
-//! In a test that observes its states, samples and `icb` alternate in place of points 2 and 3: see
-//! `new_state_rate.rs`.
+//! In a test that observes its states, samples and `icb` alternate in place of points 1 to 3, unless
+//! the test is small: see `new_state_rate.rs`.
 //!
 //! `icb`, `delay` and `dpor` end early if an estimate of their remaining schedules shows that they
 //! will not finish. Then sampling is a better use of the rest of the budget.
@@ -220,11 +220,16 @@ impl Auto {
         }
     }
 
+    /// Whether `icb` may finish with its first schedules, as far as its queues show.
+    fn is_small(&self) -> bool {
+        self.taken + self.bounded.queued() < FIRST
+    }
+
     /// Switches between `icb` and samples, if the test observes its states and the current slice
     /// has ended.
     fn take_turns(&mut self) {
         let is_sample = match self.stage {
-            Stage::Bounded if self.taken < FIRST || self.opening.is_ahead => return,
+            Stage::Bounded if self.opening.is_ahead || self.is_small() => return,
             Stage::Bounded if self.part.is_first() => false,
             Stage::Between => true,
             _ => return,

@@ -11,15 +11,16 @@ use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 /// The number of schedules of a slice. After a slice, the next strategy continues.
 const SLICE: u32 = 100;
 /// The number of schedules of a slice in a test that observes its states.
-const SHORT_SLICE: u32 = 8;
+const SHORT_SLICE: u32 = 2;
 
 /// One of the strategies.
 struct Member {
     search: Box<dyn Strategy, EngineMemory>,
     /// The relative number of its slices, if all strategies find new graphs at the same rate.
     weight: f64,
-    /// The cost of its slices so far. A slice costs the reciprocal of the product of the member's
-    /// weight and its rate of new graphs (or of new states, if the test observes its states).
+    /// The cost of its slices so far, and of a first slice in which each schedule would be new. The
+    /// cost of a slice is divided by the member's weight. It is the reciprocal of the member's rate
+    /// of new graphs. If the test observes its states, it is [`Finds::cost`].
     cost: f64,
     /// The member's rate of new states, in a test that observes its states.
     finds: Finds,
@@ -61,18 +62,20 @@ impl Portfolio {
                 .map(|(search, weight)| Member {
                     search,
                     weight,
-                    cost: 0.0,
+                    cost: 1.0 / weight,
                     finds: Finds::NONE,
                 }),
         );
-        Self {
+        let mut portfolio = Self {
             members: all,
             adapts: true,
             turn: 0,
             taken: 0,
             fresh: 0,
             observes: false,
-        }
+        };
+        portfolio.next_turn();
+        portfolio
     }
 
     /// The number of schedules of a slice.
@@ -83,14 +86,14 @@ impl Portfolio {
     /// Ends the slice. The next one goes to the member with the least cost.
     fn end_turn(&mut self) {
         let member = &mut self.members[self.turn];
-        let news = if !self.adapts {
+        let cost = if !self.adapts {
             1.0
         } else if self.observes {
-            member.finds.rate()
+            member.finds.cost()
         } else {
-            f64::from(self.fresh + 1) / f64::from(SLICE + 1)
+            f64::from(SLICE + 1) / f64::from(self.fresh + 1)
         };
-        member.cost += 1.0 / member.weight / news;
+        member.cost += cost / member.weight;
         self.next_turn();
     }
 

@@ -341,6 +341,13 @@ impl Icb {
         self.taken
     }
 
+    /// The number of schedules that are known but were not run: those of the current bound and of
+    /// the next one.
+    pub(crate) fn queued(&self) -> u64 {
+        let queues = [&self.round, &self.ahead, &self.now, &self.next];
+        queues.iter().map(|queue| queue.len() as u64).sum()
+    }
+
     /// An estimate of the remaining schedules of the current bound, from the schedules that were
     /// run. The share of a schedule and its descendants is divided equally among the schedule alone
     /// and each child with its descendants. So the estimate is too low if many children have

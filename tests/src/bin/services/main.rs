@@ -27,6 +27,9 @@ struct Args {
     /// The number of executions of each strategy, and of plain runs.
     #[arg(long, value_name = "N", default_value = "1024")]
     schedules: u64,
+    /// The curve of a strategy is the mean of this number of runs, each with another seed.
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
     /// Plain runs of a test with a defect last for at least this number of seconds.
     #[arg(long, value_name = "N", default_value = "10")]
     seconds: u64,
@@ -45,7 +48,13 @@ fn main() {
     let args = Args::parse();
     let workspace = Workspace::shared("services");
     let plain = Plain::build(&workspace);
-    let curves = states::curves(&workspace, &plain, &args.strategies, args.schedules);
+    let curves = states::curves(
+        &workspace,
+        &plain,
+        &args.strategies,
+        args.schedules,
+        args.seeds,
+    );
     println!("{}", states::table(&curves));
     if let Some(file) = &args.plot {
         std::fs::write(file, plot::svg(&curves)).expect("the file can be written");

@@ -14,6 +14,9 @@ pub(crate) const STRATEGIES: [&str; 8] = [
 const BINARY: &str = "memcached::states";
 const TEST: &str = "of_three_clients";
 
+/// The strategies that have the same schedules with each seed.
+const WITHOUT_SEED: [&str; 3] = ["delay", "icb", "dpor"];
+
 /// The number of distinct states after 1, 2, 4, 8, ... executions.
 pub(crate) struct Curve {
     pub(crate) name: String,
@@ -21,30 +24,62 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(u64, u64)>,
 }
 
-/// The curves of the strategies in `only` (of all strategies if it is empty), and of plain runs.
+/// The curves of the strategies in `only` (of all strategies if it is empty), each the mean of
+/// this number of seeds, and the curve of plain runs.
 pub(crate) fn curves(
     workspace: &Workspace,
     plain: &Plain,
     only: &[String],
     schedules: u64,
+    seeds: u64,
 ) -> Vec<Curve> {
     let is_selected = |name: &&str| only.is_empty() || only.iter().any(|it| it == name);
     let strategies = STRATEGIES.into_iter().filter(is_selected);
     let mut curves: Vec<_> = strategies
-        .map(|name| of_strategy(workspace, name, schedules))
+        .map(|name| {
+            let seeds = if WITHOUT_SEED.contains(&name) {
+                1
+            } else {
+                seeds
+            };
+            let run = |seed| of_strategy(workspace, name, schedules, seed);
+            let curves = (1..=seeds).map(run).collect();
+            Curve {
+                name: name.to_owned(),
+                points: mean(curves),
+            }
+        })
         .collect();
     curves.push(of_plain_runs(plain, schedules));
     curves
 }
 
-fn of_strategy(workspace: &Workspace, name: &str, schedules: u64) -> Curve {
-    let schedules = schedules.to_string();
+/// The means of the curves of several seeds, rounded. There must be at least one curve.
+fn mean(curves: Vec<Vec<(u64, u64)>>) -> Vec<(u64, u64)> {
+    let count = u64::try_from(curves.len()).expect("a count");
+    let sum = curves.into_iter().reduce(|mut sum, curve| {
+        for (sum, (at, states)) in sum.iter_mut().zip(curve) {
+            assert_eq!(sum.0, at);
+            sum.1 += states;
+        }
+        sum
+    });
+    let sum = sum.expect("a curve");
+    let mean = |(at, states)| (at, (states + count / 2) / count);
+    sum.into_iter().map(mean).collect()
+}
+
+/// The curve of one run, as pairs of the number of executions and the number of states.
+fn of_strategy(workspace: &Workspace, name: &str, schedules: u64, seed: u64) -> Vec<(u64, u64)> {
+    let (schedules, seed) = (schedules.to_string(), seed.to_string());
     let what = ["test", "--locked", "-p", "memcached", "--test", "states"];
     let how = [
         "--strategy",
         name,
         "--schedules",
         &schedules,
+        "--seed",
+        &seed,
         "--message-format",
         "json",
     ];
@@ -59,10 +94,7 @@ fn of_strategy(workspace: &Workspace, name: &str, schedules: u64) -> Curve {
         let number = |key: &str| it[key].as_u64().expect("a number");
         (number("schedules"), number("states"))
     });
-    Curve {
-        name: name.to_owned(),
-        points: points.collect(),
-    }
+    points.collect()
 }
 
 fn of_plain_runs(plain: &Plain, runs: u64) -> Curve {
