@@ -35,6 +35,11 @@ fn threads_are_those_of_std() {
 }
 
 #[test]
+fn waits_for_signals_are_those_of_libc() {
+    prints_the_same("signals", &["2024"]);
+}
+
+#[test]
 fn arcs_are_those_of_std() {
     prints_the_same("arcs", &["2021"]);
 }
