@@ -212,7 +212,7 @@ impl Guarantee {
         let last = last.filter(|last| *last != reach);
         let is_short = match last.as_ref().unwrap_or(&reach) {
             Reach::Bound(Reverse(bound)) => *bound < detail.exploration.preemptions,
-            Reach::Delays(_) | Reach::Sampled => is_search(test),
+            Reach::Delays(_) | Reach::Sampled => is_search(test) || is_dpor(test),
             Reach::Part => {
                 let reach = reach_of_bound(test);
                 !reach.complete && reach.bound_completed < Some(detail.exploration.preemptions)
@@ -304,6 +304,11 @@ fn is_search(test: &TestFinished) -> bool {
     matches!(test.strategy.as_deref(), Some("icb" | "auto"))
 }
 
+/// Whether the only strategy was `dpor`, which has no bounds.
+fn is_dpor(test: &TestFinished) -> bool {
+    test.strategy.as_deref() == Some("dpor")
+}
+
 fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let reach = reach_of_bound(test);
     let bound_completed = reach.bound_completed;
@@ -311,10 +316,17 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let out_of_time = test.time_ended;
     let exploration = &detail.exploration;
     let is_used_up = |budget: Option<u64>, used: u64| budget.filter(|&budget| used >= budget);
-    let in_bound = format!("ended in bound {bound}");
+    let (within, in_bound) = if is_dpor(test) {
+        (String::new(), "ended before the search did".to_owned())
+    } else {
+        (
+            format!(" in bound {bound}"),
+            format!("ended in bound {bound}"),
+        )
+    };
     let after = format!("after {}", plural(test.counts.schedules, "schedule"));
     let ended = if test.stopped.is_some() {
-        format!("the end of the run stopped it in bound {bound}, {after}")
+        format!("the end of the run stopped it{within}, {after}")
     } else if let Some(budget) = is_used_up(exploration.schedules, test.counts.schedules) {
         format!("its budget of {} {in_bound}", plural(budget, "schedule"))
     } else if let Some(budget) = is_used_up(exploration.work, test.counts.work) {
@@ -322,6 +334,12 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
             "its budget of {} of work {in_bound}, {after}",
             units(budget)
         )
+    } else if !out_of_time && is_dpor(test) {
+        return format!(
+            "{}: dpor stopped {after}, because it does not support something that the test does \
+             (the book's chapter on guarantees lists the cases); try without --strategy",
+            test.id()
+        );
     } else if !out_of_time {
         format!("its search {in_bound}, {after}")
     } else if exploration.time.is_some() {
@@ -331,6 +349,7 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
         format!("its time of {limit} s, the default, {in_bound}, {after}; give more --time")
     };
     let done = match bound_completed {
+        None if is_dpor(test) => "not all schedules were run".to_owned(),
         Some(bound) => format!("bound {bound} is finished"),
         None => match reach.delays_completed {
             Some(delays) => {
@@ -449,6 +468,10 @@ mod tests {
         };
         let mut sampled = samples::passed(None, false);
         sampled.strategy = Some("random".into());
+        let mut without_bound = samples::passed(None, false);
+        without_bound.strategy = Some("dpor".into());
+        let mut long = without_bound.clone();
+        long.counts.work = 25_000_000;
         insta::assert_snapshot!(printed(&vec![
             ("small", samples::passed(None, true)),
             ("one_thread", one_thread.clone()),
@@ -475,6 +498,8 @@ mod tests {
             ("sometimes", samples::unstable()),
             ("many_threads", delayed),
             ("random", sampled),
+            ("dpor", without_bound),
+            ("long_dpor", long),
             ("fails", samples::panic()),
         ]));
     }

@@ -111,7 +111,10 @@ impl Execution {
         }
         let main = self.named_object(main);
         let site = marked_line();
-        if only_looks {
+        if op == Op::DirectoryRead {
+            // The call moves to the next entry of its directory, so its repetition is no spin. A
+            // loop that waits for an entry spins at `opendir`.
+        } else if only_looks {
             let look = Access::new(op, site.unwrap_or(NO_LINE), main);
             let version = self.files.version;
             self.running().spin.read(look, version);

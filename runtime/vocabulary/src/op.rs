@@ -366,7 +366,9 @@ operations! {
     DirectoryMake = "mkdir", Write;
     /// `rmdir`.
     DirectoryRemove = "rmdir", Write;
-    /// `opendir` and `readdir`.
+    /// `opendir`.
+    DirectoryOpen = "opendir", Read;
+    /// `readdir`.
     DirectoryRead = "readdir", Read;
     /// `chdir`, which `std::env::set_current_dir` calls.
     DirectoryChange = "chdir", Write;

@@ -269,3 +269,66 @@ fn random_programs_have_all_their_outcomes() {
     workspace.write("tests/programs.rs", &tests);
     compare(&workspace);
 }
+
+/// Listings of a directory by one task, while another task creates a file in it.
+const LISTINGS: &str = r#"
+#![cfg(test)]
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::thread;
+
+/// Returns a new directory with five files.
+fn directory(name: &str) -> PathBuf {
+    let at = std::env::temp_dir().join(name);
+    _ = fs::remove_dir_all(&at);
+    fs::create_dir(&at).unwrap();
+    for name in 0..5 {
+        File::create_new(at.join(name.to_string())).unwrap();
+    }
+    at
+}
+
+fn entries(at: &PathBuf) -> usize {
+    fs::read_dir(at).unwrap().count()
+}
+
+#[test]
+fn two_listings() {
+    let at = directory("two_listings");
+    let counts = thread::scope(|scope| {
+        scope.spawn(|| File::create_new(at.join("new")).unwrap());
+        scope.spawn(|| (0..2).map(|_| entries(&at)).collect::<Vec<_>>()).join().unwrap()
+    });
+    assert_eq!(counts, [0, 0]);
+}
+
+#[test]
+fn waits_for_an_entry() {
+    let at = directory("waits_for_an_entry");
+    thread::scope(|scope| {
+        scope.spawn(|| while entries(&at) < 6 {});
+        scope.spawn(|| File::create_new(at.join("new")).unwrap());
+    });
+}
+"#;
+
+#[test]
+fn a_listing_is_no_spin_but_a_loop_of_listings_is() {
+    let workspace = Workspace::with_library(LISTINGS);
+    for strategy in ["delay", "dpor", "icb", "auto"] {
+        let strategy = format!("--strategy={strategy}");
+        let arguments = ["test", "--keep-going", "--no-fail-fast", &strategy];
+        let limits = [
+            "--preemptions=4",
+            "--schedules=1000",
+            "--message-format=json",
+        ];
+        let run = workspace.chess(&[&arguments[..], &limits].concat()).run();
+        let verdicts = run.verdicts_by_name();
+        let (listings, waiting) = (&verdicts["two_listings"], &verdicts["waits_for_an_entry"]);
+        assert_eq!(listings["complete"], true, "{strategy}: {listings}");
+        let others = listings["other_failures"].as_array().expect("a list");
+        assert_eq!(others.len(), 2, "{strategy}: {listings}");
+        assert_eq!(waiting["outcome"], "passed", "{strategy}: {waiting}");
+    }
+}

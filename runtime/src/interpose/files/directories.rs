@@ -20,7 +20,7 @@ unsafe extern "C" fn opendir(path: *const c_char) -> *mut c_void {
         // SAFETY: the caller's path ends in a zero.
         return unsafe { real::opendir(path) };
     }
-    let (call, _) = Call::begin(Op::DirectoryRead, |touches| {
+    let (call, _) = Call::begin(Op::DirectoryOpen, |touches| {
         // SAFETY: as above.
         let place = unsafe { elsewhere::find(AT_FDCWD, path, true, Use::Lists, touches) }?;
         touches.add(place.entries(), Effect::Read);
