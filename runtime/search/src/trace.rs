@@ -48,6 +48,8 @@ pub struct TraceStep {
     /// The step began only because no task was enabled, so that time passed. All earlier steps of
     /// the execution come before it.
     pub comes_last: bool,
+    /// [`Trace::numbering`] at the start of the step.
+    pub numbering: u64,
 }
 
 impl TraceStep {
@@ -103,6 +105,10 @@ pub struct Trace {
     pub has_timers: bool,
     /// A task yielded.
     pub(crate) has_yields: bool,
+    /// A hash of the objects so far, in the order of their numbers. Two executions with the same
+    /// decisions may number their objects differently: the first task has no scheduling points
+    /// before it spawns another one, and files may have other contents than before.
+    pub numbering: u64,
     unseen: Unseen,
     /// A task tried to read a lock. The result may have revealed that other tasks wait for the
     /// readers to leave.
@@ -124,6 +130,7 @@ impl Trace {
             is_irregular: false,
             has_timers: false,
             has_yields: false,
+            numbering: 0,
             unseen: Unseen::NONE,
             tries_to_read: false,
             idle_ends: engine_vec(),
@@ -139,6 +146,7 @@ impl Trace {
         self.is_irregular = false;
         self.has_timers = false;
         self.has_yields = false;
+        self.numbering = 0;
         self.unseen = Unseen::NONE;
         self.tries_to_read = false;
         self.idle_ends.clear();
@@ -174,6 +182,7 @@ impl Trace {
                 awaits: false,
                 timed: false,
                 comes_last: false,
+                numbering: self.numbering,
             });
             if self.unseen.tasks & Unseen::bit(task) != 0 {
                 self.access(self.unseen.object, Effect::Write, Effect::Write);

@@ -41,7 +41,7 @@ impl Execution {
     /// The object at `address`, which stands for something outside the program's memory. The
     /// address is the same in all executions, so it is also the object's identity for hashes.
     fn named_object(&mut self, address: usize) -> ObjectId {
-        self.objects.at(address, address as u64)
+        self.object_of(address, address as u64)
     }
 
     /// Whether the first task has not spawned another one yet. All its operations so far come
@@ -144,13 +144,14 @@ pub(crate) fn are_points() -> bool {
 pub(crate) fn arrive(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
+        if it.files.are_points && it.is_only_task() {
+            return Step::Continue;
+        }
         let object = it.named_object(object);
-        if !it.files.are_points {
-            it.pass_file(op, object)
-        } else if it.is_only_task() {
-            Step::Continue
-        } else {
+        if it.files.are_points {
             it.arrive_at_file(op, object)
+        } else {
+            it.pass_file(op, object)
         }
     });
 }

@@ -55,6 +55,8 @@ pub(crate) struct Object {
 pub(crate) struct ObjectTable {
     numbers: AddressTable,
     objects: EngineVec<Object>,
+    /// A hash of the identities of the objects, in the order of their numbers.
+    pub(super) numbering: u64,
 }
 
 impl ObjectTable {
@@ -62,6 +64,7 @@ impl ObjectTable {
         Self {
             numbers: AddressTable::new(),
             objects: engine_vec(),
+            numbering: 0,
         }
     }
 
@@ -70,6 +73,7 @@ impl ObjectTable {
     pub(crate) fn clear(&mut self) {
         self.objects.clear();
         self.numbers.clear();
+        self.numbering = 0;
     }
 
     /// The object at `address`. `history` is the history of the calling task, and identifies the
@@ -91,6 +95,7 @@ impl ObjectTable {
 
     #[inline(never)]
     fn add(&mut self, address: usize, identity: u64) {
+        self.numbering = mix(self.numbering, identity);
         let is_on_heap = heap::contains(address);
         if is_on_heap {
             heap::put_object(address);

@@ -37,10 +37,18 @@ impl Execution {
         }
     }
 
+    /// The object at `address`. `identity` identifies the object in hashes if this is its first
+    /// use.
+    pub(super) fn object_of(&mut self, address: usize, identity: u64) -> ObjectId {
+        let object = self.objects.at(address, identity);
+        self.log.trace.numbering = self.objects.numbering;
+        object
+    }
+
     #[inline(never)]
     fn first_use(&mut self, address: usize) -> ObjectId {
         let history = self.schedule.tasks.running().last_event;
-        self.objects.at(address, history)
+        self.object_of(address, history)
     }
 
     /// The current task arrives at a scheduling point before `op`.

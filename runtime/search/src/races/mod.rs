@@ -78,6 +78,8 @@ struct Place {
     /// The previous step of its task.
     previous: u32,
     clock: Clock,
+    /// As in [`TraceStep`].
+    numbering: u64,
 }
 
 /// The happens-before relation of one trace. A search uses one value for all its traces, so that
@@ -156,10 +158,16 @@ impl HappensBefore {
     }
 
     /// Reads `trace`, and finds only the races whose second step is not before `fresh`. The first
-    /// `shared` steps must be those of the trace that was read last.
+    /// `shared` steps must be those of the trace that was read last. The objects may have other
+    /// numbers there.
     #[inline]
     pub fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
-        self.take_back(shared.min(fresh).min(trace.steps.len()));
+        let shared = shared.min(fresh).min(trace.steps.len());
+        self.take_back(if self.has_numbering_of(trace, shared) {
+            shared
+        } else {
+            0
+        });
         self.races.clear();
         self.fresh = fresh as u32;
         let read = self.places.len();
@@ -184,6 +192,16 @@ impl HappensBefore {
     /// which these readers release the lock.
     pub(super) fn orders_queues(&self) -> bool {
         self.orders_queues
+    }
+
+    /// Whether the objects of the first `shared` steps have the same numbers as in `trace`.
+    #[inline]
+    fn has_numbering_of(&self, trace: &Trace, shared: usize) -> bool {
+        let last = shared.min(self.places.len().saturating_sub(1));
+        match (self.places.get(last), trace.steps.get(last)) {
+            (Some(place), Some(step)) => place.numbering == step.numbering,
+            _ => shared == 0,
+        }
     }
 
     /// Removes all steps but the first `shared` ones.
@@ -230,6 +248,7 @@ impl HappensBefore {
             task,
             previous,
             clock: before,
+            numbering: step.numbering,
         });
         if let Some(waker) = self.places.get(step.waker as usize)
             && !self.clocks.knows(before, waker.task, step.waker)
@@ -392,5 +411,40 @@ impl HappensBefore {
         let clocks = self.places.iter_mut().map(|place| &mut place.clock);
         self.clocks.make_room(task as usize + 1, clocks);
         core::mem::replace(&mut self.newest[task as usize], at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ObjectId;
+    use chess_vocabulary::TaskId;
+
+    /// A trace. Each step is a task, and the object that it writes (0 or 1).
+    /// `numbers` are the numbers of the objects.
+    fn trace(steps: &[(u32, usize)], numbers: [u32; 2]) -> Trace {
+        let mut trace = Trace::new();
+        trace.is_wanted = true;
+        trace.clear();
+        trace.numbering = u64::from(numbers[0]);
+        for (&(task, object), decision) in steps.iter().zip(0..) {
+            trace.begin(TaskId(task), decision, TraceStep::NONE, false);
+            let object = ObjectId(numbers[object]);
+            trace.access(object, Effect::Write, Effect::Write);
+        }
+        trace
+    }
+
+    #[test]
+    fn races_with_shared_steps_are_found_if_the_objects_have_other_numbers() {
+        let steps = [[(0, 0), (0, 1), (1, 1)], [(0, 0), (0, 1), (1, 0)]];
+        for numbers in [[0, 1], [1, 0]] {
+            let mut order = HappensBefore::new(true);
+            order.read_on(&trace(&steps[0], [0, 1]), 0, 0);
+            assert_eq!((order.races[0].first, order.races[0].second), (1, 2));
+            order.read_on(&trace(&steps[1], numbers), 2, 2);
+            assert_eq!(order.races.len(), 1, "{numbers:?}");
+            assert_eq!((order.races[0].first, order.races[0].second), (0, 2));
+        }
     }
 }
