@@ -85,8 +85,9 @@ fn number(event: &Step) -> Option<Id> {
     (!has_own).then(|| object.id())
 }
 
-/// For each event that has an object with a number: its [`Moment`] and the object. If `of_task` is
-/// true, the operations of each task are counted separately.
+/// For each event that has an object with a number: its [`Moment`] and the object. A moment says
+/// how often the operation was performed at its place so far. If `of_task` is true, the operations
+/// of each task are counted separately.
 fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, Id)> {
     let mut times = HashMap::new();
     let moments = events.iter().map(move |event| {

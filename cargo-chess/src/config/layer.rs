@@ -43,8 +43,8 @@ pub(crate) struct Exploration {
     pub races: Races,
     /// The level for loops that wait without yielding, except in packages with their own level.
     pub spins: Spins,
-    /// Whether operations are reported that could have a late effect under the language's memory
-    /// model.
+    /// Whether the tool reports operations whose effect could come late. The language's memory
+    /// model allows this: a later load then reads an older value.
     pub stale_loads: StaleLoads,
     /// The way in which executions are kept apart.
     pub isolate: Isolate,

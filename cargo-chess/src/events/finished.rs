@@ -181,8 +181,8 @@ pub(crate) struct EarlyOperation {
     pub operation: String,
     /// The source line of the operation, if it is known.
     pub location: Option<Location>,
-    /// Whether this operation is a wait with a timeout, which would have timed out before the
-    /// early wait.
+    /// Whether this operation is a wait with a timeout, too. If no timeout were early, this wait
+    /// would end first.
     pub waits: bool,
     /// Whether this is the start of the task.
     #[serde(default)]

@@ -24,8 +24,8 @@ pub(crate) struct Operation {
     /// The column in the source file.
     #[serde(default)]
     pub column: Option<u32>,
-    /// Whether the operation is a wait with a timeout, which would have timed out before the early
-    /// wait.
+    /// Whether the operation is a wait with a timeout, too. If no timeout were early, this wait
+    /// would end first.
     #[serde(default)]
     pub waits: bool,
 }

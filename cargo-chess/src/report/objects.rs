@@ -40,7 +40,8 @@ struct Evidence {
     own: Option<(u8, String)>,
     /// Whether other code used the object in an event without a caller in the user's code.
     is_used_alone: bool,
-    /// The user's statements whose calls led to the object, and the receivers of these calls.
+    /// The user's statements that call other code in which the object is used, and the receivers of
+    /// these calls.
     called_on: Vec<(Location, Option<String>)>,
     /// The first expression of other code.
     inner: Option<String>,

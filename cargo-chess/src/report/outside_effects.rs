@@ -18,7 +18,8 @@ impl OutsideEffects {
         }
     }
 
-    /// A line for each sentence. It names the test that has the effect, or the number of tests.
+    /// A line for each effect. It names the test that has the effect. If several tests have it, the
+    /// line has their number instead.
     pub(super) fn sentences(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|(sentence, tests)| match &tests[..] {
             [test] => format!("control, in {test}: {sentence}"),

@@ -76,17 +76,18 @@ enum Stage {
     Between,
 }
 
-/// The samples after the first schedules of `icb`.
+/// The opening: the samples after the first schedules of `icb`.
 #[derive(Clone, Copy)]
 struct Opening {
     /// The opening has not ended; it may not have begun.
     is_ahead: bool,
-    /// The number of schedules that the opening may still run, and the rest of its budget.
+    /// The number of schedules that it may still run.
     schedules: u64,
+    /// The rest of its budget, in the unit of [`spent`](Strategy::spent).
     cost: u64,
-    /// The number of schedules of the opening with a new happens-before graph, and the number of
-    /// its schedules since the last such schedule.
+    /// The number of its schedules with a new happens-before graph.
     fresh: u64,
+    /// The number of its schedules since the last one with a new happens-before graph.
     stale: u64,
 }
 

@@ -217,8 +217,8 @@ impl Progress {
         complete: false,
     };
 
-    /// Takes over the results of an `earlier` strategy that are larger: the completed bounds, and
-    /// the number of pruned schedules.
+    /// These results after those of an `earlier` strategy. Each completed bound, and the number of
+    /// pruned schedules, is the larger one of the two.
     pub fn after(self, earlier: Self) -> Self {
         Self {
             bound_completed: self.bound_completed.max(earlier.bound_completed),

@@ -122,7 +122,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An empty trace that nothing reads.
+    /// An empty trace. No strategy wants it yet.
     pub const fn new() -> Self {
         Self {
             is_wanted: false,

@@ -220,8 +220,8 @@ impl Icb {
         self.ahead.len()
     }
 
-    /// Appends a schedule of this round to `to`, or of the round after it if `is_ahead` is true.
-    /// Skips the next `after` schedules of that round.
+    /// Appends one schedule to `to`: a schedule of this round, or of the next round if `is_ahead` is
+    /// true. It is the schedule that runs after the next `after` schedules of its round.
     pub fn list(&self, is_ahead: bool, after: usize, to: &mut Listed) {
         let round = if is_ahead { &self.ahead } else { &self.round };
         let number = round.len() - 1 - after;

@@ -36,7 +36,7 @@ const NOTHING: u32 = u32::MAX;
 struct Met {
     step: u32,
     role: Role,
-    /// The common object is a lock that the current step acquires.
+    /// Whether the two steps meet at a lock that the current step acquires.
     at_lock: bool,
 }
 

@@ -46,7 +46,7 @@ pub(super) enum Look {
 }
 
 impl Watchdog {
-    /// The observation that begins now.
+    /// A watchdog that observes the explorer from now on.
     pub(super) fn new(request: &Request) -> Self {
         Self {
             limit: Duration::from_millis(request.watchdog_ms.max(1)),

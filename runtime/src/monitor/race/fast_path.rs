@@ -319,5 +319,6 @@ const FIRST_WORD: u64 = (OLD as u64) << EPOCH_AT;
 /// The address in an empty slot of `pages`. No program has memory in the page of this address.
 const NO_PAGE: usize = usize::MAX;
 
-/// In place of an epoch in a word: no word has this epoch.
+/// Stands for a missing epoch. It has the position of an epoch in a word, and differs from the
+/// epochs of all words.
 const NO_EPOCH: u64 = (Epoch::MAX as u64) << EPOCH_AT;

@@ -85,9 +85,11 @@ impl Use {
     };
 }
 
-/// The accesses to an atomic by the last task that has this entry in clocks. Tasks that know of
-/// these accesses also know of the accesses by earlier tasks with the same entry.
+/// The accesses to an atomic by one task. Several tasks may have the same entry in the vector
+/// clocks, one after the other. The accesses of the last one are enough: a task that knows of them
+/// also knows of the accesses of the tasks before it.
 struct Uses {
+    /// The entry of the task in the vector clocks.
     entry: u16,
     load: Use,
     store: Use,

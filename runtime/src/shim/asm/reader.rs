@@ -17,12 +17,12 @@ pub(super) struct Reader<'a> {
     length: usize,
     /// The name of the current instruction; zeros if it is not complete yet.
     name: [u8; WORD],
-    /// The instruction has a `lock` prefix.
+    /// Whether the instruction has a `lock` prefix.
     locked: bool,
     /// The number of open brackets. Inside brackets is an address.
     brackets: u32,
     has_memory: bool,
-    /// The address is relative to the stack pointer.
+    /// Whether the address in the operand is relative to the stack pointer.
     on_stack: bool,
     has_zero: bool,
     is_linux_call: bool,

@@ -46,7 +46,8 @@ impl Plain {
         command
     }
 
-    /// The line that starts with `state` in the output of a run.
+    /// The state that a run prints, after the word `state`. On a machine with one core, libtest
+    /// prints the name of the test before it on the same line.
     pub(crate) fn state(&self, binary: &str, test: &str) -> String {
         let mut command = self.command(binary, test);
         let output = command
@@ -54,8 +55,9 @@ impl Plain {
             .output()
             .expect("the test runs");
         let printed = String::from_utf8_lossy(&output.stdout);
-        let state = printed.lines().find_map(|line| line.strip_prefix("state "));
-        state.expect("the test prints its state").to_owned()
+        let state = printed.lines().find_map(|line| line.split_once("state "));
+        let (_, state) = state.expect("the test prints its state");
+        state.to_owned()
     }
 
     /// The numbers of runs and of failures of a test within `time`. At least one run is made.
