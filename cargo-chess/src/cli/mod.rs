@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     /// Explore the tests under cargo nextest
     Nextest(Box<NextestArgs>),
-    /// The program that cargo nextest starts in place of a test binary. It is no command for people.
+    /// The program that cargo nextest starts in place of a test binary. Users do not call it.
     #[command(skip)]
     NextestRunner(RunnerArgs),
     /// Write a commented Chess.toml, and a job for a CI service

@@ -189,7 +189,7 @@ impl Layer {
                 "a duration such as \"30s\", or a number of seconds",
                 text(value).or_else(|| integer(value)),
             ),
-            Kind::Names(_) => ("a list of at least one string", text(value)),
+            Kind::Names(_) => ("a string, or a list of at least one string", text(value)),
             Kind::Boolean => (
                 "`true` or `false`",
                 value.as_bool().map(|flag| flag.to_string()),
@@ -197,10 +197,13 @@ impl Layer {
         };
         match text {
             Some(text) => self.set_from_text(key, &text),
-            None => Err(format!(
-                "`{key}` takes {expected}, found {}",
-                article(value.type_name())
-            )),
+            None => {
+                let found = match value.as_array() {
+                    Some(list) if list.is_empty() => "an empty list".to_owned(),
+                    _ => article(value.type_name()),
+                };
+                Err(format!("`{key}` takes {expected}, found {found}"))
+            }
         }
     }
 }

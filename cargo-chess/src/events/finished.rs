@@ -293,8 +293,8 @@ pub(crate) struct Minimised {
     pub to: Size,
     /// Whether it is certain that no schedule with fewer preemptions leads to this failure.
     pub fewest_preemptions: bool,
-    /// Whether the failure certainly needs a weak memory model: no schedule without late effects,
-    /// and with at most this number of preemptions, leads to it.
+    /// Whether the failure certainly needs a weak memory model: each schedule that leads to it has
+    /// late effects, or more preemptions than the reported one.
     #[serde(default)]
     pub weak: bool,
 }

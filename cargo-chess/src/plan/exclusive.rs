@@ -239,9 +239,9 @@ impl Search<'_> {
                 "`{}` has no exclusive method whose calls can be checked for overlaps",
                 entry.of.text
             );
-            let help = "exclusive methods are those in `methods`, or else all that take `self` by \
-                        reference and are not in `readers`; `async` and `const` methods cannot be \
-                        checked";
+            let help = "name in `methods` at least one method that takes `self` by reference and is \
+                        neither `async` nor `const`, or remove this table; without `methods`, all \
+                        such methods that are not in `readers` are exclusive";
             return Err(self.error(&entry.of, message, Some(help.to_owned())));
         }
         guards.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
@@ -285,8 +285,8 @@ impl Search<'_> {
                 "its body may continue on another thread: name the methods that it calls instead",
             ),
             NoObject::Const => (
-                "may be evaluated at compile time",
-                "name the methods that it calls, or those that call it",
+                "is `const`, or may be made `const` by an attribute",
+                "leave this method out, or name methods that call it and are not `const`",
             ),
         };
         let message = format!(

@@ -19,7 +19,8 @@ pub(crate) struct OutsideEffect {
 }
 
 impl OutsideEffect {
-    /// The effect as a sentence without a subject. The test is the subject.
+    /// The effect in words, with the source line if it is known. The text begins with a verb whose
+    /// subject is the test.
     pub(crate) fn sentence(&self) -> String {
         let words = words(self.kind);
         self.location.as_ref().map_or_else(

@@ -128,7 +128,7 @@ impl CoveredByRun {
         let pairs = self.pairs.to_vec();
         let count = pairs.iter().filter(|pair| pair.is_blind()).count();
         let heading = format!(
-            "{} of operations in {}, {} of them in one order only",
+            "{} of conflicting operations in {}, {} of them in one order only",
             plural(pairs.len() as u64, "pair"),
             plural(self.tests, "test"),
             thousands(count as u64)
@@ -211,9 +211,9 @@ mod tests {
         other.pairs[0].second_before_first = true;
         run.add(&other);
         let text = run.sentences().join("\n");
-        assert!(
-            text.starts_with("4 pairs of operations in 2 tests, 2 of them in one order only\n")
-        );
+        assert!(text.starts_with(
+            "4 pairs of conflicting operations in 2 tests, 2 of them in one order only\n"
+        ));
         assert!(!text.contains("lib.rs:5"), "{text}");
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     });
     let others = beside(finished).into_iter().map(|panic| {
         let when = if is_own(panic, last) {
-            "With that"
+            "As a consequence"
         } else {
             "Before that"
         };
@@ -151,7 +151,7 @@ mod tests {
                 Some(Fate::Failed),
             ),
         ];
-        insta::assert_snapshot!(printed(Kind::Panic, Some(0), &panics), @"With that, main panicked at src/lib.rs:10: called `Result::unwrap()` on an `Err` value: Any { .. }");
+        insta::assert_snapshot!(printed(Kind::Panic, Some(0), &panics), @"As a consequence, main panicked at src/lib.rs:10: called `Result::unwrap()` on an `Err` value: Any { .. }");
     }
 
     #[test]

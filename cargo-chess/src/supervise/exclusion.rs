@@ -206,7 +206,8 @@ impl Exclusion {
         let more = groups.len().saturating_sub(NAMED);
         let sentences = groups.iter().take(NAMED).map(|(path, names)| {
             format!(
-                "{} use {path}, which is not in the directory of TMPDIR: these tests do not run at the same time",
+                "{} use {path}, so these tests do not run at the same time; they could if the path were \
+                 in std::env::temp_dir(), which is another directory in each test process",
                 in_words(names),
             )
         });
@@ -416,7 +417,7 @@ mod tests {
         assert_eq!(
             exclusion.warnings(),
             [
-                "`p a` and `p b` use /x, which is not in the directory of TMPDIR: these tests do not run at the same time"
+                "`p a` and `p b` use /x, so these tests do not run at the same time; they could if the path were in std::env::temp_dir(), which is another directory in each test process"
             ]
         );
         for written in [&[][..], &["/y"]] {

@@ -56,7 +56,7 @@ pub(super) enum News {
 pub(super) enum Moment {
     /// A test begins.
     Begun(usize),
-    /// A test is being explored.
+    /// The exploration of a test has advanced. Contains its progress.
     Advanced(usize, Advance),
     /// A test's turn has ended, and the test has no further turn. Contains the number of its
     /// schedules (0 if the turn failed or was stopped).

@@ -157,10 +157,11 @@ impl Rerun<'_> {
         });
     }
 
-    /// Skips a regression, because `option` is off.
+    /// Skips a regression, because it needs `option`, which is off.
     fn skip(&mut self, regression: &Regression, option: &str) {
         self.warnings.push(format!(
-            "the regression {} was skipped: it was found with {option}, which is off now",
+            "the regression {} was skipped: it needs {option}. Set this option again, or \
+             remove the file",
             regression.path
         ));
         self.add_run(regression, RegressionOutcome::Skipped);
@@ -182,7 +183,7 @@ fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static s
     match schedule.kind {
         Kind::Leak if !now.leaks => Some("`leaks = true`"),
         Kind::Race if now.races != Races::Deny => Some("`races = \"deny\"`"),
-        Kind::Race if ignores => Some("`memory-accesses`"),
+        Kind::Race if ignores => Some("another `memory-accesses` than \"ignore\""),
         Kind::Spin if now.spins != Spins::Deny => Some("`spins = \"deny\"`"),
         _ => None,
     }
@@ -203,7 +204,7 @@ fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'s
     }
     if !replay.faults.iter().all(|it| now.faults.contains(it)) {
         replay.faults.clone_from(&now.faults);
-        off = Some("`faults`");
+        off = Some("the `faults` of the schedule");
     }
     off
 }

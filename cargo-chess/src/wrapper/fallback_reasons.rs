@@ -50,20 +50,21 @@ impl FallbackRecord {
             Fallback::Nothing => None,
             Fallback::Unchanged => Some(format!(
                 "{package} does not compile with its statements marked or its overlay in place: \
-                 {reason}; so it was compiled without them, and consecutive calls in it form one step"
+                 {reason}. It was compiled without them, and consecutive calls in it form one step"
             )),
             Fallback::Unwatched => Some(format!(
-                "{package} does not compile with its loads and stores instrumented: {reason}; so its \
-                 own sources were compiled without that: its accesses to memory are not watched for \
+                "{package} does not compile with its loads and stores instrumented: {reason}. Its own \
+                 sources were compiled without that: its accesses to memory are not watched for \
                  races, and consecutive calls in it form one step"
             )),
             Fallback::Opaque => Some(format!(
-                "{package} does not compile against the replacements for std: {reason}; so it was compiled unchanged \
-                 (opaque), and only its blocking operations are under control"
+                "{package} does not compile with cargo chess's replacements for std: {reason}. It was \
+                 compiled unchanged (opaque): threads switch only at calls into it and where it \
+                 blocks, so bugs inside it may be missed"
             )),
             Fallback::Swapped => Some(format!(
                 "{package} should be opaque, but does not compile unchanged beside packages under control: \
-                 {reason}; so it was put under control"
+                 {reason}. It was put under control"
             )),
         };
         let problems = self.problems.iter();
@@ -136,13 +137,13 @@ mod tests {
         let all: Vec<String> = all.iter().flat_map(FallbackRecord::sentences).collect();
         insta::assert_snapshot!(all.join("\n"), @r"
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716; so it was compiled without them, and consecutive calls in it form one step
+        bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716. It was compiled without them, and consecutive calls in it form one step
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 does not compile with its loads and stores instrumented: E0080; so its own sources were compiled without that: its accesses to memory are not watched for races, and consecutive calls in it form one step
+        bank 0.1.0 does not compile with its loads and stores instrumented: E0080. Its own sources were compiled without that: its accesses to memory are not watched for races, and consecutive calls in it form one step
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 does not compile against the replacements for std: rustc gave no reason; so it was compiled unchanged (opaque), and only its blocking operations are under control
+        bank 0.1.0 does not compile with cargo chess's replacements for std: rustc gave no reason. It was compiled unchanged (opaque): threads switch only at calls into it and where it blocks, so bugs inside it may be missed
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 should be opaque, but does not compile unchanged beside packages under control: E0308; so it was put under control
+        bank 0.1.0 should be opaque, but does not compile unchanged beside packages under control: E0308. It was put under control
         bank 0.1.0: its overlay does not fit
         ");
     }

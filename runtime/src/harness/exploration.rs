@@ -91,8 +91,8 @@ pub(crate) struct Exploration {
     pub(crate) paused: Option<Paused>,
     /// The number of schedules when the search last restarted.
     pub(crate) begun: u64,
-    /// The scheduling points that the search had learnt, and the races that it no longer reported,
-    /// when the failure was found.
+    /// The state of the search when it found the failure: the scheduling points that it had learnt,
+    /// and the races that it no longer reported.
     pub(crate) learnt: Learnt,
     /// Races at the level of a warning, in words.
     pub(crate) warned: EngineVec<EngineVec<u8>>,

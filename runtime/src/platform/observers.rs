@@ -21,7 +21,7 @@ pub(crate) struct Observers {
     /// The end of a thread: code that has the pthread of the thread can check whether it has
     /// ended.
     pub(crate) of_ends: bool,
-    /// The return of the main function of a thread: `is_finished` checks it.
+    /// The return of the closure of a thread: `is_finished` checks it.
     pub(crate) of_finishes: bool,
     /// Plain memory: the program is instrumented, so that its accesses are announced.
     pub(crate) of_accesses: bool,

@@ -71,7 +71,7 @@ fn two_types_of_one_name_are_explained() {
     assert!(named.contains("shares 0.4.0 (policy `opaque`)"), "{run:?}");
     assert!(
         said.contains(
-            "fallbacks 0.1.0 does not compile against the replacements for std: mismatched types (src/lib.rs:12)"
+            "fallbacks 0.1.0 does not compile with cargo chess's replacements for std: mismatched types (src/lib.rs:12)"
         ),
         "{run:?}"
     );

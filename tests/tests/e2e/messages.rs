@@ -372,7 +372,7 @@ fn sources_that_cannot_be_copied_are_redirected_only() {
         0,
         &[
             "its sources cannot be copied",
-            "it was compiled without them",
+            "It was compiled without them",
         ],
     );
 }

@@ -27,7 +27,7 @@ fn same_everywhere(text: &str) -> Vec<String> {
             r"(tests-lends_no_more_than_its_limit-|replay )[0-9a-f]{4}\b",
             "$1[id]",
         ),
-        (r"from [0-9a-f]{9} on", "from [commit] on"),
+        (r"left at [0-9a-f]{9}\b", "left at [commit]"),
         (r"0x[0-9a-f]+", "[address]"),
         (r"(LWP|process) \d+", "$1 [number]"),
         (r"(?m)^(\(gdb\) )?#\d+ +", "$1#[frame] "),

@@ -253,7 +253,7 @@ fn explanations_say_that_a_newer_store_makes_the_test_pass() {
         0,
         &[
             "The load hazard of task 2 at tests/applied.rs:55 took effect before the store of step 6.",
-            "The first 9 steps are the same. Then the load of task 2 meets a newer store, and the test\n      passes.",
+            "The first 9 steps are the same. Then the load of task 2 has no late effect, and the test passes.",
         ],
     );
     let run = workspace.chess(&["explain", "--last", "--html"]).run();

@@ -177,7 +177,7 @@ fn print_base(shell: Shell, base: &Base, changes: &Changes) {
     let short = commit.get(..9).unwrap_or(commit);
     let which = match base.is_fork_point {
         _ if name.starts_with(short) => format!("commit {short}"),
-        true => format!("{name}, from {short} on"),
+        true => format!("{name}, which this branch left at {short}"),
         false => format!("{name} itself ({short})"),
     };
     let count = plural(
@@ -226,7 +226,7 @@ fn print_affected(shell: Shell, session: &Session, found: &Affected) {
 /// A reporter that passes everything to another reporter, and counts the verdicts for the summary.
 struct VerdictCounter {
     reporter: Box<dyn Reporter>,
-    /// The number of failing tests without a failing regression.
+    /// The number of tests that fail, although none of their saved schedules does.
     new: usize,
     /// The number of saved schedules that fail.
     regressions: usize,

@@ -367,7 +367,10 @@ fn interfered(steps: &[&Step]) -> (u32, String) {
             format!("changed {object} and then set it back to {to}{}", at(last))
         }
         (Some(from), Some(to)) if from == to => {
-            format!("set {object} to {to}{}, as it was before", at(last))
+            format!(
+                "wrote {to} to {object}{}, which already had this value",
+                at(last)
+            )
         }
         (Some(from), Some(to)) => format!("changed {object} from {from} to {to}{}", at(last)),
         (None, Some(to)) => format!("set {object} to {to}{}", at(last)),

@@ -121,7 +121,7 @@ fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize
     let instead = names.of(passing.instead);
     let how = match (decided.task, late) {
         (None, Some(late)) => format!(
-            "Then the {} of {} meets a newer store, and the test passes.",
+            "Then the {} of {} has no late effect, and the test passes.",
             failing.events[late].op.name(),
             names.of(failing.events[late].task)
         ),

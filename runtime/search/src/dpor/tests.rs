@@ -71,8 +71,8 @@ fn takes_as_many_executions_as_litmus_tests_have() {
     assert_eq!(count(&independent_reads), 15);
 }
 
-/// The second load of the first task conflicts with the third task only because the second task has
-/// not written yet.
+/// The first task loads value 1 a second time only if the second task has not written value 0 yet.
+/// This second load conflicts with the addition of the third task.
 #[test]
 fn a_conflict_that_depends_on_a_read_value_is_reversed() {
     let program = vec![

@@ -175,9 +175,9 @@ fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() 
     assert!(!misses(&program, &all, 2));
 }
 
-/// The first task acquires the lock by a try, and yields while it holds the lock. Later it
-/// acquires the lock again. The second task can come before the try. To come before the second
-/// acquisition costs one more preemption.
+/// The first task acquires the lock by a try, yields, releases the lock and acquires it again. The
+/// second task may acquire the lock before the try. It may also acquire it between the release and
+/// the second acquisition, but that costs a preemption more.
 #[test]
 fn a_task_could_have_locked_before_the_first_of_the_tasks_that_locked_meanwhile() {
     let takes_twice = vec![Act::TryLock(0), Act::GiveWay, Act::Unlock(0), Act::Lock(0)];

@@ -354,8 +354,9 @@ impl HappensBefore {
         mine
     }
 
-    /// If the touch of the step `at` with `effect` depends on the earlier access `other`, orders
-    /// the two and checks whether they race. The clock `before` does not cover `other`.
+    /// Orders the step `at` after the earlier access `other` if the two depend on each other, and
+    /// checks whether they race. The step accesses the same object, with `effect`. The clock
+    /// `before` must not cover `other`.
     #[inline]
     fn meet(&mut self, trace: &Trace, at: u32, before: Clock, effect: Effect, other: Access) {
         let relation = match (other.effect, effect) {

@@ -55,8 +55,8 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
             describe_deadlock(execution)
         }
         (Kind::Livelock, _) | (Kind::Nondeterminism, Ending::Livelock) => format!(
-            "the execution ran far beyond {limit} steps without an end, although every task ran \
-             repeatedly: if the test is only long, use a larger --max-steps"
+            "the execution ran far beyond {limit} steps without an end, although each task that could \
+             run had its turns (for a test that is only long, use a larger --max-steps)"
         ),
         (Kind::Spin, Ending::Spin(task)) => format!(
             "{} ran for far more than {limit} steps without yielding, while other tasks could run: \

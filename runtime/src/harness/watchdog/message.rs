@@ -10,7 +10,7 @@ use crate::execution::{Execution, State, Wait, called};
 use crate::harness::engine::Engine;
 
 /// The last sentence of a message: the option for a task that is only slow.
-const WATCHDOG: &str = ". A larger --watchdog permits this";
+const WATCHDOG: &str = ". If this only takes long, use a larger --watchdog";
 
 /// The message for a task that does not reach a scheduling point.
 pub(in crate::harness) fn describe(
@@ -54,7 +54,7 @@ pub(in crate::harness) fn describe(
 
 /// Describes the waits that only events outside the process can end. All tasks wait.
 fn describe_outside_waits(execution: &Execution, seconds: f64) -> String {
-    let mut message = format!("no task reached a scheduling point for {seconds} s: ");
+    let mut message = format!("no task could continue for {seconds} s: ");
     let waits = |state| {
         matches!(
             state,
@@ -65,9 +65,9 @@ fn describe_outside_waits(execution: &Execution, seconds: f64) -> String {
     for (at, (id, task)) in waiting.enumerate() {
         let separator = if at == 0 { "" } else { "; " };
         let (name, op) = (called(id), task.op.name());
-        let _ = write!(message, "{separator}{name} is in {op}");
+        let _ = write!(message, "{separator}{name} is at the operation `{op}`");
     }
-    message.push_str(". Only an event outside the process can end these waits");
+    message.push_str(". Only an event outside the process can continue the test");
     message.push_str(WATCHDOG);
     message
 }
@@ -181,8 +181,8 @@ mod tests {
         let request = Request::parse("watchdog-ms=1500").expect("a request");
         assert_eq!(
             describe(&engine, &request, Activity::Unknown),
-            "the test did not begin within 1.5 s: code that runs before the test may block. A larger \
-             --watchdog permits this"
+            "the test did not begin within 1.5 s: code that runs before the test may block. If this \
+             only takes long, use a larger --watchdog"
         );
     }
 }

@@ -115,8 +115,8 @@ unsafe impl<R, T: Send> Send for Joining<R, T> {}
 // SAFETY: as above.
 unsafe impl<R, T: Send> Sync for Joining<R, T> {}
 
-/// The size in bytes of the largest stack. The spawn of a thread with a larger stack fails, as it
-/// would in the system for lack of address space.
+/// The largest size of a thread's stack, in bytes. The spawn of a thread with a larger stack fails.
+/// Natively it would fail, too, because a process has too little memory for such a stack.
 const LARGEST_STACK: usize = 1 << 40;
 
 /// Spawns a task that runs `closure`.

@@ -131,7 +131,7 @@ impl Kind {
 pub(super) enum Origin {
     /// Instrumented code of the program.
     Hook,
-    /// Instrumented code of the library.
+    /// Instrumented code of the standard library.
     Library,
     /// A function of the shims.
     Shim,
