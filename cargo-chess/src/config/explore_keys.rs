@@ -195,15 +195,14 @@ impl Layer {
                 value.as_bool().map(|flag| flag.to_string()),
             ),
         };
-        match text {
-            Some(text) => self.set_from_text(key, &text),
-            None => {
-                let found = match value.as_array() {
-                    Some(list) if list.is_empty() => "an empty list".to_owned(),
-                    _ => article(value.type_name()),
-                };
-                Err(format!("`{key}` takes {expected}, found {found}"))
-            }
+        if let Some(text) = text {
+            self.set_from_text(key, &text)
+        } else {
+            let found = match value.as_array() {
+                Some(list) if list.is_empty() => "an empty list".to_owned(),
+                _ => article(value.type_name()),
+            };
+            Err(format!("`{key}` takes {expected}, found {found}"))
         }
     }
 }
