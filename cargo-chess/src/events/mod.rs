@@ -19,7 +19,7 @@ pub(crate) use self::finished::{
 };
 use crate::shard::Part;
 
-/// One event of a run, in the order of the output.
+/// One event of a run. The variants are in the order of the output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(crate) enum Event {

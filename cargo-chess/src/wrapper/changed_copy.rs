@@ -260,7 +260,8 @@ impl<'a> ChangedCopy<'a> {
         names
     }
 
-    /// The path of the original of a file that cargo or the compiler calls `file`.
+    /// The path of an original file in the file system. Cargo or the compiler names it `file`: a
+    /// path in the package's root, or a path relative to `here`.
     fn in_file_system(&self, file: &Utf8Path) -> Utf8PathBuf {
         match file.strip_prefix(&self.package.root) {
             Ok(inside) => self.root.join(inside),

@@ -209,8 +209,8 @@ mod tests {
     use super::super::testing::{self, Act, Program};
     use super::*;
 
-    /// A measure of the differences between the likelihoods of the orders of racing steps: the sum
-    /// of a chi-square test, and the number of orders.
+    /// Returns the sum of a chi-square test of the orders of racing steps, and the number of orders.
+    /// The sum is small if all orders are equally likely.
     fn spread(program: &Program, runs: u32) -> (f64, usize) {
         let mut search = Surw::new(11);
         let mut seen: BTreeMap<_, f64> = BTreeMap::new();

@@ -20,9 +20,9 @@ pub(crate) struct Call {
     pub(crate) within: u32,
     /// Its return address, relative to the start of the executable.
     pub(crate) address: usize,
-    /// The newest call that was made directly within this one.
+    /// The newest call that this call made itself; [`NONE`] if there is none.
     newest: u32,
-    /// The call that was made before this one within the same call.
+    /// The previous call that the same caller made; [`NONE`] if there is none.
     earlier: u32,
 }
 

@@ -13,8 +13,8 @@ use crate::execution::{Ending, Execution, Op, Overlap, SyncAccess, called, stack
 /// The maximum number of callers of one call that a message shows.
 const MOST_SHOWN: usize = 8;
 
-/// Judges executions that ended because a call began that must not overlap a running call of the
-/// same object.
+/// Judges executions that ended because of an overlap: a call on an object began during another
+/// call on it, and these two calls must not overlap.
 pub(crate) struct ThreadSafety {
     overlap: Option<Overlap>,
     /// This execution repeats an earlier one, to find the callers of the two overlapping calls.

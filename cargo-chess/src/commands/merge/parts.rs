@@ -118,9 +118,9 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     (Reverse(outcome), test.counts.preemptions, size)
 }
 
-/// The number to subtract from the sum of all parts' schedules, because some groups of schedules
-/// were counted by several parts. Of the counts of a group, only the largest one remains.
-/// Schedules that all parts share are not included.
+/// The number to subtract from the sum of all parts' schedules, because several parts counted the
+/// same groups of schedules. For each group it is the sum of the counts without the largest one.
+/// It leaves out the schedules that all parts share.
 fn surplus(parts: &[&TestPart]) -> u64 {
     let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, count) in parts.iter().flat_map(|part| &part.late) {

@@ -110,7 +110,7 @@ pub struct Icb {
     next: EngineVec<u32>,
     /// The number of schedules of this bound that were run.
     taken: u64,
-    /// The estimated share of the schedules that were run in all schedules of this bound.
+    /// The estimated share of the schedules of this bound that were run.
     explored: f64,
     /// The largest length of `now` and of `next`. It equals the budget of executions.
     keep: usize,

@@ -308,9 +308,8 @@ impl HappensBefore {
         Some(mine)
     }
 
-    /// Checks a touch by the step `at` for which [`Self::look`] has returned `None`: orders the
-    /// step after the accesses on which it depends, and finds races. Returns an access of the task
-    /// as [`Self::look`] does.
+    /// Continues [`Self::look`] if it has returned `None` for `touch`. Orders the step `at` after the
+    /// accesses on which it depends, and finds races. Returns what `look` would return.
     #[inline(never)]
     fn look_closely(&mut self, trace: &Trace, at: u32, before: Clock, touch: Touch) -> u32 {
         let step = &trace.steps[at as usize];

@@ -24,7 +24,7 @@ use crate::schedule::Schedule;
 use crate::shell::Shell;
 use crate::supervise::{ReplayObserver, ReplayResult, Replayed, Stage};
 
-/// A time limit that is never reached, because there is no time limit in a debugger.
+/// The time limit of a replay in a debugger. It is too long to have an effect.
 const NEVER: Duration = Duration::from_hours(24 * 365);
 
 /// The interval between two checks of a debugger that has the terminal.
