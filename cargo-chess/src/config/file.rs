@@ -416,7 +416,7 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
     if !entry.scope.is_empty() && !matches!(entry.policy, None | Some(Policy::Preempt)) {
         return Err(at(
             entry.scope_spans.first().cloned(),
-            "`scope` selects the code with the policy `preempt`, but the package has another policy".to_owned(),
+            "`scope` needs the policy `preempt`, but this table sets another `policy`; remove one of the two".to_owned(),
         ));
     }
     Ok(entry)

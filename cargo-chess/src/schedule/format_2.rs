@@ -190,7 +190,7 @@ fn parse(text: &str) -> Result<Schedule, ScheduleError> {
 }
 
 const TEXT: &str = "a string";
-const LINE: &str = "a string of one line without spaces around it";
+const LINE: &str = "a string on one line, without spaces at its start or end,";
 const NUMBER: &str = "a whole number";
 const LOCATION: &str = "`{ file = \"FILE\", line = LINE, column = COLUMN }`";
 const PLACES: &str = "an array of strings `FILE:LINE`";

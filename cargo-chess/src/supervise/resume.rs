@@ -373,7 +373,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn not_understood() -> String {
-    "their files in the journal could not be parsed".to_owned()
+    "their saved results could not be read".to_owned()
 }
 
 /// Removes the stored findings of a run that has ended.

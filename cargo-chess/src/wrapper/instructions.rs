@@ -72,7 +72,7 @@ impl Instructions {
         let invalid = |error: &dyn Display| {
             let file = file.display();
             let words = format!(
-                "its instructions in {file} cannot be read: {error}; run cargo chess again"
+                "cargo chess's own file {file} cannot be read: {error}; run cargo chess again"
             );
             io::Error::other(words)
         };

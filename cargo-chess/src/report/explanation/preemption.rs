@@ -368,7 +368,7 @@ fn interfered(steps: &[&Step]) -> (u32, String) {
         }
         (Some(from), Some(to)) if from == to => {
             format!(
-                "wrote {to} to {object}{}, which already had this value",
+                "overwrote {object} with the value that it already had, {to}{}",
                 at(last)
             )
         }

@@ -115,7 +115,8 @@ fn a_verdict_that_another_build_of_this_version_wrote_is_reported_and_run_anew()
     fs::write(&path, [head.as_bytes(), &rest].concat()).expect("writable");
     fakes.options.resume = true;
     let ran = fakes.run();
-    let printed = "these tests run again from the start, because their files in the journal could not be parsed: ";
+    let printed =
+        "these tests run again from the start, because their saved results could not be read: ";
     assert!(
         ran.recorded
             .warnings
