@@ -162,6 +162,7 @@ real! {
     dirfd(directory: *mut c_void) -> c_int;
     readdir(directory: *mut c_void) -> *mut c_void;
     readdir64(directory: *mut c_void) -> *mut c_void;
+    rewinddir(directory: *mut c_void) -> ();
     getcwd(out: *mut c_char, length: usize) -> *mut c_char;
     clock_gettime(clock: c_int, out: *mut sys::timespec) -> c_int;
     gettimeofday(out: *mut sys::timeval, zone: *mut c_void) -> c_int;

@@ -113,7 +113,7 @@ impl Execution {
         let site = marked_line();
         if op == Op::DirectoryRead {
             // The call moves to the next entry of its directory, so its repetition is no spin. A
-            // loop that waits for an entry spins at `opendir`.
+            // loop that waits for an entry spins at `opendir` or `rewinddir`.
         } else if only_looks {
             let look = Access::new(op, site.unwrap_or(NO_LINE), main);
             let version = self.files.version;

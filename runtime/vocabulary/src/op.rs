@@ -366,7 +366,7 @@ operations! {
     DirectoryMake = "mkdir", Write;
     /// `rmdir`.
     DirectoryRemove = "rmdir", Write;
-    /// `opendir`.
+    /// `opendir` and `rewinddir`.
     DirectoryOpen = "opendir", Read;
     /// `readdir`.
     DirectoryRead = "readdir", Read;

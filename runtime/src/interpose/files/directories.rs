@@ -77,6 +77,21 @@ unsafe extern "C" fn readdir(directory: *mut c_void) -> *mut c_void {
     unsafe { next_entry(directory, next) }
 }
 
+/// libc's `rewinddir`. It begins a new listing, as `opendir` does, so a loop of listings spins here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rewinddir(directory: *mut c_void) {
+    // SAFETY: the caller gives an open directory.
+    let rewind = || unsafe { real::rewinddir(directory) };
+    if !active() {
+        return rewind();
+    }
+    // SAFETY: as above.
+    let descriptor = unsafe { real::dirfd(directory) };
+    let (call, _) = Call::begin(Op::DirectoryOpen, |touches| entries_of(descriptor, touches));
+    rewind();
+    call.end(0);
+}
+
 /// libc's `getcwd`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getcwd(out: *mut c_char, length: usize) -> *mut c_char {
