@@ -336,8 +336,8 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
         )
     } else if !out_of_time && is_dpor(test) {
         return format!(
-            "{}: dpor stopped {after}, because it does not support something that the test does \
-             (the book's chapter on guarantees lists the cases); try without --strategy",
+            "{}: dpor stopped {after}, because the test is too large for it, or does something that \
+             it does not support (listed in the book's chapter on guarantees); try without --strategy",
             test.id()
         );
     } else if !out_of_time {
