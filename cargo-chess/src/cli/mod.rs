@@ -177,7 +177,7 @@ pub(crate) struct ExplainArgs {
     /// Explain the newest saved failure
     #[arg(long, conflicts_with = "schedule")]
     pub last: bool,
-    /// Write a page to step through in a browser, to FILE or below target/chess/explain
+    /// Write an HTML page that shows the execution step by step, to FILE or below target/chess/explain
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "a flag with an optional value")]
     pub html: Option<Option<Utf8PathBuf>>,

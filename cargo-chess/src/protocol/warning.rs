@@ -112,7 +112,7 @@ impl Warning {
             ),
             WarningKind::Abandoned => format!(
                 "{count} of {all} schedules ran far beyond --max-steps and were abandoned without \
-                 a verdict: use fewer iterations in the test, or a larger --max-steps"
+                 a verdict: use fewer iterations in the test, or a larger --max-steps or --time"
             ),
             WarningKind::Endless => self.endless(),
             WarningKind::FewStores => format!(

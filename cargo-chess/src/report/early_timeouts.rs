@@ -53,7 +53,7 @@ fn need(early: &EarlyTimeout, name: &dyn Fn(u32) -> String) -> String {
     } = early;
     let (task, before_at) = (name(before.task), operation(before));
     let before = if before.waits {
-        format!("{task} continues after {before_at}")
+        format!("{task} returns from {before_at}")
     } else if before.begins {
         format!("{task} starts")
     } else {

@@ -156,7 +156,7 @@ pub(crate) fn run(inputs: Inputs<'_>, reporter: &mut dyn Reporter) -> Result<u8>
 }
 
 fn nothing_selected(options: &RunOptions, found: usize, ignored: usize) -> Error {
-    let next = "--no-tests pass makes this a success.";
+    let next = "Use `--no-tests pass` if a run without tests is no error.";
     let filters = options
         .filters
         .iter()
@@ -166,11 +166,17 @@ fn nothing_selected(options: &RunOptions, found: usize, ignored: usize) -> Error
     let all = thousands(found as u64);
     Error::NothingSelected(match found {
         0 => format!("the selected targets have no tests.\n{next}"),
+        1 if options.filters.is_empty() && ignored == 1 => {
+            format!("the only test is marked `#[ignore]`: `--run-ignored all` explores it.\n{next}")
+        }
+        _ if options.filters.is_empty() && ignored == found => format!(
+            "all {all} tests are marked `#[ignore]`: `--run-ignored all` explores them.\n{next}"
+        ),
         _ if options.filters.is_empty() => format!(
-            "none of the {all} tests is selected; --run-ignored selects tests marked `#[ignore]`.\n{next}"
+            "none of the {all} tests is selected: `--run-ignored` decides whether tests marked `#[ignore]` are.\n{next}"
         ),
         _ if ignored > 0 => format!(
-            "every test that matches {filters} is marked `#[ignore]`; --run-ignored all explores it too.\n{next}"
+            "every test that matches {filters} is marked `#[ignore]`: `--run-ignored all` explores it too.\n{next}"
         ),
         _ => {
             format!(

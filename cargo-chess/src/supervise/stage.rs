@@ -178,7 +178,8 @@ pub(crate) fn options_of(schedule: &Schedule) -> Result<Layer> {
         Some("time") => (1, Some(LONG)),
         Some(other) => {
             return Err(Error::Usage(format!(
-                "the schedule's `only-run`: expected `steps` or `time`, found `{other}`"
+                "the schedule's `only-run`: expected `steps` or `time`, found `{other}`. Change the \
+                 value, or create the schedule again with `cargo chess test`"
             )));
         }
     };

@@ -34,6 +34,6 @@ pub(super) fn error(tests: &[ListedTest]) -> Error {
             why.remedy()
         );
     }
-    text += "--no-tests pass makes this a success.";
+    text += "Use `--no-tests pass` if a run without tests is no error.";
     Error::Usage(text)
 }

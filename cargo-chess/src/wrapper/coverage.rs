@@ -72,7 +72,7 @@ impl Coverage {
     }
 }
 
-/// `5 of 7 references to raw memory (not watched: 1 within a macro, 1 did not compile)`.
+/// `5 of 7 references made from raw pointers (not watched: 1 within a macro, 1 did not compile)`.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -80,7 +80,7 @@ impl fmt::Display for Coverage {
             watched,
             left,
         } = self;
-        write!(f, "{watched} of {found} references to raw memory")?;
+        write!(f, "{watched} of {found} references made from raw pointers")?;
         let left: Vec<_> = left
             .iter()
             .map(|(why, count)| format!("{count} {why}"))

@@ -112,7 +112,7 @@ fn the_list_has_the_number_of_reported_references() {
     let workspace = workspace();
     let list = workspace.chess(&["list"]).run();
     list.assert_code(0);
-    let words = "every load and store is watched, and 8 of 9 references to raw memory (not watched: 1 did not compile)";
+    let words = "every load and store is watched, and 8 of 9 references made from raw pointers (not watched: 1 did not compile)";
     assert!(list.stdout.contains(words), "{}", list.stdout);
     let list = workspace.chess(&["list", "--message-format", "json"]).run();
     let references = r#""references":{"found":9,"watched":8,"left":{"did not compile":1}}"#;
@@ -190,6 +190,6 @@ fn an_error_of_the_program_leaves_the_reports_of_later_builds() {
     run.assert_code(101);
     let run = workspace.chess(&["list"]).run();
     run.assert_code(0);
-    let watched = "8 of 9 references to raw memory (not watched: 1 did not compile)";
+    let watched = "8 of 9 references made from raw pointers (not watched: 1 did not compile)";
     assert!(run.stdout.contains(watched), "{run:?}");
 }

@@ -186,7 +186,7 @@ fn nothing_selected_is_an_error_unless_it_may_be() {
     assert_eq!(error.exit_code(), exit_code::NOTHING_SELECTED);
     insta::assert_snapshot!(error, @"
     no test matches `three` or `four`: `cargo chess list` prints the paths of all tests (2 in this build).
-    --no-tests pass makes this a success.
+    Use `--no-tests pass` if a run without tests is no error.
     ");
     fakes.options.no_tests = NoTests::Pass;
     assert_eq!(fakes.run().code(), exit_code::OK);
@@ -224,7 +224,7 @@ fn ignored_tests_are_reported_and_counted_but_not_run() {
     let error = fakes.run().code.expect_err("nothing selected");
     insta::assert_snapshot!(error, @"
     every test that matches `one` is marked `#[ignore]`; --run-ignored all explores it too.
-    --no-tests pass makes this a success.
+    Use `--no-tests pass` if a run without tests is no error.
     ");
 }
 
@@ -238,7 +238,7 @@ fn a_run_in_which_nothing_was_explored_is_an_error() {
     insta::assert_snapshot!(error, @"
     no test of this run is under control, so nothing was explored:
     `bank::bench main`: the binary has a test harness of its own; only `#[test]` functions of targets without `harness = false` can be explored: move the test code to such a function.
-    --no-tests pass makes this a success.
+    Use `--no-tests pass` if a run without tests is no error.
     ");
 }
 

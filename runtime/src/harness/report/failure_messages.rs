@@ -3,7 +3,7 @@
 use chess_vocabulary::{Wait, deadlock};
 
 use crate::base::source_path::{Place, line_of};
-use crate::execution::{Ending, Execution, Op, Site, TaskId, called};
+use crate::execution::{Ending, Execution, Limit, Op, Site, TaskId, called};
 use crate::harness::Exploration;
 use crate::harness::engine::Engine;
 use crate::harness::names::ObjectNames;
@@ -25,10 +25,16 @@ pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Fai
 
 /// The reason for the missing verdict if every execution was too long.
 pub(in crate::harness) fn given_up(execution: &Execution) -> String {
+    let steps = execution.budget.steps;
+    // The number of steps of a test that is only run has no limit if the time has one.
+    let (limit, option) = if execution.options.only_runs == Some(Limit::Time) {
+        ("the time limit", "--time")
+    } else {
+        ("the limit", "--max-steps")
+    };
     format!(
-        "no execution ended within {} steps, and no execution was a livelock: use fewer iterations \
-         in the test, or a larger --max-steps",
-        execution.budget.steps
+        "no execution ended within {limit} ({steps} steps), and no execution was a livelock: use \
+         fewer iterations in the test, or a larger {option}"
     )
 }
 
