@@ -67,7 +67,8 @@ impl Execution {
         self.running().component
     }
 
-    /// Makes the newest event depend on the life of the component of its task.
+    /// Makes the last event of the running task dependent on the end of the task's component: the
+    /// event reads the object `life`, which the end of the component writes.
     #[cold]
     pub(super) fn depend_on_life(&mut self) {
         let Some(component) = self.own_component() else {

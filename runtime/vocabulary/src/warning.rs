@@ -13,22 +13,26 @@ pub enum WarningKind {
     Unstable,
     /// Two runs of one schedule differed.
     Differed,
-    /// A number of schedules could not be repeated.
+    /// A number of schedules could not be repeated, and the schedules after them were not explored.
     Unrepeatable,
-    /// A number of schedules took more steps than the limit.
+    /// A number of schedules took more steps than the limit. The choices in their later steps were
+    /// not explored.
     Long,
-    /// A number of schedules were abandoned far beyond the limit of steps.
+    /// A number of schedules ran far beyond the limit of steps, and were abandoned.
     Abandoned,
-    /// In a number of schedules a task computed without a scheduling point.
+    /// In a number of schedules, a task computed without reaching a scheduling point.
     Endless,
-    /// In a number of schedules stale loads were left out, because of the limit of events or the
-    /// limit of stores of an atomic.
+    /// In a number of schedules, some stale loads were not explored, because of the limit of events
+    /// or the limit of stores of an atomic.
     FewStores,
-    /// A number of schedules had more unjoined tasks than the limit.
+    /// A number of schedules had more unjoined tasks than the limit. Later data races were not
+    /// detected.
     ManyTasks,
-    /// A number of schedules accessed more memory than the limit, which is in MiB.
+    /// A number of schedules accessed more plain memory than the limit, which is in MiB. Later data
+    /// races were not detected.
     MuchMemory,
-    /// In a number of schedules tasks synchronized more often than the limit.
+    /// In a number of schedules, tasks synchronized more often than the limit. Later data races were
+    /// not detected.
     ManyReleases,
     /// The program has a global allocator of its own.
     OwnAllocator,

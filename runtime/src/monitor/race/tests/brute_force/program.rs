@@ -78,7 +78,8 @@ pub(super) enum Region {
     Static(usize),
     /// A block of the heap.
     Block(usize),
-    /// A stack and the rest of its last page. One task at a time uses them.
+    /// The memory of a stack, up to the end of its last page. Tasks can run on the same stack one
+    /// after another, but not at the same time.
     Stack(usize),
 }
 
