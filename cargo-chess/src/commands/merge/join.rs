@@ -123,13 +123,18 @@ fn check(files: &[File]) -> Result<()> {
         .part
         .all_shards()
         .filter(|shard| !by_shard.contains_key(shard))
-        .map(|shard| shard.to_string())
+        .map(|shard| shard.index().to_string())
         .collect();
-    if !missing.is_empty() {
+    if let Some((last, before)) = missing.split_last() {
+        let outputs = if before.is_empty() {
+            format!("the output of shard {last} is")
+        } else {
+            let before = before.join(", ");
+            format!("the outputs of shards {before} and {last} are")
+        };
         return Err(Error::Usage(format!(
-            "of the {} shards of this run, these are missing: {}.\nPass the files of all shards.",
-            first.part.count,
-            missing.join(", ")
+            "this run has {} shards, and {outputs} missing.\nPass the files of all shards.",
+            first.part.count
         )));
     }
     let tests: usize = files.iter().map(|file| file.started.tests).sum();
