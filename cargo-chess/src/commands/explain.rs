@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
             "{} now passes under this schedule, which was saved for a failure ({}). `cargo chess test` explores the other schedules",
             schedule.test, schedule.kind
         )),
-        ReplayResult::Stale(sentence) => return Err(replayed.stale(&sentence)),
+        ReplayResult::Stale(misfit) => return Err(replayed.stale(&misfit)),
     }
     let (mut passing, mut tried) = (None, 0);
     if replayed.verdict.finished.outcome == Outcome::Failed {

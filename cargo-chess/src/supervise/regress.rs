@@ -81,7 +81,7 @@ pub(super) fn rerun<'a>(
                 rerun.failed.get_or_insert(verdict);
                 continue;
             }
-            ReplayResult::Stale(place) => Some(place),
+            ReplayResult::Stale(misfit) => Some(misfit.decision),
             ReplayResult::Gone => None,
         };
         if stale.is_none() && regressions.sources == schedule.sources {
@@ -209,8 +209,8 @@ fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'s
     off
 }
 
-/// The warning about the regression at `path`, if its outcome needs one. `stale` is the place at
-/// which the schedule no longer fits the program.
+/// The warning about the regression at `path`, if its outcome needs one. `stale` is the decision of
+/// the schedule that no longer fits the program, in words.
 fn words(
     path: &str,
     preemptions: u32,
@@ -279,12 +279,15 @@ mod tests {
     fn a_regression_that_no_longer_fails_is_reported_with_a_remedy() {
         let said = |stale, outcome| words("k.chess", 1, stale, outcome);
         let all = [
-            said(Some("decision 3"), RegressionOutcome::Searched),
+            said(
+                Some("at decision 3, the schedule chooses task 2, which is not possible there"),
+                RegressionOutcome::Searched,
+            ),
             said(None, RegressionOutcome::Refound),
             said(None, RegressionOutcome::Unknown),
         ];
         insta::assert_snapshot!(all.map(Option::unwrap_or_default).join("\n"), @r"
-        the regression k.chess no longer fits the program (decision 3); none of the schedules with up to 1 preemption fails now, so the regression can be removed
+        the regression k.chess no longer fits the program (at decision 3, the schedule chooses task 2, which is not possible there); none of the schedules with up to 1 preemption fails now, so the regression can be removed
         the regression k.chess does not fail in the changed program; another schedule has the same failure: --save-regressions saves that schedule, and then this regression can be removed
         the regression k.chess does not fail in the changed program; it is unknown whether the failure is fixed, because not all schedules with up to 1 preemption were explored: use more --work or --schedules
         ");

@@ -1,5 +1,7 @@
 //! The result of a replay: the same failure, another one, none, or a schedule that no longer fits.
 
+use chess_vocabulary::TaskId;
+
 use super::test_process::Verdict;
 use crate::config::Exploration;
 use crate::error::Error;
@@ -30,8 +32,18 @@ pub(crate) enum ReplayResult {
     Different,
     /// No failure occurred.
     Gone,
-    /// The program no longer follows the schedule. Contains the sentence about the difference.
-    Stale(String),
+    /// The program no longer follows the schedule.
+    Stale(Misfit),
+}
+
+/// The place at which a schedule no longer fits the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Misfit {
+    /// The decision that no longer fits, as the middle of a sentence.
+    pub(crate) decision: String,
+    /// The last step that fits and the next step of the program, if they are known: a sentence for
+    /// each.
+    pub(crate) steps: Vec<String>,
 }
 
 /// The warning for [`ReplayResult::Different`].
@@ -49,21 +61,23 @@ impl Replayed {
         replay_result(&self.verdict.finished, schedule)
     }
 
-    /// The error for a program that no longer follows the schedule. `sentence` says how the
-    /// program differs.
-    pub(crate) fn stale(&self, sentence: &str) -> Error {
+    /// The error for a program that no longer follows the schedule.
+    pub(crate) fn stale(&self, misfit: &Misfit) -> Error {
         let why = if self.sources_changed {
-            "The sources have changed since the schedule was saved"
+            "The sources have changed since the schedule was saved."
         } else {
             "The instrumented sources are the same as when the schedule was saved: a dependency, the \
              compiler or the input of the test has changed, or the test depends on more than its \
-             schedule (real time, random numbers, files, the environment, addresses)"
+             schedule (real time, random numbers, files, the environment, addresses)."
         };
-        Error::Usage(format!(
-            "the schedule no longer fits the program: {sentence}.\n\
-             {why}.\n\
-             Run `cargo chess test` to explore the program as it is now."
-        ))
+        let mut lines = vec![format!(
+            "the schedule no longer fits the program: {}.",
+            misfit.decision
+        )];
+        lines.extend(misfit.steps.iter().cloned());
+        lines.push(why.to_owned());
+        lines.push("Run `cargo chess test` to explore the program as it is now.".to_owned());
+        Error::Usage(lines.join("\n"))
     }
 }
 
@@ -74,66 +88,66 @@ pub(crate) fn replay_result(finished: &Finished, schedule: &Schedule) -> ReplayR
         && same_words(schedule, finished.message.as_deref().unwrap_or_default());
     match &finished.diverged {
         _ if same => ReplayResult::Reproduced,
-        Some(diverged) => ReplayResult::Stale(in_words(diverged, finished)),
+        Some(diverged) => ReplayResult::Stale(misfit(diverged, finished)),
         None if finished.outcome == Outcome::Passed => ReplayResult::Gone,
         None => ReplayResult::Different,
     }
 }
 
-/// The place at which a schedule no longer fits the program, and the difference, as a sentence.
-fn in_words(diverged: &Divergence, finished: &Finished) -> String {
+/// The place of `diverged`, in words.
+fn misfit(diverged: &Divergence, finished: &Finished) -> Misfit {
     let Divergence {
         step,
         task,
         outcome,
         ended,
     } = diverged;
-    let expected = match (task, outcome) {
-        (Some(task), _) => format!("task {task} runs"),
-        (None, outcome) => format!("an operation has outcome {}", outcome.unwrap_or(0)),
+    let chosen = match (task, outcome) {
+        (Some(task), _) => TaskId(*task).to_string(),
+        (None, outcome) => format!("outcome {} of an operation", outcome.unwrap_or(0)),
     };
     let decided = usize::try_from(*step).ok();
     let decided = decided.and_then(|step| finished.decided.get(step));
-    let instead = decided.map_or_else(String::new, |decided| instead(decided, finished));
-    let is_of_operation = decided.is_some_and(|decided| decided.outcome.is_some());
-    let found = if is_of_operation && task.is_some() {
-        "but the program has another choice there: the outcome of an operation"
-    } else if *ended {
-        "but the program has ended by then"
-    } else {
-        "which is not possible there"
+    let needs_outcome = decided.map(|decided| decided.outcome.is_some());
+    let found = match needs_outcome {
+        Some(true) if task.is_some() => "but the program needs the outcome of an operation there",
+        Some(false) if task.is_none() => "but the program needs the choice of a task there",
+        _ if *ended => "but the program has ended by then",
+        _ => "which is not possible there",
     };
-    format!(
-        "decision {} of the schedule says that {expected}, {found}{instead}",
-        thousands(step + 1)
-    )
+    Misfit {
+        decision: format!(
+            "at decision {}, the schedule chooses {chosen}, {found}",
+            thousands(step + 1)
+        ),
+        steps: decided.map_or_else(Vec::new, |decided| steps_at(decided, finished)),
+    }
 }
 
-/// The last step that follows the schedule, and the step that occurred next, as text.
-fn instead(decided: &Decided, finished: &Finished) -> String {
+/// The last step before a decision and the step after it: a sentence for each.
+fn steps_at(decided: &Decided, finished: &Finished) -> Vec<String> {
     let (before, after) = finished
         .events
         .split_at(decided.event.min(finished.events.len()));
     let described = |step: &Step| {
-        let task = match step.task {
-            0 => "main".to_owned(),
-            number => format!("task {number}"),
-        };
         let object = step.object.as_ref();
         let object = object.map_or_else(String::new, |object| format!(" {object}"));
         let place = step.location();
         let place = place.map_or_else(String::new, |place| {
             format!(" at {}:{}", source_path(&place.file), place.line)
         });
-        format!("{task}: {}{object}{place}", step.op)
+        format!("{}, {}{object}{place}", TaskId(step.task), step.op)
     };
     let fitted = before.last().map(|it| {
         let number = thousands(before.len() as u64);
-        format!("; the last step that fits is {number} ({})", described(it))
+        format!(
+            "The last step that fits is step {number}: {}.",
+            described(it)
+        )
     });
     let next = after
         .first()
-        .map(|it| format!(", the next one is {}", described(it)));
+        .map(|it| format!("The next step of the program is: {}.", described(it)));
     [fitted, next].into_iter().flatten().collect()
 }
 
@@ -225,10 +239,51 @@ mod tests {
 
     #[test]
     fn a_schedule_that_the_program_does_not_follow_is_stale() {
-        let ReplayResult::Stale(sentence) = replay_result(diverged(Finished::new(Outcome::Passed)))
+        let ReplayResult::Stale(misfit) = replay_result(diverged(Finished::new(Outcome::Passed)))
         else {
             panic!("expected a stale schedule");
         };
-        insta::assert_snapshot!(sentence, @"decision 5 of the schedule says that task 1 runs, which is not possible there");
+        insta::assert_snapshot!(misfit.decision, @"at decision 5, the schedule chooses task 1, which is not possible there");
+        assert!(misfit.steps.is_empty());
+    }
+
+    #[test]
+    fn the_choice_that_the_program_needs_is_named() {
+        let misfit = |expected: (Option<u32>, Option<u32>), (task, outcome), ended| {
+            let finished = Finished {
+                decided: vec![Decided {
+                    event: 0,
+                    task,
+                    outcome,
+                    free: 1,
+                    options: vec![0, 1],
+                }],
+                ..Finished::new(Outcome::Passed)
+            };
+            let diverged = Divergence {
+                step: u64::from(ended),
+                task: expected.0,
+                outcome: expected.1,
+                ended,
+            };
+            super::misfit(&diverged, &finished).decision
+        };
+        let (task, outcome) = ((Some(0), None), (None, Some(1)));
+        let all = [
+            misfit(task, outcome, false),
+            misfit(task, task, false),
+            misfit(outcome, task, false),
+            misfit(outcome, outcome, false),
+            misfit(task, task, true),
+            misfit(outcome, task, true),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @r"
+        at decision 1, the schedule chooses main, but the program needs the outcome of an operation there
+        at decision 1, the schedule chooses main, which is not possible there
+        at decision 1, the schedule chooses outcome 1 of an operation, but the program needs the choice of a task there
+        at decision 1, the schedule chooses outcome 1 of an operation, which is not possible there
+        at decision 2, the schedule chooses main, but the program has ended by then
+        at decision 2, the schedule chooses outcome 1 of an operation, but the program has ended by then
+        ");
     }
 }

@@ -98,7 +98,7 @@ impl ReplayReporter<'_> {
                 );
                 Ok(exit_code::OK)
             }
-            ReplayResult::Stale(where_) => Err(replayed.stale(&where_)),
+            ReplayResult::Stale(misfit) => Err(replayed.stale(&misfit)),
         }
     }
 
