@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod class;
-mod deadlock;
+mod deadlock_sentence;
 mod decision;
 mod effect;
 mod fault;
@@ -24,7 +24,7 @@ mod warning;
 pub mod words;
 
 pub use class::Class;
-pub use deadlock::{Wait, deadlock, line_of, short_path};
+pub use deadlock_sentence::{Wait, deadlock, line_of, short_path};
 pub use decision::{Decision, Decisions};
 pub use effect::{Dependence, Effect};
 pub use fault::Fault;
