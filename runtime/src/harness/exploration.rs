@@ -3,7 +3,7 @@
 use super::checkpoint_handover::CheckpointHandover;
 use super::covered::Covered;
 use super::debugger;
-use super::failures::FoundFailure;
+use super::distinct_failures::FoundFailure;
 use super::nondeterminism::{Difference, Performed};
 use super::phase::Phases;
 use super::shared_file::SharedFile;

@@ -5,9 +5,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::distinct_failures::{FoundFailure, Known, MOST};
 use super::exploration::Minimised;
 use super::explore::{Explorer, end_schedule};
-use super::failures::{FoundFailure, Known, MOST};
 use super::phase::Phase;
 use super::request::Isolation;
 use super::run::{Root, set_strategy, strategy};

@@ -4,7 +4,7 @@ use chess_vocabulary::words::sentence;
 use chess_vocabulary::{Token as _, WarningKind};
 
 use super::Exploration;
-use super::failures::MOST;
+use super::distinct_failures::MOST;
 use super::json::{Object, location};
 use super::nondeterminism::Performed;
 use crate::base::source_path::Place;

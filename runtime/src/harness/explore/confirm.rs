@@ -5,11 +5,12 @@
 use super::{Explorer, TRIES};
 use crate::base::memory::EngineVec;
 use crate::execution::Event;
+use crate::harness::distinct_failures::FoundFailure;
 use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
 use crate::harness::request::Request;
 use crate::harness::run::{Root, set_strategy, strategy, wants_trace};
-use crate::harness::{debugger, failures, live_trace, report};
+use crate::harness::{debugger, live_trace, report};
 use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
 
@@ -76,7 +77,7 @@ impl Explorer<'_> {
         engine.execution.strategy = search;
         let failure = report::in_words(&engine, failure);
         let learnt = engine.monitors.races.learnt();
-        engine.exploration.others.push(failures::FoundFailure {
+        engine.exploration.others.push(FoundFailure {
             failure,
             cost,
             decisions,

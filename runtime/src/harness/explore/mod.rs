@@ -8,7 +8,7 @@ pub(crate) mod phases;
 
 use std::ops::Range;
 
-use super::failures::Distinct;
+use super::distinct_failures::Distinct;
 use super::helpers::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, wants_trace, warm_up};

@@ -11,8 +11,8 @@ use chess_vocabulary::{OutsideEffect, Token as _};
 
 use super::counters::Counters;
 use super::covered_pairs::Operation;
+use super::distinct_failures::FoundFailure;
 use super::exploration::Minimised;
-use super::failures::FoundFailure;
 use super::json::{Object, location, quoted};
 use super::names::ObjectNames;
 use super::request::Request;

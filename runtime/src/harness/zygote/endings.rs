@@ -5,7 +5,7 @@ use core::mem;
 use std::fs::File;
 
 use super::super::counters::Counters;
-use super::super::failures::FoundFailure;
+use super::super::distinct_failures::FoundFailure;
 use super::super::phase::Phases;
 use super::super::report::{self, Verdict};
 use super::super::request::Request;
