@@ -1,13 +1,13 @@
-//! Files with one constant expression, which `include!` inserts as a value. Such a table of data
-//! needs no marks.
+//! Recognises files with one constant expression, which `include!` inserts as a value. Such a table
+//! of data needs no marks.
 
 use syn::{Expr, UnOp};
 
 use crate::calls::is_constructor;
 use crate::source::Source;
 
-/// Whether the text is an expression without calls.
-pub(crate) fn is_data(source: &Source) -> bool {
+/// Whether the file is one constant expression, which calls nothing but constructors.
+pub(crate) fn is_constant_file(source: &Source) -> bool {
     let tokens = source.tokens().ok();
     let expression = tokens.and_then(|tokens| syn::parse2::<Expr>(tokens).ok());
     expression.is_some_and(|expression| is_constant(&expression))

@@ -80,7 +80,7 @@ pub struct Request<'a> {
 pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
     let source = Source::new(text);
     let file = match source.parse() {
-        Err(_) if constant_files::is_data(&source) => return Ok(Rewrite::default()),
+        Err(_) if constant_files::is_constant_file(&source) => return Ok(Rewrite::default()),
         file => file?,
     };
     let lines = (!request.lines.is_empty()).then(|| Lines::new(text, request.lines));

@@ -1,4 +1,6 @@
-//! The failures that a search collects when it continues after the first one.
+//! The distinct failures of a search, and the rule by which two failures are the same one.
+//!
+//! A search collects distinct failures if it continues after the first one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
