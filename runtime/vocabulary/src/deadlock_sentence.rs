@@ -32,7 +32,11 @@ pub fn deadlock(waits: &[Wait], cycle: &[TaskId]) -> String {
     for (at, wait) in waits.iter().filter(in_cycle).enumerate() {
         let separator = if at == 0 { "" } else { "; " };
         let _ = write!(text, "{separator}{} waits in {}", wait.task, wait.op);
-        if let Some(name) = &wait.object {
+        // The object of a join is the joined task, which is also the holder.
+        let joined = wait.holder.filter(|_| wait.op == Op::Join);
+        if let Some(task) = joined {
+            let _ = write!(text, " for {task}");
+        } else if let Some(name) = &wait.object {
             let _ = write!(text, " for {name}");
         }
         if wait.op.is_opaque() {
@@ -42,13 +46,9 @@ pub fn deadlock(waits: &[Wait], cycle: &[TaskId]) -> String {
             let where_to = if wait.op.is_opaque() { "after" } else { "at" };
             let _ = write!(text, " {where_to} {place}");
         }
-        let Some(holder) = wait.holder else {
+        let Some(holder) = wait.holder.filter(|_| joined.is_none()) else {
             continue;
         };
-        if wait.op == Op::Join {
-            let _ = write!(text, " for {holder}");
-            continue;
-        }
         let _ = write!(text, ", held by {holder}");
         if let Some(place) = &wait.held_at {
             let _ = write!(text, " since {place}");
@@ -118,7 +118,7 @@ mod tests {
         };
         assert_eq!(
             deadlock(&[join, opaque], &[]),
-            "no task can continue: main waits in join for task 1 at a-1.0.0/lib.rs:7 for task 1; \
+            "no task can continue: main waits in join for task 1 at a-1.0.0/lib.rs:7; \
              task 1 waits in futex wait for F1 in opaque code after a-1.0.0/lib.rs:7"
         );
     }
