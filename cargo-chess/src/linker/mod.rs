@@ -79,7 +79,8 @@ fn link_with_stubs(
     is_program: bool,
 ) -> io::Result<i32> {
     let functions = if is_program {
-        stubs::foreign_functions(words)?
+        let is_watched = env::var_os(PLACES_VARIABLE).is_some();
+        stubs::foreign_functions(words, is_watched)?
     } else {
         BTreeSet::new()
     };

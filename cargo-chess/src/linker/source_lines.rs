@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use addr2line::Context;
 use addr2line::gimli::{
-    AttributeValue, Dwarf, DwarfSections, EndianSlice, FileEntry, LineProgramHeader, LittleEndian,
-    SectionId, Unit,
+    AttributeValue, DW_AT_language, DW_LANG_Rust, Dwarf, DwarfSections, EndianSlice, FileEntry,
+    LineProgramHeader, LittleEndian, SectionId, Unit,
 };
 use chess_vocabulary::places::Position;
 use object::{Object, ObjectSection};
@@ -31,8 +31,8 @@ pub(super) struct DebugInfo<'a>(DwarfSections<Cow<'a, [u8]>>);
 /// The source lines of a program.
 pub(super) struct SourceLines<'a> {
     context: Context<Reader<'a>>,
-    /// The relative names by which rustc was given the source files. The key is the absolute path
-    /// of the file.
+    /// The relative names by which rustc was given the source files. Files of C code in the
+    /// workspace have relative names, too. The key is the absolute path of the file.
     given: HashMap<String, String>,
     /// The address ranges of code that may contain functions of the program, sorted.
     own: Vec<Range<u64>>,
@@ -157,11 +157,12 @@ fn owner(file: &str) -> Owner {
 type OfUnits = (HashMap<String, String>, Vec<Range<u64>>);
 
 /// Returns two values. The first one has the relative names by which rustc was given the source
-/// files, by the absolute paths of the files. The second one has the address ranges of the units
+/// files, and those of C code in the workspace, by the absolute paths of the files. The second one has the address ranges of the units
 /// that are neither std's nor the runtime's. Units that cannot be read are left out.
 fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
     let mut own = Vec::new();
     let mut units = Vec::new();
+    let mut of_c = Vec::new();
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
         let Ok(unit) = dwarf.unit(header) else {
@@ -176,8 +177,10 @@ fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
                 own.push(range.begin..range.end);
             }
         }
-        // The unit is in the workspace: cargo names other packages by absolute paths.
-        if !name.starts_with('/') {
+        if !is_of_rust(&unit) {
+            of_c.push((directory, unit));
+        } else if !name.starts_with('/') {
+            // The unit is in the workspace: cargo names other packages by absolute paths.
             units.push((directory, unit));
         }
     }
@@ -202,7 +205,31 @@ fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
             }
         }
     }
+    for (directory, unit) in &of_c {
+        let Some(program) = &unit.line_program else {
+            continue;
+        };
+        for file in program.header().file_names() {
+            let (inside, name) = name_of(dwarf, unit, program.header(), file);
+            let path = join(&join(directory, &inside), &name).into_owned();
+            let mut names = workspaces.iter().filter_map(|it| {
+                let name = path.strip_prefix(&**it)?.strip_prefix('/')?;
+                (!is_generated(name)).then(|| name.to_owned())
+            });
+            if let Some(name) = names.next() {
+                given.insert(path, name);
+            }
+        }
+    }
     (given, own)
+}
+
+/// Whether rustc made the unit. The others are of C or a similar language.
+fn is_of_rust(unit: &Unit<Reader<'_>>) -> bool {
+    let mut entries = unit.entries();
+    let root = entries.next_dfs().ok().flatten();
+    let language = root.and_then(|root| root.attr_value(DW_AT_language));
+    language == Some(AttributeValue::Language(DW_LANG_Rust))
 }
 
 /// The directory of a file, and its name in the directory. A relative directory is relative to the

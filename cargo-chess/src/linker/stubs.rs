@@ -8,12 +8,17 @@
 //! except before those of allocators and those that `std` or the engine call. Rust code then calls
 //! the stub, and also gets the address of the stub where it takes the address of the function. A
 //! stub fits every signature, because it changes no argument.
+//!
+//! C code that is compiled with `-fsanitize=thread` calls the hooks of the runtime, so the engine
+//! sees its accesses. It gets no stubs, if its lines are known.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::Path;
+
+use object::Object as _;
 
 use super::elf::{self, Symbol};
 use super::{archive, inputs};
@@ -34,11 +39,27 @@ const ALLOCATORS: &[&str] = &[
     "scalable_",
 ];
 
+/// The hook that each function of instrumented C code calls first.
+const HOOK_OF_FUNCTIONS: &str = "__tsan_func_entry";
+
 /// The functions that Rust code uses, and whose definitions are in files that rustc did not make.
-pub(super) fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
+/// `is_watched` states that the program gets a table of its accesses to memory. Then instrumented
+/// C code counts as Rust code.
+pub(super) fn foreign_functions(
+    words: &[String],
+    is_watched: bool,
+) -> io::Result<BTreeSet<String>> {
     let files = inputs::files(words);
     let mut foreign = BTreeSet::new();
+    let mut used = BTreeSet::new();
     let mut of_rust = Vec::new();
+    let mut add = |bytes: &[u8]| {
+        if is_watched && is_instrumented(bytes) {
+            used.extend(undefined(bytes).map(str::to_owned));
+        } else {
+            functions_of(bytes, &mut foreign);
+        }
+    };
     for path in &files {
         let is_rlib = path.extension().is_some_and(|it| it == "rlib");
         match archive::members(path) {
@@ -49,7 +70,7 @@ pub(super) fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>
                     if is_of_rust {
                         of_rust.push((path, Some(member)));
                     } else {
-                        functions_of(&member.read()?, &mut foreign);
+                        add(&member.read()?);
                     }
                 }
             }
@@ -58,7 +79,7 @@ pub(super) fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>
                 if is_unit(&name) || name == "symbols.o" {
                     of_rust.push((path, None));
                 } else {
-                    functions_of(&fs::read(path)?, &mut foreign);
+                    add(&fs::read(path)?);
                 }
             }
             // If the file cannot be read, the linker reports the error.
@@ -68,7 +89,6 @@ pub(super) fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>
     if foreign.is_empty() {
         return Ok(foreign);
     }
-    let mut used = BTreeSet::new();
     let mut other = BTreeSet::new();
     for (path, member) in of_rust {
         let bytes = match member {
@@ -97,6 +117,25 @@ pub(super) fn functions_of(bytes: &[u8], functions: &mut BTreeSet<String>) {
             functions.insert(name.to_owned());
         }
     }
+}
+
+/// Whether an object of C code calls the runtime's hooks, and has the lines of these calls.
+pub(super) fn is_instrumented(bytes: &[u8]) -> bool {
+    let has_lines = || {
+        let file = object::File::parse(bytes);
+        file.is_ok_and(|file| file.section_by_name(".debug_line").is_some())
+    };
+    undefined(bytes).any(|name| name == HOOK_OF_FUNCTIONS) && has_lines()
+}
+
+/// The names that an object uses and does not define.
+fn undefined(bytes: &[u8]) -> impl Iterator<Item = &str> {
+    elf::symbols(bytes)
+        .into_iter()
+        .filter_map(|symbol| match symbol {
+            Symbol::Undefined(name) => Some(name),
+            _ => None,
+        })
 }
 
 /// Whether an object with this name was made by rustc.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::elf::{self, Symbol};
-use super::stubs::assembly;
+use super::stubs::{assembly, is_instrumented};
 use super::{archive, inputs};
 
 const SOURCE: &str = "
@@ -67,6 +67,21 @@ fn a_shared_library_has_the_functions_that_it_exports() {
     let bytes = fs::read(directory.path().join("libcode.so")).expect("it was made");
     assert!(functions(&bytes).is_superset(&both()));
     assert!(!functions(&bytes).contains("hidden"));
+}
+
+#[test]
+fn an_object_is_instrumented_if_it_calls_hooks_at_known_lines() {
+    let directory = compiled();
+    for (flags, expected) in [
+        (&["-g"][..], false),
+        (&["-fsanitize=thread", "-g0"], false),
+        (&["-fsanitize=thread", "-g"], true),
+    ] {
+        let args = [&["-c", "-fPIC", "code.c"], flags].concat();
+        run(directory.path(), "cc", &args);
+        let bytes = fs::read(directory.path().join("code.o")).expect("it was made");
+        assert_eq!(is_instrumented(&bytes), expected, "{flags:?}");
+    }
 }
 
 #[test]

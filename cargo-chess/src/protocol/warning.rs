@@ -220,7 +220,7 @@ mod tests {
                 "abandoned",
                 "[]",
                 "2 of 9 schedules ran far beyond --max-steps",
-                "a larger --max-steps",
+                "a larger --max-steps or --time",
             ),
             (
                 "few-stores",

@@ -47,8 +47,8 @@ fn opaque_packages(plan: &Plan, build: &Build) -> String {
 }
 
 /// Returns the end of the sentence about C code: the C libraries that this build links, and the
-/// packages that link them. If memory accesses are watched in this build, the text first says that
-/// the accesses of C code were not watched for races.
+/// packages that link them. If memory accesses are watched in this build, the text also says that
+/// the accesses of C code were not watched for races, and names the flag that changes this.
 fn native_libraries(plan: &Plan, build: &Build) -> String {
     let unwatched = if plan.instruments {
         ", whose accesses to memory were not watched for races"
@@ -63,9 +63,13 @@ fn native_libraries(plan: &Plan, build: &Build) -> String {
     });
     let named: Vec<String> = named.collect();
     if named.is_empty() {
-        unwatched.to_owned()
+        return unwatched.to_owned();
+    }
+    let linked = format!("{unwatched} (this build links {})", named.join(", "));
+    if plan.instruments {
+        linked + ". `CFLAGS=-fsanitize=thread` explores C code that a build script compiles"
     } else {
-        format!("{unwatched} (this build links {})", named.join(", "))
+        linked
     }
 }
 

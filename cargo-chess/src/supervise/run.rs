@@ -209,7 +209,7 @@ impl Run<'_> {
         for test in ignored {
             self.tally.add_ignored();
             let verdict = Finished {
-                message: Some("marked `#[ignore]`; --run-ignored all explores it too".to_owned()),
+                message: Some("marked `#[ignore]`: `--run-ignored all` explores it too".to_owned()),
                 seed: self.inputs.config.for_test(&test.test).seed,
                 ..Finished::new(Outcome::Skipped)
             };

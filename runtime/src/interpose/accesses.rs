@@ -6,8 +6,10 @@
 //! the reads of comparisons and searches. So functions such as `memcmp` and `strlen` are defined
 //! here, too. The hook's return address identifies the access. If the access is in code of the
 //! standard library, the frame pointer leads to the callers of this code.
+//!
+//! The same pass of a C compiler (`-fsanitize=thread`) calls these hooks and some more, if the user
+//! compiles C code with it. `shim/sync/atomic/of_c.rs` has the hooks for atomics of C code.
 
-use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 
 use chess_vocabulary::OutsideEffect;
@@ -70,11 +72,11 @@ fn note_unknown() {
 /// function of Rust, so that rustc exports it if the runtime is in a dynamic library of the
 /// program.
 macro_rules! entry {
-    ($name:ident, $inner:ident, $address:literal, $frame:literal) => {
+    ($name:ident, $inner:path, $address:literal, $frame:literal) => {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
-            naked_asm!(
+            core::arch::naked_asm!(
                 concat!("mov ", $address, ", [rsp]"),
                 concat!("mov ", $frame, ", rbp"),
                 "jmp {inner}",
@@ -83,6 +85,7 @@ macro_rules! entry {
         }
     };
 }
+pub(crate) use entry;
 
 macro_rules! hooks {
     ($($name:ident, $inner:ident, $length:literal, $is_write:literal;)*) => {
@@ -118,6 +121,8 @@ hooks! {
     __tsan_unaligned_write4, unaligned_write4, 4, true;
     __tsan_unaligned_write8, unaligned_write8, 8, true;
     __tsan_unaligned_write16, unaligned_write16, 16, true;
+    __tsan_vptr_read, read_of_vtable, 8, false;
+    __tsan_vptr_update, write_of_vtable, 8, true;
 }
 
 /// Defines functions with three arguments, which replace functions of C.
@@ -138,10 +143,27 @@ functions! {
 }
 
 entry!(strlen, length_of_text, "rsi", "rdx");
+entry!(__tsan_read_range, read_range, "rdx", "rcx");
+entry!(__tsan_write_range, write_range, "rdx", "rcx");
 
 // A constructor of each instrumented object file calls this.
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {}
+
+// The functions of instrumented C code call these when they begin and end.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_entry(_caller: usize) {}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_exit() {}
+
+extern "C" fn read_range(start: usize, size: usize, address: usize, frame: usize) {
+    announce_range(start, size, false, Caller { address, frame });
+}
+
+extern "C" fn write_range(start: usize, size: usize, address: usize, frame: usize) {
+    announce_range(start, size, true, Caller { address, frame });
+}
 
 unsafe extern "C" fn copy(
     to: *mut u8,

@@ -55,6 +55,7 @@ mod time;
 mod timer;
 mod wait_signal;
 
+pub(crate) use accesses::entry;
 pub(crate) use environment::{Use as EnvironmentUse, announced as announced_environment};
 pub(crate) use files::Files;
 pub(crate) use page_fault::install_fault_handler;

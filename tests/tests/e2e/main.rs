@@ -8,6 +8,7 @@ mod book;
 mod borrows;
 mod budget;
 mod bugs;
+mod c_code;
 mod callers;
 mod catalogue;
 mod commands;

@@ -208,7 +208,7 @@ fn ignored_tests_are_reported_and_counted_but_not_run() {
     );
     insta::assert_snapshot!(
         ignored.message.as_deref().unwrap_or_default(),
-        @"marked `#[ignore]`; --run-ignored all explores it too"
+        @"marked `#[ignore]`: `--run-ignored all` explores it too"
     );
     let last = ran.json().pop().expect("an event");
     assert_eq!(
@@ -223,7 +223,7 @@ fn ignored_tests_are_reported_and_counted_but_not_run() {
     fakes.options.filters = vec!["one".into()];
     let error = fakes.run().code.expect_err("nothing selected");
     insta::assert_snapshot!(error, @"
-    every test that matches `one` is marked `#[ignore]`; --run-ignored all explores it too.
+    every test that matches `one` is marked `#[ignore]`: `--run-ignored all` explores it too.
     Use `--no-tests pass` if a run without tests is no error.
     ");
 }

@@ -23,22 +23,9 @@ read_modify_write!(
 impl AtomicBool {
     #[track_caller]
     pub fn fetch_not(&self, order: Ordering) -> bool {
-        if execution::active() {
-            let site = Location::caller();
-            if race::keeps_stores() {
-                let flip = |atomic: &Self| (atomic.0.fetch_not(order), true);
-                return self.weak(Op::AtomicFetchNot, Kind::Update, order, site, flip);
-            }
-            execution::access(Op::AtomicFetchNot, self.object(), site);
-            self.report_value_before();
-            self.report(Op::AtomicFetchNot, How::Exchange, order, site);
-            let value = self.0.fetch_not(order);
-            self.report_value_after();
-            saw(|| (Some(value), Some(!value)));
-            return value;
-        }
-        execution::before_change();
-        self.0.fetch_not(order)
+        self.update_at(Op::AtomicFetchNot, order, Location::caller(), |atomic| {
+            atomic.fetch_not(order)
+        })
     }
 }
 

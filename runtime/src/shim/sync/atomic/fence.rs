@@ -4,14 +4,19 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::{AtomicBool, AtomicIsize, AtomicUsize};
-use crate::execution::{self, Op};
+use crate::execution::{self, Op, Site};
 use crate::monitor::race;
 
 /// See [`std::sync::atomic::fence`].
 #[track_caller]
 pub fn fence(order: Ordering) {
+    fence_at(order, Location::caller());
+}
+
+/// As [`fence`], at the line `site`.
+#[inline]
+pub(crate) fn fence_at(order: Ordering, site: Site) {
     if execution::active() {
-        let site = Location::caller();
         execution::access(Op::Fence, 0, site);
         race::fence(order, site);
     }

@@ -6,6 +6,7 @@
 mod boolean;
 mod fence;
 mod integer;
+mod of_c;
 mod operations;
 mod pointer;
 mod weak;

@@ -37,8 +37,13 @@ macro_rules! atomic {
 
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
+                self.load_at(order, Location::caller())
+            }
+
+            /// As [`Self::load`], at the line `site`.
+            #[inline]
+            pub(crate) fn load_at(&self, order: Ordering, site: Site) -> $value {
                 if execution::active() {
-                    let site = Location::caller();
                     if race::keeps_stores() {
                         let load = |atomic: &Self| (atomic.0.load(order), false);
                         return self.weak(Op::AtomicLoad, Kind::Load, order, site, load);
@@ -57,8 +62,13 @@ macro_rules! atomic {
 
             #[track_caller]
             pub fn store(&self, $val: $value, order: Ordering) {
+                self.store_at($val, order, Location::caller());
+            }
+
+            /// As [`Self::store`], at the line `site`.
+            #[inline]
+            pub(crate) fn store_at(&self, $val: $value, order: Ordering, site: Site) {
                 if execution::active() {
-                    let site = Location::caller();
                     if race::keeps_stores() {
                         let store = |atomic: &Self| (atomic.0.store($val, order), true);
                         return self.weak(Op::AtomicStore, Kind::Store, order, site, store);
@@ -79,26 +89,40 @@ macro_rules! atomic {
 
             #[track_caller]
             pub fn swap(&self, $val: $value, order: Ordering) -> $value {
+                self.update_at(Op::AtomicSwap, order, Location::caller(), |atomic| {
+                    atomic.swap($val, order)
+                })
+            }
+
+            /// Performs `op`, which reads and writes the value in one step, at the line `site`.
+            /// `update` performs it on the real atomic, and returns the previous value.
+            #[inline]
+            pub(crate) fn update_at(
+                &self,
+                op: Op,
+                order: Ordering,
+                site: Site,
+                update: impl Fn(&std::sync::atomic::$Atomic $(<$T>)?) -> $value,
+            ) -> $value {
                 if execution::active() {
-                    let site = Location::caller();
                     if race::keeps_stores() {
-                        let swap = |atomic: &Self| (atomic.0.swap($val, order), true);
-                        return self.weak(Op::AtomicSwap, Kind::Update, order, site, swap);
+                        let update = |atomic: &Self| (update(&atomic.0), true);
+                        return self.weak(op, Kind::Update, order, site, update);
                     }
-                    let swap = || {
+                    let update = || {
                         self.report_value_before();
-                        self.report(Op::AtomicSwap, How::Exchange, order, site);
-                        let value = self.0.swap($val, order);
+                        self.report(op, How::Exchange, order, site);
+                        let value = update(&self.0);
                         self.report_value_after();
-                        (value, change(order, value.is($val)))
+                        let is_kept = value.is(self.0.load(Ordering::Relaxed));
+                        (value, change(order, is_kept))
                     };
-                    let value =
-                        execution::access_with(Op::AtomicSwap, self.object(), Some(site), swap);
-                    saw(|| (Some(value), Some($val)));
+                    let value = execution::access_with(op, self.object(), Some(site), update);
+                    saw(|| (Some(value), Some(self.0.load(Ordering::Relaxed))));
                     return value;
                 }
                 execution::before_change();
-                self.0.swap($val, order)
+                update(&self.0)
             }
 
             #[track_caller]
@@ -245,7 +269,7 @@ macro_rules! atomic {
                 }
             }
 
-            fn exchange(
+            pub(crate) fn exchange(
                 &self,
                 op: Op,
                 current: $value,
@@ -356,7 +380,7 @@ macro_rules! atomic {
                 result
             }
 
-            fn exchange_weak(
+            pub(crate) fn exchange_weak(
                 &self,
                 op: Op,
                 current: $value,
@@ -420,27 +444,9 @@ macro_rules! read_modify_write {
             $(
                 #[track_caller]
                 pub fn $method(&self, val: $operand, order: Ordering) -> $value {
-                    if execution::active() {
-                        let site = Location::caller();
-                        if race::keeps_stores() {
-                            let update = |atomic: &Self| (atomic.0.$method(val, order), true);
-                            return self.weak(Op::$op, Kind::Update, order, site, update);
-                        }
-                        let update = || {
-                            self.report_value_before();
-                            self.report(Op::$op, How::Exchange, order, site);
-                            let value = self.0.$method(val, order);
-                            self.report_value_after();
-                            let is_kept = value.is(self.0.load(Ordering::Relaxed));
-                            (value, change(order, is_kept))
-                        };
-                        let value =
-                            execution::access_with(Op::$op, self.object(), Some(site), update);
-                        saw(|| (Some(value), Some(self.0.load(Ordering::Relaxed))));
-                        return value;
-                    }
-                    execution::before_change();
-                    self.0.$method(val, order)
+                    self.update_at(Op::$op, order, Location::caller(), |atomic| {
+                        atomic.$method(val, order)
+                    })
                 }
             )*
         }
