@@ -366,7 +366,7 @@ fn test_entry(table: &dyn TableLike, table_span: Range<usize>) -> Parsed<TestEnt
     let (filter, filter_span) = filter.ok_or_else(|| {
         at(
             Some(table_span),
-            "this `[[test]]` has no `filter`, which selects the tests of the table".to_owned(),
+            "this `[[test]]` has no key `filter`, which selects the tests that the table applies to".to_owned(),
         )
     })?;
     Ok(TestEntry {

@@ -60,8 +60,8 @@ pub(super) fn select(
         };
         if packages[first].policy == Policy::Opaque {
             let message = format!(
-                "the package `{name}` has the policy `opaque`: calls of its methods are not checked \
-                 for overlaps"
+                "`[[exclusive]]` cannot check this type, because its package `{name}` has the policy \
+                 `opaque`"
             );
             let help = "give the package the policy `preempt` or `atomic`".to_owned();
             return Err(config.exclusive_error(&entry.of, message, Some(help)));

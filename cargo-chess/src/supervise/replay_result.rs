@@ -102,6 +102,7 @@ fn misfit(diverged: &Divergence, finished: &Finished) -> Misfit {
         outcome,
         ended,
     } = diverged;
+    let number = thousands(step + 1);
     let chosen = match (task, outcome) {
         (Some(task), _) => TaskId(*task).to_string(),
         (None, outcome) => format!("outcome {} of an operation", outcome.unwrap_or(0)),
@@ -109,17 +110,27 @@ fn misfit(diverged: &Divergence, finished: &Finished) -> Misfit {
     let decided = usize::try_from(*step).ok();
     let decided = decided.and_then(|step| finished.decided.get(step));
     let needs_outcome = decided.map(|decided| decided.outcome.is_some());
-    let found = match needs_outcome {
-        Some(true) if task.is_some() => "but the program needs the outcome of an operation there",
-        Some(false) if task.is_none() => "but the program needs the choice of a task there",
-        _ if *ended => "but the program has ended by then",
-        _ => "which is not possible there",
+    let is_about_a_task = "is about the next task";
+    let is_about_an_outcome = "is about the outcome of an operation";
+    let differs = |here, there| {
+        format!(
+            "decision {number} of the schedule {here}, but decision {number} of the program {there}"
+        )
+    };
+    let decision = match needs_outcome {
+        Some(true) if task.is_some() => differs(is_about_a_task, is_about_an_outcome),
+        Some(false) if task.is_none() => differs(is_about_an_outcome, is_about_a_task),
+        _ => {
+            let found = if *ended {
+                "but the program has ended by then"
+            } else {
+                "which is not possible there"
+            };
+            format!("at decision {number}, the schedule chooses {chosen}, {found}")
+        }
     };
     Misfit {
-        decision: format!(
-            "at decision {}, the schedule chooses {chosen}, {found}",
-            thousands(step + 1)
-        ),
+        decision,
         steps: decided.map_or_else(Vec::new, |decided| steps_at(decided, finished)),
     }
 }
@@ -278,9 +289,9 @@ mod tests {
             misfit(outcome, task, true),
         ];
         insta::assert_snapshot!(all.join("\n"), @r"
-        at decision 1, the schedule chooses main, but the program needs the outcome of an operation there
+        decision 1 of the schedule is about the next task, but decision 1 of the program is about the outcome of an operation
         at decision 1, the schedule chooses main, which is not possible there
-        at decision 1, the schedule chooses outcome 1 of an operation, but the program needs the choice of a task there
+        decision 1 of the schedule is about the outcome of an operation, but decision 1 of the program is about the next task
         at decision 1, the schedule chooses outcome 1 of an operation, which is not possible there
         at decision 2, the schedule chooses main, but the program has ended by then
         at decision 2, the schedule chooses outcome 1 of an operation, but the program has ended by then

@@ -34,7 +34,7 @@ pub(super) struct Form {
     pub(super) behind: String,
 }
 
-/// Builds the text that reports each borrow of a source file, in one of the three forms.
+/// Builds the text that reports a borrow in a source file. The text has one of the three forms.
 #[derive(Clone, Copy)]
 pub(super) struct Forms<'s> {
     pub(super) source: &'s Source<'s>,

@@ -72,7 +72,7 @@ impl Estimate {
         self.product *= f64::from(choices);
     }
 
-    /// Records a decision with a probability of `1 / once_in`.
+    /// Records a decision. The choice that was made had a probability of `1 / once_in`.
     pub(crate) fn chose_with_odds(&mut self, once_in: f64) {
         self.product *= once_in;
     }
