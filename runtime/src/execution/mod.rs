@@ -114,6 +114,7 @@ pub(crate) use late_effect::{choose_store, place, reads_version, version_of, vie
 pub(crate) use listener::{Listener, Panic, ThreadWork};
 pub use liveness::{become_cold, become_hot, forget_hot};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
+pub(crate) use mark::leave as leave_atomic_code;
 pub use mark::{mark, marked_line};
 pub(crate) use memory_calls::{allocated, frees, frees_objects, plain_access, reallocated};
 pub(crate) use monitor_hooks::{DataAccess, How, MonitorHooks, SyncAccess};

@@ -7,7 +7,7 @@ use super::locks::{FOR_EVER, is_clock, moment};
 use super::pthread_mutex;
 use crate::base::real;
 use crate::base::sys::{self, pthread_mutex_t, timespec};
-use crate::execution::{Op, Wake, active, opaque};
+use crate::execution::{self, Effect, Op, Wake, active, opaque};
 
 /// Releases the mutex and begins to wait, in one step. After the wait, acquires the mutex again.
 unsafe fn wait(
@@ -20,12 +20,15 @@ unsafe fn wait(
     let outermost = opaque::arrive(op, object);
     let lock = pthread_mutex::lock_of(mutex);
     // SAFETY: the caller's arguments are those of the real function.
-    match unsafe { pthread_mutex::unlock(mutex) } {
-        Ok(true) => lock.released(),
-        Ok(false) => {}
+    let is_free = match unsafe { pthread_mutex::unlock(mutex) } {
+        Ok(is_free) => is_free,
         Err(error) => return error,
-    }
+    };
     opaque::record(op, object, op.effect());
+    if is_free {
+        lock.released();
+        execution::touch(lock.object, Effect::Release);
+    }
     let wake = opaque::sleep_or_wake_spuriously(op, object, deadline, outermost);
     // SAFETY: as before.
     let attempt = || unsafe { pthread_mutex::attempt(mutex) };

@@ -10,11 +10,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::futex::task_thread_id;
 use super::locks::Lock;
-use crate::execution;
+use crate::execution::{self, Op};
 use crate::platform::robust_list::RobustList;
 
 /// Marks the robust mutexes that the ending task holds as having lost their owner, and wakes their
-/// waiters. The mark is in the futex words of the mutexes, as the kernel would set it.
+/// waiters. Each mark is a step of the task. The mark is in the futex words of the mutexes, as the kernel would set it.
 pub(crate) fn give_up() {
     /// The highest number of entries that the kernel visits.
     const MOST: usize = 2048;
@@ -42,12 +42,17 @@ pub(crate) fn give_up() {
             let word = &*(address as *const AtomicU32);
             let value = word.load(Ordering::Acquire);
             if (value & OWNER) as c_int == task_thread_id() {
-                word.store(value & WAITERS | OWNER_DIED, Ordering::Release);
                 let lock = Lock {
                     object: address,
                     exclusive: true,
                 };
-                lock.released();
+                // The task's function has returned, so the end is no part of its last call.
+                execution::leave_atomic_code();
+                lock.give_back(Op::PthreadMutexOwnerEnd, || {
+                    let waiters = word.load(Ordering::Acquire) & WAITERS;
+                    word.store(waiters | OWNER_DIED, Ordering::Release);
+                    Ok(true)
+                });
             }
         }
         RobustList::clear(list);

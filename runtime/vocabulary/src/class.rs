@@ -54,6 +54,7 @@ impl Op {
             | Self::RwLockWriteUnlock
             | Self::FileUnlock
             | Self::PthreadMutexUnlock
+            | Self::PthreadMutexOwnerEnd
             | Self::PthreadSpinUnlock
             | Self::PthreadRwLockUnlock => Class::Unlock,
             Self::RwLockDowngrade => Class::Downgrade,

@@ -397,6 +397,8 @@ operations! {
     PthreadMutexRelock = "pthread_mutex_lock after wait", Acquire;
     /// `pthread_mutex_unlock`.
     PthreadMutexUnlock = "pthread_mutex_unlock", Release;
+    /// The end of a task that holds a robust mutex.
+    PthreadMutexOwnerEnd = "end as owner", Release;
     /// `pthread_spin_lock`.
     PthreadSpinLock = "pthread_spin_lock", Write;
     /// `pthread_spin_trylock`.
