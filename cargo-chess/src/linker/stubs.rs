@@ -69,7 +69,8 @@ pub(super) fn foreign_functions(
                         is_rlib && (is_unit(&member.name) || member.name == "lib.rmeta");
                     if is_of_rust {
                         of_rust.push((path, Some(member)));
-                    } else {
+                    } else if !is_of_toolchain(path) {
+                        // The compiler's own C code only computes.
                         add(&member.read()?);
                     }
                 }

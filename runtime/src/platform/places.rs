@@ -32,6 +32,9 @@ const _: () = assert!(size_of::<Record>() == RECORD);
 /// The address of the loaded table; 0 if there is none, or [`UNLOADED`].
 static TABLE: AtomicUsize = AtomicUsize::new(0);
 
+/// The address of the table, also after [`unload`]; 0 if there is none.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+
 /// The table in memory.
 struct Table {
     /// The start of the executable.
@@ -155,6 +158,7 @@ fn try_load() -> io::Result<()> {
             (&raw mut (*table).cache[at]).write(nothing);
         }
         TABLE.store(base, Ordering::Relaxed);
+        MAPPED.store(base, Ordering::Relaxed);
     }
     Ok(())
 }
@@ -165,10 +169,25 @@ fn table() -> Option<&'static mut Table> {
     if address <= UNLOADED {
         return None;
     }
-    let table = address as *mut Table;
-    // SAFETY: `load` made it. One thread at a time runs tasks and the engine, and no reference
-    // outlives a function of this module.
-    Some(unsafe { &mut *table })
+    // SAFETY: `load` made it.
+    Some(unsafe { table_at(address) })
+}
+
+/// # Safety
+///
+/// `load` has made a table at `address`.
+#[inline]
+unsafe fn table_at(address: usize) -> &'static mut Table {
+    // SAFETY: the caller's promise. One thread at a time runs tasks and the engine, and no
+    // reference outlives a function of this module.
+    unsafe { &mut *(address as *mut Table) }
+}
+
+/// The table, also after [`unload`].
+fn mapped_table() -> Option<&'static mut Table> {
+    let address = MAPPED.load(Ordering::Relaxed);
+    // SAFETY: `load` made it.
+    (address != 0).then(|| unsafe { table_at(address) })
 }
 
 /// Stands for the address of a table that was forgotten.
@@ -184,6 +203,11 @@ pub(crate) fn unload() {
 /// Whether [`unload`] has forgotten a table.
 pub(crate) fn are_unloaded() -> bool {
     TABLE.load(Ordering::Relaxed) == UNLOADED
+}
+
+/// Whether the program has a table, even if it was forgotten.
+pub(crate) fn are_mapped() -> bool {
+    mapped_table().is_some()
 }
 
 /// Whether the program has a table, because it is instrumented.
@@ -234,20 +258,31 @@ fn slot_of_program_call(address: usize) -> usize {
 /// The place of a call, by the address to which the call returns; `None` if the place is unknown.
 #[inline]
 pub(crate) fn of_call(address: usize) -> Option<Place> {
-    let table = table()?;
-    let call = u32::try_from(address.wrapping_sub(table.executable)).ok()?;
-    let at = (call.wrapping_mul(0x9E37_79B1) >> (u32::BITS - CACHED.trailing_zeros())) as usize;
-    let cached = &mut table.cache[at];
-    if cached.call != call {
-        *cached = Cached {
-            call,
-            entry: table.places.find(call),
-        };
+    table()?.of_call(address)
+}
+
+/// As [`of_call`], even if the table was forgotten.
+pub(crate) fn of_call_if_mapped(address: usize) -> Option<Place> {
+    mapped_table()?.of_call(address)
+}
+
+impl Table {
+    #[inline]
+    fn of_call(&mut self, address: usize) -> Option<Place> {
+        let call = u32::try_from(address.wrapping_sub(self.executable)).ok()?;
+        let at = (call.wrapping_mul(0x9E37_79B1) >> (u32::BITS - CACHED.trailing_zeros())) as usize;
+        let cached = &mut self.cache[at];
+        if cached.call != call {
+            *cached = Cached {
+                call,
+                entry: self.places.find(call),
+            };
+        }
+        Some(Place {
+            entry: cached.entry?,
+            records: self.records,
+        })
     }
-    Some(Place {
-        entry: cached.entry?,
-        records: table.records,
-    })
 }
 
 /// For a place in the library: the source line of the innermost caller that is outside the

@@ -46,6 +46,7 @@ fn its_bugs_are_found_and_the_twins_pass() {
             ("message::buggy", "race"),
             ("mixed::buggy", "race"),
             ("number::buggy", "race"),
+            ("own_allocator_buggy", "panic"),
         ];
         assert_eq!(failures(&verdicts), expected, "{flags} {args:?}");
         let passed = verdicts.values().filter(|it| it["outcome"] == "passed");

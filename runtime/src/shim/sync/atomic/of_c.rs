@@ -14,18 +14,20 @@ use crate::interpose::entry;
 use crate::platform::places;
 
 /// The line of the operation that returns to `caller`. `None` if the operation is no step of a
-/// task. If the line is unknown, the operation counts as a call into code that the engine does not
-/// see.
+/// task. This is the case in code without known lines: the linker's stubs announce calls of this
+/// code. If no line of the program is known, the code may lack stubs. Then the operation counts as
+/// a call into code that the engine does not see.
 fn site_of(caller: usize) -> Option<Site> {
-    if !execution::active() || places::are_unloaded() {
+    if !execution::active() {
         return None;
     }
-    let Some(place) = places::of_call(caller) else {
+    if !places::are_mapped() {
         opaque::enter_foreign();
         return None;
-    };
+    }
+    let place = places::of_call_if_mapped(caller)?;
     let is_of_program = !place.is_of_library() && !place.is_ignored();
-    is_of_program.then(|| places::of_program_call(caller, place))
+    is_of_program.then(|| place.site())
 }
 
 /// The ordering of an operation that reads and writes, for C's number of a memory order.
