@@ -24,7 +24,7 @@
 
 mod asm;
 mod audit;
-mod block_marks;
+mod block_ends;
 mod borrows;
 mod calls;
 mod constant_files;

@@ -2,7 +2,7 @@
 //!
 //! Between statements, a mark precedes only a statement that may call a function. `calls.rs`
 //! decides this by the syntax. The body of a function or of a loop begins with a mark, unless the
-//! function is trivial (`block_marks.rs`).
+//! function is trivial (`block_ends.rs`).
 //!
 //! A mark directly follows the token before the statement. There it moves no line, and it moves the
 //! columns of the statement only if that token is on the same line. Code that is evaluated at
@@ -14,7 +14,7 @@ use syn::{
     ExprWhile, File, Local, ReturnType, Signature,
 };
 
-use crate::block_marks::{Body, EndMark, end_mark, is_trivial, lacks_semicolon};
+use crate::block_ends::{Body, EndMark, end_mark, is_trivial, lacks_semicolon};
 use crate::edit::{Edit, MARK};
 use crate::source::Source;
 use crate::visitor::{has_prelude, runs_only_at_run_time, visit_code};

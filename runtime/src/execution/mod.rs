@@ -49,6 +49,7 @@ mod object_calls;
 mod observed;
 pub(crate) mod opaque;
 mod options;
+mod outside_source;
 mod outside_waits;
 mod panic_hook;
 mod parking;
@@ -62,7 +63,6 @@ mod schedule;
 mod scheduler;
 mod scheduling_point;
 mod set_aside;
-mod source;
 mod spin;
 mod spurious_choice;
 pub(crate) mod stack;
@@ -120,6 +120,7 @@ pub(crate) use memory_calls::{allocated, frees, frees_objects, plain_access, rea
 pub(crate) use monitor_hooks::{DataAccess, How, MonitorHooks, SyncAccess};
 pub(crate) use object_calls::Overlap;
 pub(crate) use options::{Faults, Limit, Spurious, Timers};
+pub(crate) use outside_source::open_process;
 pub(crate) use outside_waits::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
@@ -131,7 +132,6 @@ pub(crate) use policy::{Policy, covers};
 pub use random_draw::{draw, runs_on_one_thread};
 pub use resource::{scheduling_point, signal, signals, wait_for_signals};
 pub(crate) use running::{Running, running, unfinished_tasks, with};
-pub(crate) use source::open_process;
 pub(crate) use spin::Access;
 pub use spurious_choice::fails_spuriously;
 pub(crate) use state::{Ending, Execution, PLACE, execution};

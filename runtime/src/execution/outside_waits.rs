@@ -12,8 +12,8 @@ use chess_vocabulary::OutsideEffect;
 
 use super::TaskId;
 use super::descriptors::Descriptors;
+use super::outside_source;
 use super::running::{running, with};
-use super::source;
 use super::state::{Execution, execution};
 use super::task::Wait;
 use super::terms::{Site, Step};
@@ -158,9 +158,9 @@ impl Execution {
         let mut gathered = core::mem::replace(&mut self.descriptors.gathered, engine_vec());
         gathered.clear();
         self.descriptors.children.retain(|&child| {
-            let runs = source::is_running(child);
+            let runs = outside_source::is_running(child);
             if runs == Some(true) {
-                gathered.push(PollEntry::new(source::open_process(child), POLLIN));
+                gathered.push(PollEntry::new(outside_source::open_process(child), POLLIN));
             }
             runs.is_some()
         });
@@ -176,7 +176,7 @@ impl Execution {
             // A wait that is known to be for the outside was noted when it was found.
             let unknown = if outside { &[][..] } else { &*entries };
             for entry in unknown {
-                if let Some(effect) = source::of(entry.descriptor, entry.wanted) {
+                if let Some(effect) = outside_source::of(entry.descriptor, entry.wanted) {
                     self.note_outside(effect, None);
                     asked = true;
                 }
@@ -221,7 +221,7 @@ impl Descriptors {
     /// Kills the remaining children of an execution, since the next execution does not know them.
     pub(crate) fn end_children(&mut self) {
         for child in self.children.drain(..) {
-            if source::is_running(child).is_none() {
+            if outside_source::is_running(child).is_none() {
                 continue;
             }
             let child = child as usize;
@@ -268,7 +268,7 @@ pub(crate) fn note_wait_for_child() {
 /// sockets are checked from now on.
 pub(crate) fn note_connection(socket: c_int) {
     if let Some(execution) = running()
-        && source::of_one(socket, POLLIN).is_some()
+        && outside_source::of_one(socket, POLLIN).is_some()
     {
         execution.with(|it| it.descriptors.watchful = true);
     }
@@ -284,7 +284,7 @@ pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     if !execution.with(|it| it.descriptors.watchful) && descriptor >= first_descriptor() {
         return false;
     }
-    let Some(effect) = source::of_one(descriptor, wanted) else {
+    let Some(effect) = outside_source::of_one(descriptor, wanted) else {
         return false;
     };
     execution.with(|it| {
