@@ -146,6 +146,15 @@ real! {
     pthread_cond_broadcast(condition: *mut c_void) -> c_int;
     pthread_barrier_wait(barrier: *mut c_void) -> c_int;
     pthread_once(control: *mut c_int, routine: OnceRoutine) -> c_int;
+    mmap(
+        address: *mut c_void, length: usize, protection: c_int, flags: c_int, descriptor: c_int,
+        offset: i64
+    ) -> *mut c_void;
+    munmap(address: *mut c_void, length: usize) -> c_int;
+    mremap(
+        address: *mut c_void, length: usize, new_length: usize, flags: c_int,
+        new_address: *mut c_void
+    ) -> *mut c_void;
     sem_wait(semaphore: *mut c_void) -> c_int;
     sem_trywait(semaphore: *mut c_void) -> c_int;
     sem_timedwait(semaphore: *mut c_void, time: *const timespec) -> c_int;

@@ -30,6 +30,7 @@ mod libraries;
 mod locks;
 mod loopback;
 mod mcount;
+mod memory_maps;
 mod number;
 mod output;
 mod page_fault;

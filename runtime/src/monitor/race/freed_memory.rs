@@ -137,12 +137,13 @@ impl Races {
         self.freed.clear();
     }
 
-    /// Records that another task begins to use this memory as a stack. As [`Self::free`], but does
-    /// not check for races, and the memory is not free afterwards.
+    /// Records that another task begins to use this memory as a stack, or that the memory is mapped
+    /// or unmapped. As [`Self::free`], but does not check for races, and the memory is not free
+    /// afterwards.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
         self.memory.forget(low, high - low);
         let first = self.epochs.first();
-        self.shadow.parts(low, high, |page, part| {
+        self.shadow.parts_of_any(low, high, |page, part| {
             if page.is_touched(first) {
                 page.part(part).iter_mut().for_each(Cell::age);
             }

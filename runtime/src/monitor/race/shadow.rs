@@ -383,6 +383,26 @@ impl Shadow {
         }
     }
 
+    /// As [`Self::parts`], for a range that may have far more pages than the table.
+    pub(super) fn parts_of_any(
+        &mut self,
+        low: usize,
+        high: usize,
+        mut each: impl FnMut(&mut Page, Range<usize>),
+    ) {
+        if (high - low) / PAGE <= self.pages.len() {
+            return self.parts(low, high, each);
+        }
+        for page in self.pages.iter_mut().filter(|page| page.number != 0) {
+            let start = (page.number - 1) * PAGE;
+            let (first, last) = (low.max(start), high.min(start + PAGE));
+            if first < last {
+                let part = (first - start) / GRANULE..(last - start).div_ceil(GRANULE);
+                each(page, part);
+            }
+        }
+    }
+
     /// The first address of the memory that was allocated in this execution.
     pub(super) fn fresh(&self) -> usize {
         self.fresh

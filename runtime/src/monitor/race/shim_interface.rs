@@ -220,7 +220,8 @@ pub(crate) fn joined(task: TaskId, other: TaskId) {
     with_if_on(|races| races.joined(task, other));
 }
 
-/// Records that another task begins to use this memory as its stack.
+/// Records that another task begins to use this memory as its stack, or that the memory is mapped
+/// or unmapped.
 pub(crate) fn forget(low: usize, high: usize) {
     with_if_on(|races| races.forget(low, high));
 }

@@ -1,0 +1,87 @@
+//! Mappings of memory. Memory that is mapped or unmapped has no history: the kernel may give the
+//! address to another task later, and that task's accesses do not race with the earlier ones.
+
+use core::ffi::{c_int, c_void};
+
+use crate::base::real;
+use crate::base::sys;
+use crate::execution::active;
+use crate::monitor::race;
+
+/// The result of a failed `mmap` or `mremap`.
+const FAILED: usize = usize::MAX;
+
+/// Forgets the accesses to a mapping.
+fn forget(start: *mut c_void, length: usize) {
+    let start = start.addr();
+    if active() && start != FAILED && length != 0 {
+        let end = start.saturating_add(length);
+        race::forget(
+            start,
+            end.checked_next_multiple_of(sys::PAGE).unwrap_or(end),
+        );
+    }
+}
+
+/// libc's `mmap`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap(
+    address: *mut c_void,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    descriptor: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments are those of the real function.
+    let mapped = unsafe { real::mmap(address, length, protection, flags, descriptor, offset) };
+    forget(mapped, length);
+    mapped
+}
+
+/// libc's `mmap64`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap64(
+    address: *mut c_void,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    descriptor: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: as in `mmap`, which is the same function on this platform.
+    unsafe { mmap(address, length, protection, flags, descriptor, offset) }
+}
+
+/// libc's `munmap`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn munmap(address: *mut c_void, length: usize) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    let result = unsafe { real::munmap(address, length) };
+    if result == 0 {
+        forget(address, length);
+    }
+    result
+}
+
+/// libc's `mremap`. The function has a fifth argument if `flags` has `MREMAP_FIXED`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mremap(
+    address: *mut c_void,
+    length: usize,
+    new_length: usize,
+    flags: c_int,
+    new_address: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments are those of the real function, which ignores the fifth one
+    // unless the flags ask for it.
+    let moved = unsafe { real::mremap(address, length, new_length, flags, new_address) };
+    if moved == address {
+        let (kept, all) = (length.min(new_length), length.max(new_length));
+        forget(address.wrapping_byte_add(kept), all - kept);
+    } else if moved.addr() != FAILED {
+        forget(address, length);
+        forget(moved, new_length);
+    }
+    moved
+}
