@@ -123,7 +123,7 @@ impl Warning {
                 limit(1)
             ),
             WarningKind::ManyTasks => format!(
-                "{count} of {all} schedules had more than {} tasks that had ended unjoined, and \
+                "{count} of {all} schedules had more than {} tasks that were not joined, and \
                  later data races were not detected: join the threads, or start fewer",
                 limit(0)
             ),
