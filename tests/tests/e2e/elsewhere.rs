@@ -53,7 +53,8 @@ fn their_references_are_counted_and_inserted_text_can_be_reviewed() {
     let list = workspace.chess(&["list", "--workspace"]).run();
     list.assert_code(0);
     assert!(
-        list.stdout.contains("and 5 of 5 references made from raw pointers"),
+        list.stdout
+            .contains("and 5 of 5 references made from raw pointers"),
         "{list:?}"
     );
     let rewrite = workspace.chess(&["rewrite"]).run();
