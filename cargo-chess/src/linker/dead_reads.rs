@@ -14,7 +14,7 @@
 //!
 //! The unused half of a copied pair has the same shape, although the program reads it. So the code
 //! after both announcements must only compare something with a constant, as it does for a
-//! discriminant.
+//! discriminant. In `core::mem::discriminant` this is not necessary: it uses no payload.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,8 +35,13 @@ pub(super) struct DeadRead {
 }
 
 /// Finds the dead reads of a function. `targets` has an entry for each instruction: the target, if
-/// the instruction is a call.
-pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> Vec<DeadRead> {
+/// the instruction is a call. `uses_no_payload` states that the function is
+/// `core::mem::discriminant`.
+pub(super) fn find(
+    instructions: &[Instruction],
+    targets: &[Option<Target>],
+    uses_no_payload: bool,
+) -> Vec<DeadRead> {
     let is_read = |it: &&Option<Target>| matches!(it, Some(Target::Hook(Hook::Read(_))));
     if targets.iter().filter(is_read).count() < 2 || !is_unoptimised(instructions) {
         return Vec::new();
@@ -61,7 +66,8 @@ pub(super) fn find(instructions: &[Instruction], targets: &[Option<Target>]) -> 
     let dead = pairs.filter_map(|pair| {
         let (first, second) = (&pair[0], &pair[1]);
         let (call, other) = match (first.load, second.load) {
-            _ if !are_halves(first, second) || !second.leads_to_decision => return None,
+            _ if !are_halves(first, second) => return None,
+            _ if !second.leads_to_decision && !uses_no_payload => return None,
             (Load::Found, Load::None) => (second.at, first.at),
             (Load::None, Load::Found) => (first.at, second.at),
             _ => return None,

@@ -1,6 +1,6 @@
 //! The calls in the machine code of a linked program, and their targets.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
@@ -26,6 +26,9 @@ pub(super) enum Hook {
     Other,
 }
 
+/// The part of the mangled name of `core::mem::discriminant`, in both schemes of rustc.
+const DISCRIMINANT: &str = "4core3mem12discriminant";
+
 /// The code of a linked program.
 pub(super) struct Program<'a> {
     file: ElfFile64<'a, Endianness>,
@@ -34,6 +37,8 @@ pub(super) struct Program<'a> {
     hooks: HashMap<u64, Hook>,
     /// The functions that have a length, sorted by address.
     functions: Vec<Function<'a>>,
+    /// The addresses of the instances of `core::mem::discriminant`.
+    discriminants: HashSet<u64>,
     /// The words that contain an address in the program when the program runs. The key is the
     /// address of the word, and the value is the contained address.
     pointers: HashMap<u64, u64>,
@@ -74,6 +79,7 @@ impl<'a> Program<'a> {
         let mut hooks = HashMap::new();
         let mut c_hooks = Vec::new();
         let mut functions = Vec::new();
+        let mut discriminants = HashSet::new();
         for symbol in file.symbols() {
             let name = symbol.name().unwrap_or_default();
             if symbol.is_definition() {
@@ -85,6 +91,9 @@ impl<'a> Program<'a> {
             }
             if symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0 {
                 functions.push((symbol.address(), symbol.size()));
+                if name.contains(DISCRIMINANT) {
+                    discriminants.insert(symbol.address());
+                }
             }
         }
         if hooks.is_empty() {
@@ -101,6 +110,7 @@ impl<'a> Program<'a> {
             base,
             hooks,
             functions,
+            discriminants,
             pointers,
         }))
     }
@@ -118,6 +128,11 @@ impl<'a> Program<'a> {
     /// The functions, sorted by address.
     pub(super) fn functions(&self) -> &[Function<'a>] {
         &self.functions
+    }
+
+    /// Whether the function is `core::mem::discriminant`, so that it uses no payload.
+    pub(super) fn reads_only_discriminants(&self, function: &Function<'_>) -> bool {
+        self.discriminants.contains(&function.address)
     }
 
     /// The target of a call. Returns `None` if the instruction is no call.

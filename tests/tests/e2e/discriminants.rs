@@ -77,7 +77,7 @@ fn places(of: &str, value: &str) -> [(&'static str, String, &'static str, &'stat
 }
 
 /// Returns the forms of a check of the variant of an enum, and three forms that read the payload.
-fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 8] {
+fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 9] {
     let other = match variant {
         "Some" => format!("{place}.is_none()"),
         _ => format!("matches!({place}, Three::Two) || matches!({place}, Three::No)"),
@@ -99,6 +99,10 @@ fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String)
         (
             "reference",
             format!("if let {variant}(payload) = &{place} {{ black_box(payload as *const _); }}"),
+        ),
+        (
+            "discriminant",
+            format!("black_box(std::mem::discriminant(&{place}));"),
         ),
         (
             "copy_reads",
@@ -148,7 +152,7 @@ fn the_variant_of_an_enum_is_read_without_its_payload() {
     let run = workspace.chess(&args).run();
     run.assert_code(100);
     let verdicts = run.verdicts();
-    assert_eq!(verdicts.len(), TYPES.len() * 40);
+    assert_eq!(verdicts.len(), TYPES.len() * 45);
     for verdict in verdicts {
         let test = verdict["test"].as_str().expect("it has a name");
         let reads = test.ends_with("_reads");
