@@ -157,8 +157,9 @@ fn owner(file: &str) -> Owner {
 type OfUnits = (HashMap<String, String>, Vec<Range<u64>>);
 
 /// Returns two values. The first one has the relative names by which rustc was given the source
-/// files, and those of C code in the workspace, by the absolute paths of the files. The second one has the address ranges of the units
-/// that are neither std's nor the runtime's. Units that cannot be read are left out.
+/// files, and those of C code in the workspace, by the absolute paths of the files. The second one
+/// has the address ranges of the units that are neither std's nor the runtime's. Units that cannot
+/// be read are left out.
 fn of_units(dwarf: &Dwarf<Reader<'_>>) -> OfUnits {
     let mut own = Vec::new();
     let mut units = Vec::new();

@@ -10,7 +10,7 @@
 //! stub fits every signature, because it changes no argument.
 //!
 //! C code that is compiled with `-fsanitize=thread` calls the hooks of the runtime, so the engine
-//! sees its accesses. It gets no stubs, if its lines are known.
+//! sees its accesses. Its functions get no stubs if their lines are known.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

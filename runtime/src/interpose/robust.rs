@@ -14,7 +14,8 @@ use crate::execution::{self, Op};
 use crate::platform::robust_list::RobustList;
 
 /// Marks the robust mutexes that the ending task holds as having lost their owner, and wakes their
-/// waiters. Each mark is a step of the task. The mark is in the futex words of the mutexes, as the kernel would set it.
+/// waiters. The mark is in the futex words of the mutexes, as the kernel would set it. The marking
+/// of a mutex is a step of the task.
 pub(crate) fn give_up() {
     /// The highest number of entries that the kernel visits.
     const MOST: usize = 2048;

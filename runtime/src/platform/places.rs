@@ -205,11 +205,6 @@ pub(crate) fn are_unloaded() -> bool {
     TABLE.load(Ordering::Relaxed) == UNLOADED
 }
 
-/// Whether the program has a table, even if it was forgotten.
-pub(crate) fn are_mapped() -> bool {
-    mapped_table().is_some()
-}
-
 /// Whether the program has a table, because it is instrumented.
 pub(crate) fn are_loaded() -> bool {
     table().is_some()
@@ -261,7 +256,7 @@ pub(crate) fn of_call(address: usize) -> Option<Place> {
     table()?.of_call(address)
 }
 
-/// As [`of_call`], even if the table was forgotten.
+/// As [`of_call`], also after [`unload`].
 pub(crate) fn of_call_if_mapped(address: usize) -> Option<Place> {
     mapped_table()?.of_call(address)
 }

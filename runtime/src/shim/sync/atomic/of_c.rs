@@ -14,18 +14,16 @@ use crate::interpose::entry;
 use crate::platform::places;
 
 /// The line of the operation that returns to `caller`. `None` if the operation is no step of a
-/// task. This is the case in code without known lines: the linker's stubs announce calls of this
-/// code. If no line of the program is known, the code may lack stubs. Then the operation counts as
-/// a call into code that the engine does not see.
+/// task. If the line is unknown, the operation counts as a call into code that the engine does not
+/// see, because the linker's stubs may not have announced the calls of this code.
 fn site_of(caller: usize) -> Option<Site> {
     if !execution::active() {
         return None;
     }
-    if !places::are_mapped() {
+    let Some(place) = places::of_call_if_mapped(caller) else {
         opaque::enter_foreign();
         return None;
-    }
-    let place = places::of_call_if_mapped(caller)?;
+    };
     let is_of_program = !place.is_of_library() && !place.is_ignored();
     is_of_program.then(|| place.site())
 }

@@ -78,8 +78,8 @@ pub(super) enum Region {
     Static(usize),
     /// A block of the heap.
     Block(usize),
-    /// The memory of the stack with this index. The region includes the rest of the
-    /// stack's last page. Several tasks can run on the stack, one after another, but never at the same time.
+    /// The memory of the stack with this index. The region includes the rest of the stack's last
+    /// page. Several tasks can run on the stack, one after another, but never at the same time.
     Stack(usize),
 }
 
