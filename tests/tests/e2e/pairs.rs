@@ -27,7 +27,7 @@ const fn table(object: &'static str, first: &'static str, others: &'static str) 
 }
 
 /// All types of objects.
-const TABLES: [Table; 26] = [
+const TABLES: [Table; 27] = [
     table("Mutexes", "ltkcp", "ltkcp"),
     table("RwLocks", "rRwWdDp", "rRwWdDp"),
     table("Condvars", "oasSw", "oasSw"),
@@ -43,6 +43,7 @@ const TABLES: [Table; 26] = [
     table("Barriers", "b", "b"),
     table("PthreadRwLock", "rRwW", "rRwW"),
     table("Semaphore", "wtpg", "wtpg"),
+    table("RobustMutex", "ltn", "ltnLT"),
     table("PthreadCond", "ltwoasS", "ltwoasS"),
     table("Paths", "crenNhdDl", "crenNhdDl"),
     table("OpenFiles", "wrscl", "wrscl"),
