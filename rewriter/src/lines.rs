@@ -1,6 +1,6 @@
 //! Ranges of lines, and the lines of an inline module.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use syn::Item;
 use syn::spanned::Spanned;
@@ -32,7 +32,7 @@ pub fn module_lines(
 }
 
 /// Ranges of lines of a text, as byte ranges.
-pub(crate) struct Lines(Vec<RangeInclusive<usize>>);
+pub(crate) struct Lines(Vec<Range<usize>>);
 
 impl Lines {
     pub(crate) fn new(text: &str, lines: &[RangeInclusive<usize>]) -> Self {
@@ -41,7 +41,7 @@ impl Lines {
         let start = |line: usize| starts.get(line - 1).copied().unwrap_or(text.len());
         let ranges = lines
             .iter()
-            .map(|lines| start(*lines.start())..=start(*lines.end() + 1));
+            .map(|lines| start(*lines.start())..start(*lines.end() + 1));
         Self(ranges.collect())
     }
 
