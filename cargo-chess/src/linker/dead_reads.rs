@@ -14,7 +14,8 @@
 //!
 //! The unused half of a copied pair has the same shape, although the program reads it. So the code
 //! after both announcements must only compare something with a constant, as it does for a
-//! discriminant. In `core::mem::discriminant` this is not necessary: it uses no payload.
+//! discriminant. In `core::mem::discriminant` this is not necessary: it uses no payload. A derived
+//! `==` compares the discriminants of two values. It reads both values before the comparison.
 
 use std::collections::{HashMap, HashSet};
 
@@ -62,19 +63,42 @@ pub(super) fn find(
     for (at, target) in targets.iter().enumerate() {
         walk.visit(at, &instructions[at], *target);
     }
-    let pairs = walk.blocks.iter().flat_map(|block| block.windows(2));
-    let dead = pairs.filter_map(|pair| {
-        let (first, second) = (&pair[0], &pair[1]);
-        let (call, other) = match (first.load, second.load) {
-            _ if !are_halves(first, second) => return None,
-            _ if !second.leads_to_decision && !uses_no_payload => return None,
-            (Load::Found, Load::None) => (second.at, first.at),
-            (Load::None, Load::Found) => (first.at, second.at),
-            _ => return None,
-        };
-        Some(DeadRead { call, other })
-    });
-    dead.collect()
+    let mut dead = Vec::new();
+    for block in &walk.blocks {
+        for (at, pair) in block.windows(2).enumerate() {
+            let is_discriminant = uses_no_payload
+                || pair[1].leads_to_decision
+                || is_compared_with_next_pair(&block[at..]);
+            let unused = unused_half(&pair[0], &pair[1]);
+            dead.extend(unused.filter(|_| is_discriminant));
+        }
+    }
+    dead
+}
+
+/// Returns the dead read if the two reads are those of a pair, and the code loads only one half.
+fn unused_half(first: &Read, second: &Read) -> Option<DeadRead> {
+    let (call, other) = match (first.load, second.load) {
+        _ if !are_halves(first, second) => return None,
+        (Load::Found, Load::None) => (second.at, first.at),
+        (Load::None, Load::Found) => (first.at, second.at),
+        _ => return None,
+    };
+    Some(DeadRead { call, other })
+}
+
+/// Whether the first four reads are those of two pairs of the same type, the code loads the same
+/// half of both, and only a decision follows.
+fn is_compared_with_next_pair(reads: &[Read]) -> bool {
+    let [first, second, other_first, other_second, ..] = reads else {
+        return false;
+    };
+    let are_alike = |one: &Read, other: &Read| (one.size, one.load) == (other.size, other.load);
+    second.leads_to_read
+        && other_second.leads_to_decision
+        && are_alike(first, other_first)
+        && are_alike(second, other_second)
+        && unused_half(other_first, other_second).is_some()
 }
 
 /// The words of the stack frame that hold a single value in the whole function, by their distance
@@ -199,8 +223,12 @@ struct Read {
     address: Value,
     size: u64,
     load: Load,
-    /// Whether a comparison with a constant is all that follows in the straight-line code.
+    /// Whether only a comparison follows in the straight-line code. At its end, it either jumps by
+    /// the result, or the comparison is one with a constant.
     leads_to_decision: bool,
+    /// Whether the next call announces a read, and the code before it uses only the stack frame and
+    /// the value that was read.
+    leads_to_read: bool,
 }
 
 /// The result of the search for the load that an announcement belongs to.
@@ -262,6 +290,10 @@ impl Walk {
             }
         }
         if let Some(Target::Hook(Hook::Read(size))) = target {
+            let uses_other_memory = self.after.uses_other_memory;
+            if let Some(last) = self.last_read_of_block() {
+                last.leads_to_read = !uses_other_memory;
+            }
             let address = self.value(Register::RDI);
             let load = match address.origin {
                 FRAME => Load::Unclear,
@@ -273,6 +305,7 @@ impl Walk {
                 size,
                 load,
                 leads_to_decision: false,
+                leads_to_read: false,
             };
             self.blocks.last_mut().expect("there is one").push(read);
             self.registers.clear();
@@ -306,6 +339,10 @@ impl Walk {
                 }
             }
         }
+    }
+
+    fn last_read_of_block(&mut self) -> Option<&mut Read> {
+        self.blocks.last_mut()?.last_mut()
     }
 
     fn last_read(&mut self) -> Option<&mut Read> {

@@ -31,6 +31,10 @@ use std::thread;
 pub struct Payload<T>(UnsafeCell<T>);
 unsafe impl<T> Sync for Payload<T> {}
 unsafe impl<T> Send for Payload<T> {}
+impl<T> PartialEq for Payload<T> {
+    fn eq(&self, _: &Self) -> bool { true }
+}
+#[derive(PartialEq)]
 pub enum Three<T> { No, One(T), Two }
 pub struct Beside<T> { pub byte: u8, pub part: T }
 ";
@@ -77,10 +81,14 @@ fn places(of: &str, value: &str) -> [(&'static str, String, &'static str, &'stat
 }
 
 /// Returns the forms of a check of the variant of an enum, and three forms that read the payload.
-fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 9] {
+fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 11] {
     let other = match variant {
         "Some" => format!("{place}.is_none()"),
         _ => format!("matches!({place}, Three::Two) || matches!({place}, Three::No)"),
+    };
+    let empty = match variant {
+        "Some" => "None",
+        _ => "Three::Two",
     };
     [
         (
@@ -104,6 +112,8 @@ fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String)
             "discriminant",
             format!("black_box(std::mem::discriminant(&{place}));"),
         ),
+        ("equals", format!("black_box({place} == {empty});")),
+        ("equals_itself", format!("black_box({place} == {place});")),
         (
             "copy_reads",
             format!(
@@ -152,7 +162,7 @@ fn the_variant_of_an_enum_is_read_without_its_payload() {
     let run = workspace.chess(&args).run();
     run.assert_code(100);
     let verdicts = run.verdicts();
-    assert_eq!(verdicts.len(), TYPES.len() * 45);
+    assert_eq!(verdicts.len(), TYPES.len() * 55);
     for verdict in verdicts {
         let test = verdict["test"].as_str().expect("it has a name");
         let reads = test.ends_with("_reads");

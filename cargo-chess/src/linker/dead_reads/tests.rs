@@ -290,3 +290,50 @@ fn addresses_may_be_kept_in_the_frame_across_calls() {
         assert_eq!(dead(&code, &[0, 0, 8, 8]), NONE, "{other}");
     }
 }
+
+/// `mov [rbp-24], rsi`
+const OTHER_ENTRY: &str = "488975e8";
+/// `mov rdi, [rbp-24]`
+const OTHER: &str = "488b7de8";
+/// `mov rdi, [rbp-24]; mov rax, [rdi]; mov [rbp-32], rax; add rdi, 8`
+const FIRST_OF_OTHER_IS_LOADED: &str = "488b7de8 488b07 488945e0 4883c708";
+/// `mov rdi, [rbp-24]; add rdi, 8`
+const FIRST_OF_OTHER_IS_NOT_LOADED: &str = "488b7de8 4883c708";
+/// `mov rcx, [rbp-8]; mov rax, [rbp-32]; cmp rax, rcx`, and `je` to the next instruction
+const COMPARISON_OF_FIRST: &str = "488b4df8 488b45e0 4839c8 7400";
+
+/// The code of a derived `==`, with this code between the reads of the two values, and this code
+/// after the first announcement for the other value, and at the end.
+fn equality<'a>(between: &'a str, other: &'a str, end: &'a str) -> Vec<&'a str> {
+    let entry = [ENTRY, OTHER_ENTRY, CALL, FIRST_IS_LOADED, CALL];
+    [&entry[..], &[between, OTHER, CALL, other, CALL, end, EXIT]].concat()
+}
+
+#[test]
+fn an_equality_of_two_enums_reads_no_payload() {
+    let code = equality("", FIRST_OF_OTHER_IS_LOADED, COMPARISON_OF_FIRST);
+    assert_eq!(dead(&code, &[8, 8, 8, 8]), [1, 3]);
+}
+
+#[test]
+fn two_copied_pairs_that_are_not_compared_are_read_by_the_program() {
+    let code = equality("", FIRST_OF_OTHER_IS_LOADED, "");
+    assert_eq!(dead(&code, &[8, 8, 8, 8]), NONE);
+}
+
+#[test]
+fn a_pair_that_is_used_before_another_read_is_read_by_the_program() {
+    // `mov rax, [rbp-24]; mov [rax], rax`
+    let store = "488b45e8 488900";
+    let code = equality(store, FIRST_OF_OTHER_IS_LOADED, COMPARISON_OF_FIRST);
+    assert_eq!(dead(&code, &[8, 8, 8, 8]), [3]);
+}
+
+#[test]
+fn a_comparison_of_different_halves_is_none_of_discriminants() {
+    // The code loads the second half of the other pair: `mov rdi, [rbp-24]; mov rax, [rdi+8]; mov
+    // [rbp-32], rax`.
+    let end = ["488b7de8 488b4708 488945e0", COMPARISON_OF_FIRST].concat();
+    let code = equality("", FIRST_OF_OTHER_IS_NOT_LOADED, &end);
+    assert_eq!(dead(&code, &[8, 8, 8, 8]), [2]);
+}
