@@ -154,6 +154,13 @@ pub(crate) enum Outcome {
     Timeout,
 }
 
+impl Outcome {
+    /// Whether a run with this outcome fails, and ends here under `--fail-fast`.
+    pub(crate) const fn fails_run(self) -> bool {
+        matches!(self, Self::Failed | Self::Timeout)
+    }
+}
+
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal;)*) => {
         /// The kind of a failure.

@@ -17,6 +17,7 @@ use crate::events::{
 };
 use crate::protocol::Finished;
 use crate::schedule::directory::id_in;
+use crate::schedule::replay_command;
 use crate::text::{
     BAD, BOLD, NOTE, grouped, indented, plural, source_path, status, styled, thousands, wrap,
 };
@@ -59,19 +60,11 @@ pub(super) fn failure(
     report += &printed(detail);
     if let (Some(path), true) = (&test.schedule, style.saved) {
         report += &status(NOTE, "Saved", path);
-        report += &status(
-            NOTE,
-            "Replay",
-            format!("cargo chess replay {}", id_in(path)),
-        );
+        report += &status(NOTE, "Replay", replay_command(id_in(path)));
         // The one-word form is for readers on another machine, for example if the test ran in a
         // shard.
         if let (Some(schedule), true) = (&detail.schedule, style.inline) {
-            report += &status(
-                NOTE,
-                "or",
-                format!("cargo chess replay {}", schedule.to_inline()),
-            );
+            report += &status(NOTE, "or", replay_command(schedule.to_inline()));
         }
     }
     for run in &test.regressions {
@@ -221,7 +214,7 @@ fn other(failure: &OtherFailure, style: Style) -> String {
     };
     let saved = failure.schedule.as_ref().filter(|_| style.saved);
     let replay = saved.map_or_else(String::new, |path| {
-        format!("      cargo chess replay {}\n", id_in(path))
+        format!("      {}\n", replay_command(id_in(path)))
     });
     let place = place.unwrap_or_default();
     format!("    {kind}{place}{preemptions}\n{message}{replay}")

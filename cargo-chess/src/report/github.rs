@@ -15,6 +15,7 @@ use super::repository::Repository;
 use super::summary::counts;
 use crate::analysis::Detail;
 use crate::events::{Event, Outcome, RunFinished, TestFinished};
+use crate::schedule::replay_command;
 
 /// Prints workflow commands to `W`, and appends to the summary of the step.
 pub(super) struct GitHub<W> {
@@ -63,10 +64,8 @@ impl<W: Write> GitHub<W> {
         {
             message = format!("{message}\n{sentence}");
         }
-        let replay = detail.schedule.as_ref().map(|schedule| {
-            let inline = schedule.to_inline();
-            format!("cargo chess replay {inline}")
-        });
+        let schedule = detail.schedule.as_ref();
+        let replay = schedule.map(|schedule| replay_command(schedule.to_inline()));
         if let Some(replay) = &replay {
             message = format!("{message}\n{replay}");
         }

@@ -165,7 +165,7 @@ impl<W: Write> Human<W> {
         if let Some(covered) = covered {
             self.covered.add(covered);
         }
-        let bad = matches!(test.outcome, Outcome::Failed | Outcome::Timeout);
+        let bad = test.outcome.fails_run();
         if bad {
             self.failures.push((test.clone(), detail.clone()));
         }

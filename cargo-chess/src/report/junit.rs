@@ -58,13 +58,10 @@ impl Plain {
         if let Some(message) = message.filter(|_| test.outcome != Outcome::Timing) {
             status.set_message(message.as_str());
         }
-        match test.outcome {
-            Outcome::Passed | Outcome::Timing | Outcome::Skipped => {}
-            Outcome::Failed | Outcome::Timeout => {
-                status.set_type(test.kind.map_or("timeout", |kind| kind.name()));
-                if let Some(detail) = detail {
-                    status.set_description(self.failure(test, detail));
-                }
+        if test.outcome.fails_run() {
+            status.set_type(test.kind.map_or("timeout", |kind| kind.name()));
+            if let Some(detail) = detail {
+                status.set_description(self.failure(test, detail));
             }
         }
         let mut case = TestCase::new(&test.test, status);

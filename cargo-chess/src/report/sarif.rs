@@ -18,6 +18,7 @@ use crate::analysis::Detail;
 use crate::error::Result;
 use crate::events::{Event, Kind, Location, Outcome, TestFinished};
 use crate::protocol::{Finished, Step};
+use crate::schedule::replay_command;
 
 /// The highest number of events of an execution that are written. If there are more, only the last
 /// ones are written.
@@ -58,8 +59,8 @@ impl Sarif {
             message = format!("{message}\n{sentence}");
         }
         if let Some(schedule) = detail.and_then(|detail| detail.schedule.as_ref()) {
-            let inline = schedule.to_inline();
-            message = format!("{message}\nreplay: cargo chess replay {inline}");
+            let replay = replay_command(schedule.to_inline());
+            message = format!("{message}\nreplay: {replay}");
         }
         let mut result = self.result(test, kind, &message, test.location.as_ref());
         let events = finished.map_or(&[][..], |finished| &finished.events);

@@ -7,8 +7,9 @@ use super::abbreviate::{operation, shown, switched};
 use super::names::Names;
 use super::reporter::Reporter;
 use crate::analysis::Detail;
-use crate::events::{Event, Location, Outcome, TestFinished, TestId};
+use crate::events::{Event, Location, TestFinished, TestId};
 use crate::protocol::Finished;
+use crate::schedule::replay_command;
 
 /// Prints lines such as `src/lib.rs:40:9: error: ...` to `W`.
 pub(super) struct Short<W> {
@@ -29,7 +30,7 @@ impl<W: Write> Short<W> {
             .schedule
             .as_ref()
             .map_or_else(String::new, |schedule| {
-                format!(" (cargo chess replay {})", schedule.id())
+                format!(" ({})", replay_command(schedule.id()))
             });
         let notes = notes(&detail.finished);
         // A deadlock has no panic. Its place is that of a waiting task.
@@ -52,9 +53,7 @@ impl<W: Write> Short<W> {
 impl<W: Write> Reporter for Short<W> {
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
         match (event, detail) {
-            (Event::TestFinished(test), Some(detail))
-                if matches!(test.outcome, Outcome::Failed | Outcome::Timeout) =>
-            {
+            (Event::TestFinished(test), Some(detail)) if test.outcome.fails_run() => {
                 self.failed(test, detail)
             }
             _ => Ok(()),

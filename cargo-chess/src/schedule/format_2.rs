@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml_edit::{Array, Document, InlineTable, Item, Table, TableLike, Value};
 
 use super::format_1::{self, shorten};
-use super::{PreemptedAt, Schedule, ScheduleError};
+use super::{PreemptedAt, Schedule, ScheduleError, replay_command};
 use crate::events::{Kind, Location, TestId};
 use crate::suggest;
 
@@ -38,8 +38,9 @@ impl Schedule {
 /// The whole file: comments for the reader, and then the keys.
 pub(super) fn print(schedule: &Schedule, id: &str) -> String {
     format!(
-        "# A failing schedule, saved by cargo chess. To run it again: cargo chess replay {id}\n\
+        "# A failing schedule, saved by cargo chess. To run it again: {}\n\
          # As one word, to paste:\n# {}\n{}",
+        replay_command(id),
         schedule.to_inline(),
         table(schedule)
     )

@@ -11,7 +11,14 @@ pub(crate) mod inline;
 
 pub(crate) use error::ScheduleError;
 
+use std::fmt::Display;
+
 use crate::events::{Kind, Location, TestId};
+
+/// The command that runs a schedule again. `schedule` is an id or the one-word form.
+pub(crate) fn replay_command(schedule: impl Display) -> String {
+    format!("cargo chess replay {schedule}")
+}
 
 /// A failing schedule, with everything that a replay needs.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -523,7 +523,6 @@ impl Listener for Run<'_> {
     }
 
     fn is_fatal(&self, verdict: &Verdict) -> bool {
-        self.inputs.options.fail_fast
-            && matches!(verdict.finished.outcome, Outcome::Failed | Outcome::Timeout)
+        self.inputs.options.fail_fast && verdict.finished.outcome.fails_run()
     }
 }

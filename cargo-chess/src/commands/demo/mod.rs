@@ -16,8 +16,8 @@ use crate::error::{Error, Result, exit_code};
 use crate::events::{Event, Outcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::report::{Reporter, RunState, reporter};
-use crate::schedule::Schedule;
 use crate::schedule::directory::id_in;
+use crate::schedule::{Schedule, replay_command};
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::suggest;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     let directory = shell_word(directory.as_str());
     shell.status(
         "Next",
-        format!("cd {directory} && cargo chess replay {schedule}"),
+        format!("cd {directory} && {}", replay_command(schedule)),
     );
     let others: Vec<&str> = names().filter(|name| *name != story.name).collect();
     shell.status("More", format!("cargo chess demo {}", others.join("|")));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::file::{File, TestEvents};
 use super::parts;
 use crate::error::{Error, Result};
-use crate::events::{Event, Outcome, RunStarted};
+use crate::events::{Event, RunStarted};
 use crate::shard::Part;
 use crate::supervise::Tally;
 
@@ -51,8 +51,7 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
         if let Some(test) = verdict {
             tally.add(test);
         }
-        let is_bad = |outcome| matches!(outcome, Outcome::Failed | Outcome::Timeout);
-        let ends = part.fail_fast && verdict.is_some_and(|test| is_bad(test.outcome));
+        let ends = part.fail_fast && verdict.is_some_and(|test| test.outcome.fails_run());
         events.extend(printed.events);
         if ends {
             // An undivided run would have ended here, whatever the results of the tests after this

@@ -15,7 +15,7 @@ use crate::config::FILE_NAME;
 use crate::events::{Kind, Location};
 use crate::plan::{Plan, PlannedPackage, STD};
 use crate::protocol::{Blocked, Caller, Finished, Step};
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, replay_command};
 use crate::text::source_path;
 use crate::toolchain::Toolchain;
 
@@ -236,9 +236,9 @@ fn reproduction(around: &Surroundings<'_>, package: &str, source: Option<&str>) 
     }
     text += "The first command searches for the failure, and the second one runs the schedule of this report:\n\n";
     let commands = format!(
-        "cargo chess test{flags} --exact {}\ncargo chess replay {}\n",
+        "cargo chess test{flags} --exact {}\n{}\n",
         schedule.test.test,
-        schedule.to_inline()
+        replay_command(schedule.to_inline())
     );
     text + &block("sh", &commands)
 }
