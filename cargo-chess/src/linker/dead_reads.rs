@@ -14,8 +14,13 @@
 //!
 //! The unused half of a copied pair has the same shape, although the program reads it. So the code
 //! after both announcements must only compare something with a constant, as it does for a
-//! discriminant. In `core::mem::discriminant` this is not necessary: it uses no payload. A derived
-//! `==` compares the discriminants of two values. It reads both values before the comparison.
+//! discriminant. A derived `==` compares the discriminants of two values. It reads both values
+//! before the comparison.
+//!
+//! In `core::mem::discriminant`, in `Ord::cmp`, `PartialOrd::partial_cmp` and `Hash::hash`, no
+//! comparison has to follow. Derived code of these functions stores the discriminant in a variable.
+//! Code of a programmer that copies a pair there and uses only one half counts as a read of this
+//! half.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,12 +41,12 @@ pub(super) struct DeadRead {
 }
 
 /// Finds the dead reads of a function. `targets` has an entry for each instruction: the target, if
-/// the instruction is a call. `uses_no_payload` states that the function is
-/// `core::mem::discriminant`.
+/// the instruction is a call. `stores_discriminants` states that the function is one of those that
+/// use a discriminant for something else than a decision.
 pub(super) fn find(
     instructions: &[Instruction],
     targets: &[Option<Target>],
-    uses_no_payload: bool,
+    stores_discriminants: bool,
 ) -> Vec<DeadRead> {
     let is_read = |it: &&Option<Target>| matches!(it, Some(Target::Hook(Hook::Read(_))));
     if targets.iter().filter(is_read).count() < 2 || !is_unoptimised(instructions) {
@@ -66,7 +71,7 @@ pub(super) fn find(
     let mut dead = Vec::new();
     for block in &walk.blocks {
         for (at, pair) in block.windows(2).enumerate() {
-            let is_discriminant = uses_no_payload
+            let is_discriminant = stores_discriminants
                 || pair[1].leads_to_decision
                 || is_compared_with_next_pair(&block[at..]);
             let unused = unused_half(&pair[0], &pair[1]);
@@ -406,6 +411,7 @@ impl Walk {
             (Mnemonic::Lea, OpKind::Memory) if is_plain && base.is_gpr64() => {
                 Some(self.value(base).plus(displacement))
             }
+            (Mnemonic::Inc, _) => Some(self.value(register).plus(1)),
             (Mnemonic::Add, OpKind::Immediate8to64 | OpKind::Immediate32to64) => {
                 Some(self.value(register).plus(instruction.immediate(1)))
             }

@@ -26,8 +26,17 @@ pub(super) enum Hook {
     Other,
 }
 
-/// The part of the mangled name of `core::mem::discriminant`, in both schemes of rustc.
-const DISCRIMINANT: &str = "4core3mem12discriminant";
+/// Parts of the mangled names of the functions that [store
+/// discriminants](Program::stores_discriminants), in both schemes of rustc.
+const STORES_DISCRIMINANTS: &[&str] = &[
+    "4core3mem12discriminant",
+    "3cmp3Ord3cmp",
+    "core..cmp..Ord$GT$3cmp",
+    "3cmp10PartialOrd11partial_cmp",
+    "core..cmp..PartialOrd$GT$11partial_cmp",
+    "4hash4Hash4hash",
+    "core..hash..Hash$GT$4hash",
+];
 
 /// The code of a linked program.
 pub(super) struct Program<'a> {
@@ -37,8 +46,8 @@ pub(super) struct Program<'a> {
     hooks: HashMap<u64, Hook>,
     /// The functions that have a length, sorted by address.
     functions: Vec<Function<'a>>,
-    /// The addresses of the instances of `core::mem::discriminant`.
-    discriminants: HashSet<u64>,
+    /// The addresses of the functions of [`STORES_DISCRIMINANTS`].
+    storing_discriminants: HashSet<u64>,
     /// The words that contain an address in the program when the program runs. The key is the
     /// address of the word, and the value is the contained address.
     pointers: HashMap<u64, u64>,
@@ -79,7 +88,7 @@ impl<'a> Program<'a> {
         let mut hooks = HashMap::new();
         let mut c_hooks = Vec::new();
         let mut functions = Vec::new();
-        let mut discriminants = HashSet::new();
+        let mut storing_discriminants = HashSet::new();
         for symbol in file.symbols() {
             let name = symbol.name().unwrap_or_default();
             if symbol.is_definition() {
@@ -91,8 +100,8 @@ impl<'a> Program<'a> {
             }
             if symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0 {
                 functions.push((symbol.address(), symbol.size()));
-                if name.contains(DISCRIMINANT) {
-                    discriminants.insert(symbol.address());
+                if STORES_DISCRIMINANTS.iter().any(|part| name.contains(part)) {
+                    storing_discriminants.insert(symbol.address());
                 }
             }
         }
@@ -110,7 +119,7 @@ impl<'a> Program<'a> {
             base,
             hooks,
             functions,
-            discriminants,
+            storing_discriminants,
             pointers,
         }))
     }
@@ -130,9 +139,10 @@ impl<'a> Program<'a> {
         &self.functions
     }
 
-    /// Whether the function is `core::mem::discriminant`, so that it uses no payload.
-    pub(super) fn reads_only_discriminants(&self, function: &Function<'_>) -> bool {
-        self.discriminants.contains(&function.address)
+    /// Whether the function is `core::mem::discriminant`, or one of the functions whose derived code
+    /// compares or hashes a discriminant as a number.
+    pub(super) fn stores_discriminants(&self, function: &Function<'_>) -> bool {
+        self.storing_discriminants.contains(&function.address)
     }
 
     /// The target of a call. Returns `None` if the instruction is no call.

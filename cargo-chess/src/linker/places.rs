@@ -95,8 +95,8 @@ impl Code {
             .map(|it| program.called_by(it))
             .collect();
         let mut dead = HashSet::new();
-        let uses_no_payload = program.reads_only_discriminants(function);
-        for it in dead_reads::find(instructions, &targets, uses_no_payload) {
+        let stores_discriminants = program.stores_discriminants(function);
+        for it in dead_reads::find(instructions, &targets, stores_discriminants) {
             // Both loads of a pair have one position in the sources.
             let [line, other] =
                 [it.call, it.other].map(|at| lines.innermost(instructions[at].next_ip() - 1));

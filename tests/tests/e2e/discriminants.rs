@@ -24,6 +24,8 @@ const TYPES: &[(&str, &str)] = &[
 const TYPES_OF_ENUMS: &str = "\
 #![cfg(test)]
 use std::cell::UnsafeCell;
+use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::hint::black_box;
 use std::thread;
 
@@ -34,7 +36,13 @@ unsafe impl<T> Send for Payload<T> {}
 impl<T> PartialEq for Payload<T> {
     fn eq(&self, _: &Self) -> bool { true }
 }
-#[derive(PartialEq)]
+impl<T> PartialOrd for Payload<T> {
+    fn partial_cmp(&self, _: &Self) -> Option<Ordering> { Some(Ordering::Equal) }
+}
+impl<T> Hash for Payload<T> {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+#[derive(PartialEq, PartialOrd, Hash)]
 pub enum Three<T> { No, One(T), Two }
 pub struct Beside<T> { pub byte: u8, pub part: T }
 ";
@@ -81,7 +89,7 @@ fn places(of: &str, value: &str) -> [(&'static str, String, &'static str, &'stat
 }
 
 /// Returns the forms of a check of the variant of an enum, and three forms that read the payload.
-fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 11] {
+fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String); 13] {
     let other = match variant {
         "Some" => format!("{place}.is_none()"),
         _ => format!("matches!({place}, Three::Two) || matches!({place}, Three::No)"),
@@ -114,6 +122,11 @@ fn questions(place: &str, variant: &str, value: &str) -> [(&'static str, String)
         ),
         ("equals", format!("black_box({place} == {empty});")),
         ("equals_itself", format!("black_box({place} == {place});")),
+        ("is_less", format!("black_box({place} < {empty});")),
+        (
+            "hashes",
+            format!("{place}.hash(&mut DefaultHasher::new());"),
+        ),
         (
             "copy_reads",
             format!(
@@ -162,7 +175,7 @@ fn the_variant_of_an_enum_is_read_without_its_payload() {
     let run = workspace.chess(&args).run();
     run.assert_code(100);
     let verdicts = run.verdicts();
-    assert_eq!(verdicts.len(), TYPES.len() * 55);
+    assert_eq!(verdicts.len(), TYPES.len() * 65);
     for verdict in verdicts {
         let test = verdict["test"].as_str().expect("it has a name");
         let reads = test.ends_with("_reads");

@@ -27,8 +27,9 @@ fn dead(code: &[&str], calls: &[u64]) -> Vec<usize> {
     dead_in(code, calls, false)
 }
 
-/// As [`dead`]. `uses_no_payload` states that the code is that of `core::mem::discriminant`.
-fn dead_in(code: &[&str], calls: &[u64], uses_no_payload: bool) -> Vec<usize> {
+/// As [`dead`]. `stores_discriminants` states that the code is that of a function such as
+/// `core::mem::discriminant`.
+fn dead_in(code: &[&str], calls: &[u64], stores_discriminants: bool) -> Vec<usize> {
     let digits: Vec<u32> = code
         .iter()
         .flat_map(|part| part.chars())
@@ -61,7 +62,7 @@ fn dead_in(code: &[&str], calls: &[u64], uses_no_payload: bool) -> Vec<usize> {
         .collect();
     assert_eq!(sizes.next(), None);
     let position = |call: usize| instructions[..call].iter().filter(|it| is_call(it)).count();
-    let mut dead: Vec<_> = find(&instructions, &targets, uses_no_payload)
+    let mut dead: Vec<_> = find(&instructions, &targets, stores_discriminants)
         .into_iter()
         .map(|it| position(it.call))
         .collect();
@@ -104,6 +105,14 @@ fn halves_of_four_bytes_are_recognised() {
     let choice = "8b45f8 89c0 48a901000000 7406";
     let code = [ENTRY, CALL, first, CALL, choice, "c645ff00 c645ff01", EXIT];
     assert_eq!(dead(&code, &[4, 4]), [1]);
+}
+
+#[test]
+fn halves_of_one_byte_are_recognised() {
+    // `mov rdi, [rbp-16]; movzx eax, byte ptr [rdi]; mov [rbp-8], rax; inc rdi`
+    let load = "488b7df0 0fb607 488945f8 48ffc7";
+    let code = [ENTRY, CALL, load, CALL, COMPARISON, EXIT];
+    assert_eq!(dead(&code, &[1, 1]), [1]);
 }
 
 #[test]
