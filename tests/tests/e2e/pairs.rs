@@ -192,12 +192,19 @@ fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes
 
 /// Checks that the reduced searches reach the outcomes of all schedules, and report completion. If
 /// there are too many schedules, the reduced searches must reach at least the outcomes of those
-/// that were run.
+/// that were run. This may be so for a tenth of the combinations, and for none if all combinations
+/// are tested.
 fn compare(workspace: &Workspace, count: usize) {
     let all = explored(workspace, "delay");
     assert_eq!(all.len(), count);
-    let ended = all.values().filter(|(_, is_all)| *is_all).count();
-    assert!(ended * 10 > count * 9, "{ended} of {count}");
+    let unended = all.iter().filter(|(_, (_, is_all))| !is_all);
+    let unended: Vec<_> = unended.map(|(name, _)| name).collect();
+    let most = if stride() == 1 { 0 } else { count / 10 };
+    assert!(
+        unended.len() <= most,
+        "{} did not end: {unended:?}",
+        unended.len()
+    );
     for strategy in ["dpor", "icb", "auto"] {
         let reduced = explored(workspace, strategy);
         let mut wrong = Vec::new();
