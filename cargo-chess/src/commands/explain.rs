@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     let is_gone = matches!(replayed.result(schedule), ReplayResult::Gone);
     if args.markdown && is_gone {
         return Err(Error::Usage(format!(
-            "{} now passes under this schedule, so there is no failure to report.\n\
+            "the test `{}` now passes under this schedule, so there is no failure to report.\n\
              Run `cargo chess test` to explore the other schedules.",
             schedule.test
         )));
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
         ReplayResult::Reproduced => {}
         ReplayResult::Different => shell.warn(another_failure(schedule)),
         ReplayResult::Gone => shell.warn(format!(
-            "{} now passes under this schedule, which was saved for a failure ({}). `cargo chess test` explores the other schedules",
+            "the test `{}` now passes under this schedule, which was saved for a failure ({}). `cargo chess test` explores the other schedules",
             schedule.test, schedule.kind
         )),
         ReplayResult::Stale(misfit) => return Err(replayed.stale(&misfit)),

@@ -286,7 +286,10 @@ fn exclusive_entry(table: &Table) -> Parsed<ExclusiveEntry> {
     if !of.text.contains("::") {
         return Err(Problem {
             span: of.span,
-            message: format!("the path `{}` names no package", of.text),
+            message: format!(
+                "the path `{}` does not begin with the name of a package",
+                of.text
+            ),
             help: Some(format!(
                 "write `NAME::{}`, with the package's name",
                 of.text

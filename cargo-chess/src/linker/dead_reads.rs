@@ -99,7 +99,7 @@ fn is_compared_with_next_pair(reads: &[Read]) -> bool {
         return false;
     };
     let are_alike = |one: &Read, other: &Read| (one.size, one.load) == (other.size, other.load);
-    second.leads_to_read
+    second.is_followed_by_another
         && other_second.leads_to_decision
         && are_alike(first, other_first)
         && are_alike(second, other_second)
@@ -233,7 +233,7 @@ struct Read {
     leads_to_decision: bool,
     /// Whether the next call announces a read, and the code before it uses only the stack frame and
     /// the value that was read.
-    leads_to_read: bool,
+    is_followed_by_another: bool,
 }
 
 /// The result of the search for the load that an announcement belongs to.
@@ -297,7 +297,7 @@ impl Walk {
         if let Some(Target::Hook(Hook::Read(size))) = target {
             let uses_other_memory = self.after.uses_other_memory;
             if let Some(last) = self.last_read_of_block() {
-                last.leads_to_read = !uses_other_memory;
+                last.is_followed_by_another = !uses_other_memory;
             }
             let address = self.value(Register::RDI);
             let load = match address.origin {
@@ -310,7 +310,7 @@ impl Walk {
                 size,
                 load,
                 leads_to_decision: false,
-                leads_to_read: false,
+                is_followed_by_another: false,
             };
             self.blocks.last_mut().expect("there is one").push(read);
             self.registers.clear();

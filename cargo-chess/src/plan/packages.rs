@@ -162,8 +162,9 @@ fn package_root(package: &Package) -> Utf8PathBuf {
         .to_owned()
 }
 
-/// The prefix of rustc's names of the package's files. Cargo passes relative paths for path
-/// dependencies and members below the workspace's root, and absolute paths for other packages.
+/// The start of the paths by which rustc names the package's source files. Cargo passes relative
+/// paths for members and path dependencies if they lie below the workspace's root, and absolute
+/// paths for all other packages.
 fn prefix_of(metadata: &Metadata, package: &Package, root: &Utf8Path) -> String {
     let in_workspace = package.source.is_none();
     match root.strip_prefix(&metadata.workspace_root) {

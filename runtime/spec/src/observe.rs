@@ -19,7 +19,8 @@ use crate::plain;
 /// data for which it holds a lock. The search runs one execution for each order of dependent
 /// operations, and other executions with the same order return the same results. The time and the
 /// address of a block of memory, for instance, also depend on the order of *independent*
-/// operations. Some of their values are not counted, because no executed schedule has them.
+/// operations. If you observe such a value, the number of states is too low: the search skips
+/// executions that differ only in this order.
 ///
 /// Under plain `cargo test` a call has no effect, and the value is not hashed.
 ///

@@ -13,8 +13,8 @@ pub(crate) use chess_search::base::memory::{EngineMemory, EngineVec, engine_vec}
 
 use super::sys;
 
-/// The sizes of the region in bytes. The largest is tried first. Machines that account for address
-/// space grant only a smaller one.
+/// The sizes of the region in bytes. The largest is tried first. A machine that limits address
+/// space (by strict overcommit or `ulimit -v`) may refuse it.
 const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
 /// The offset of the first free byte. The bytes before it belong to the allocator's header and to
 /// the engine's parts.

@@ -70,6 +70,25 @@ real! {
     memchr(bytes: *const c_void, byte: c_int, size: usize) -> *mut c_void;
     memrchr(bytes: *const c_void, byte: c_int, size: usize) -> *mut c_void;
     strlen(text: *const c_char) -> usize;
+    fread(out: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
+    fread_unlocked(out: *mut c_void, size: usize, count: usize, stream: *mut c_void) -> usize;
+    nice(increment: c_int) -> c_int;
+    setpriority(which: c_int, who: u32, priority: c_int) -> c_int;
+    sched_setscheduler(process: c_int, policy: c_int, parameters: *const c_void) -> c_int;
+    sched_setparam(process: c_int, parameters: *const c_void) -> c_int;
+    pthread_setschedparam(
+        thread: pthread_t,
+        policy: c_int,
+        parameters: *const c_void
+    ) -> c_int;
+    pthread_setschedprio(thread: pthread_t, priority: c_int) -> c_int;
+    pthread_setaffinity_np(thread: pthread_t, length: usize, set: *const c_void) -> c_int;
+    setsid() -> c_int;
+    setpgid(process: c_int, group: c_int) -> c_int;
+    chroot(path: *const c_char) -> c_int;
+    unshare(flags: c_int) -> c_int;
+    setns(descriptor: c_int, kind: c_int) -> c_int;
+    setvbuf(stream: *mut c_void, buffer: *mut c_void, mode: c_int, length: usize) -> c_int;
     pthread_create(
         thread: *mut pthread_t,
         attributes: *const pthread_attr_t,

@@ -139,8 +139,8 @@ pub(crate) use task::{Entry, State, Task, Wait, called, task_of_object, token_ob
 pub(crate) use terms::Step;
 pub use terms::{Mode, Site, Wake};
 pub(crate) use thread::{
-    detach_and_name, end_task, needs_process, others_can_run, spawn_pthread, stop_forever,
-    task_main,
+    detach_and_name, end_task, needs_process, others_can_run, shares_process, spawn_pthread,
+    stop_forever, task_main,
 };
 pub use thread::{finish, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use values::Value;

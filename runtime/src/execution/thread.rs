@@ -48,6 +48,11 @@ pub(crate) fn others_can_run() -> bool {
     .unwrap_or(false)
 }
 
+/// Whether the caller is a task, in a process that may run further executions.
+pub(crate) fn shares_process() -> bool {
+    running().is_some_and(|execution| execution.with(|it| !it.options.has_processes))
+}
+
 /// Announces that the calling task is about to call the function `name`, which changes its process
 /// permanently. Ends the execution if it does not have a process of its own.
 pub(crate) fn needs_process(name: &'static str) {

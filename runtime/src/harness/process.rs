@@ -193,12 +193,11 @@ pub(super) fn silence_stdout() {
 
 /// Prevents core files, so that a crash leaves none in the user's directory.
 pub(super) fn limit_core_files() {
-    const PRLIMIT64: usize = 302;
     const RLIMIT_CORE: usize = 4;
     let none = [0u64; 2];
     let at = &raw const none as usize;
     // SAFETY: two readable words.
-    unsafe { sys::syscall(PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]) };
+    unsafe { sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]) };
 }
 
 /// Pins this process to one processor. Kernel threads hand control to each other fastest if they

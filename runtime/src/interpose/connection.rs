@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use chess_vocabulary::Fault;
 
 use super::call::{Call, admit};
-use super::{failing, files, loopback, timer};
+use super::{failing, files, loopback, process_attributes, timer};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Kind, POLLIN, POLLOUT};
@@ -141,6 +141,7 @@ pub(super) unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     if !active() {
         return sys::libc_result(close()) as c_int;
     }
+    process_attributes::replaces(descriptor);
     let identity = descriptor::look(descriptor);
     if !matches!(identity.kind, Kind::Pipe | Kind::Socket) {
         timer::forget(descriptor);

@@ -1,8 +1,9 @@
-//! `ioctl`: the number of bytes that wait in a descriptor.
+//! `ioctl`, and the number of bytes that wait in a descriptor.
 
 use core::ffi::{c_int, c_ulong};
 
 use super::call::admit;
+use super::kernel_writes;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor;
@@ -31,7 +32,15 @@ pub(super) unsafe extern "C" fn ioctl(
         execution::after_call(Op::DescriptorLength, object, Effect::Read);
         result
     } else {
+        kernel_writes::admit(argument, length_of(request));
         call()
     };
     sys::libc_result(result) as c_int
+}
+
+/// At least the number of bytes that the kernel writes to the argument of this request. Old
+/// requests do not contain the number.
+fn length_of(request: c_ulong) -> usize {
+    const OLD: usize = 256;
+    ((request >> 16) as usize & 0x3fff).max(OLD)
 }

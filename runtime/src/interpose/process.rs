@@ -12,6 +12,7 @@ use super::failing;
 use super::files::{self, Elsewhere, Known};
 use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
+use super::process_attributes::{self, Attributes};
 use super::timer::{self, Timers};
 use crate::base::memory::Place;
 use crate::base::{real, sys};
@@ -37,6 +38,8 @@ pub(crate) struct Process {
     pub(crate) elsewhere: Elsewhere,
     /// The calls of `getaddrinfo` that were tried before.
     pub(super) libraries: Libraries,
+    /// The attributes of the process that the running execution has changed.
+    pub(super) attributes: Attributes,
 }
 
 /// The place of this state in the engine's memory. The module of each part has a constant for the
@@ -53,6 +56,7 @@ const _: () = {
     assert!(START + offset_of!(Process, credentials) == credentials::PLACE.offset());
     assert!(START + offset_of!(Process, elsewhere) == files::ELSEWHERE_PLACE.offset());
     assert!(START + offset_of!(Process, libraries) == libraries::PLACE.offset());
+    assert!(START + offset_of!(Process, attributes) == process_attributes::PLACE.offset());
 };
 
 impl Process {
@@ -66,11 +70,12 @@ impl Process {
             credentials: Credentials::new(),
             elsewhere: Elsewhere::new(),
             libraries: Libraries::new(),
+            attributes: Attributes::new(),
         }
     }
 
     /// Begins a new execution. Discards the state of the kernel objects of the former execution,
-    /// and undoes its changes of signals.
+    /// and undoes its changes of signals and of the process.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();
@@ -79,6 +84,7 @@ impl Process {
         self.signals.put_back();
         self.files.begin();
         self.credentials.clear();
+        self.attributes.put_back();
     }
 
     /// Whether the execution is known to have left a descriptor open.

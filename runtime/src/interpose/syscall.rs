@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_long};
 
-use super::{futex, random};
+use super::{futex, kernel_writes, random};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::monitor::race;
@@ -50,6 +50,7 @@ unsafe extern "C" fn syscall(
                     if let Some(result) = super::number::call(number, [a, b, c, d, e, f]) {
                         return result;
                     }
+                    kernel_writes::admit_arguments([a, b, c, d, e, f]);
                 }
             }
         }

@@ -119,7 +119,7 @@ pub(crate) struct Memory {
     nodes: EngineVec<Node>,
     scratch: Scratch,
     visited: Visited,
-    /// The clock that opaque code has released.
+    /// The events that happened before some call into opaque code, which may have published them.
     unseen: Clock,
     /// Some late effects of this execution were not offered: its graph had too many events, or a
     /// location too many stores.

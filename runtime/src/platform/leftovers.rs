@@ -8,6 +8,7 @@ use crate::base::sys::{self, number};
 
 const F_GETFD: usize = 1;
 const F_DUPFD: usize = 0;
+const F_DUPFD_CLOEXEC: usize = 1030;
 /// The number of executions at the start of a search after each of which the descriptors are
 /// checked.
 const CAREFUL: u64 = 64;
@@ -22,6 +23,10 @@ pub(crate) struct Leftovers {
     /// higher descriptor open.
     first_free: usize,
     executions: u64,
+    /// Copies of the standard streams.
+    standard: [usize; 3],
+    /// For each standard stream, whether the last execution closed or replaced it.
+    is_replaced: [bool; 3],
     /// Whether some execution left a descriptor open.
     leaks: bool,
 }
@@ -38,20 +43,35 @@ pub(crate) fn first_descriptor() -> c_int {
     c_int::try_from(first_free).unwrap_or(0)
 }
 
+/// Records that the running execution closes or replaces a descriptor, if it is a standard stream.
+#[inline]
+pub(crate) fn replaces_standard(descriptor: c_int) {
+    if let 0..3 = descriptor {
+        // SAFETY: one task runs at a time, and nothing else uses the field meanwhile.
+        unsafe { (*PLACE.get()).is_replaced[descriptor as usize] = true };
+    }
+}
+
 impl Leftovers {
     pub(crate) const fn new() -> Self {
         Self {
             first_free: usize::MAX,
             executions: 0,
+            standard: [0; 3],
+            is_replaced: [false; 3],
             leaks: false,
         }
     }
 
     /// Fills the gaps among the open descriptors with duplicates of descriptor 0. The program then
-    /// opens only descriptors above them.
+    /// opens only descriptors above them. Makes copies of the standard streams before.
     pub(crate) fn settle(&mut self) {
         // SAFETY: descriptor 0 is open; duplicates go to gaps only.
         unsafe {
+            for (stream, copy) in self.standard.iter_mut().enumerate() {
+                let arguments = [stream, F_DUPFD_CLOEXEC, 3, 0, 0, 0];
+                *copy = sys::syscall(number::FCNTL, arguments).cast_unsigned();
+            }
             let highest = (0..1024)
                 .rev()
                 .find(|&fd| sys::syscall(number::FCNTL, [fd, F_GETFD, 0, 0, 0, 0]) >= 0)
@@ -79,12 +99,25 @@ impl Leftovers {
     /// known to have left one open.
     #[inline]
     pub(crate) fn tidy(&mut self, leaves_open: bool) {
+        if self.is_replaced != [false; 3] {
+            self.put_back_standard();
+        }
         self.executions += 1;
         let is_seldom = self.executions.is_multiple_of(SELDOM);
         // A descriptor that is left open may hold a lock, for which the next execution would wait.
         let leaks = self.leaks || leaves_open;
         if leaks || self.executions <= CAREFUL || is_seldom {
             self.close();
+        }
+    }
+
+    #[cold]
+    fn put_back_standard(&mut self) {
+        for (stream, copy) in self.standard.into_iter().enumerate() {
+            if core::mem::take(&mut self.is_replaced[stream]) {
+                // SAFETY: replaces a file that the execution has opened.
+                unsafe { sys::syscall(number::DUP2, [copy, stream, 0, 0, 0, 0]) };
+            }
         }
     }
 

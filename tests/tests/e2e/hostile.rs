@@ -138,6 +138,53 @@ fn a_test_process_killed_from_outside_is_distinguished_from_a_crash_of_the_test(
     assert!(run.stderr.contains("SIGKILL"), "{run:?}");
 }
 
+/// Pins its thread to one processor, in each execution. The parent process is not pinned.
+const PINS: &str = r#"
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{process, thread};
+
+type Processors = [u64; 16];
+
+unsafe extern "C" {
+    safe fn getppid() -> i32;
+    fn sched_getaffinity(process: i32, length: usize, set: *mut Processors) -> i32;
+    fn sched_setaffinity(process: i32, length: usize, set: *const Processors) -> i32;
+}
+
+fn processors(process: i32) -> Processors {
+    let mut set = [0; 16];
+    // SAFETY: the set is as long as said.
+    let result = unsafe { sched_getaffinity(process, size_of_val(&set), &raw mut set) };
+    assert_eq!(result, 0);
+    set
+}
+
+#[test]
+fn pins() {
+    let mut set = processors(0);
+    assert_eq!(set, processors(getppid()), "process {}", process::id());
+    let used = set.iter().rposition(|bits| *bits != 0).unwrap();
+    let last = 1 << set[used].ilog2();
+    set = [0; 16];
+    set[used] = last;
+    // SAFETY: as above.
+    assert_eq!(unsafe { sched_setaffinity(0, size_of_val(&set), &raw const set) }, 0);
+    assert_eq!(processors(0), set);
+    let count = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| count.fetch_add(1, Ordering::SeqCst));
+        }
+    });
+}
+"#;
+
+#[test]
+fn the_processors_of_a_thread_are_put_back() {
+    let workspace = Workspace::with_library(PINS);
+    workspace.chess(&["test"]).run().assert_code(0);
+}
+
 /// Drops real privileges, again in each execution. Only root has them.
 const DROPS: &str = r#"
 use std::{fs, io::ErrorKind, ptr, thread};

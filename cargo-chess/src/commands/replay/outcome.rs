@@ -82,7 +82,7 @@ impl ReplayReporter<'_> {
                 shell.status(
                     "Gone",
                     format!(
-                        "{} now passes under this schedule, which was saved for a failure ({})",
+                        "the test `{}` now passes under this schedule, which was saved for a failure ({})",
                         schedule.test, schedule.kind
                     ),
                 );

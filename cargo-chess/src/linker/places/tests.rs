@@ -94,7 +94,8 @@ fn rustc(directory: &Path, args: &[&str]) {
     assert!(output.status.success(), "{args:?}: {errors}");
 }
 
-/// A directory with an instrumented program of the sources `src/main.rs`.
+/// Builds [`PROGRAM`] with instrumentation, in a new temporary directory, which it returns. `args`
+/// are further arguments of rustc.
 fn built(args: &[&str]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("it can be made");
     let root = directory.path();

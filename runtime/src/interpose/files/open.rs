@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use chess_vocabulary::Fault;
 
 use super::super::call::admit;
-use super::super::failing;
+use super::super::{failing, process_attributes};
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
 use super::{AT_FDCWD, Call, journal, lock};
@@ -153,6 +153,7 @@ pub(in super::super) unsafe extern "C" fn dup2(descriptor: c_int, copy: c_int) -
     if !active() || descriptor == copy {
         return sys::libc_result(duplicate()) as c_int;
     }
+    process_attributes::replaces(copy);
     duplicated(descriptor, lock::replace(copy, duplicate))
 }
 
@@ -169,6 +170,7 @@ pub(in super::super) unsafe extern "C" fn dup3(
     if !active() || descriptor == copy {
         return sys::libc_result(duplicate()) as c_int;
     }
+    process_attributes::replaces(copy);
     duplicated(descriptor, lock::replace(copy, duplicate))
 }
 
