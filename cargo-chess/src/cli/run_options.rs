@@ -189,8 +189,9 @@ pub(crate) struct RunOptions {
     pub color: bool,
     /// -1 quiet, 0 normal, 1 and more: verbose.
     pub verbosity: i8,
-    /// The highest number of tests that are explored at once.
-    pub jobs: usize,
+    /// The highest number of tests that are explored at once. The default is the number of the
+    /// processors that the process may use.
+    pub jobs: Option<usize>,
     /// Whether the run ends at the first failing test.
     pub fail_fast: bool,
     /// The filters: only tests whose path contains one of these are run. If empty, all tests are
@@ -221,16 +222,12 @@ pub(crate) struct RunOptions {
 impl RunOptions {
     /// The options of a run of all tests, with the settings of `output`.
     pub(crate) fn new(output: &OutputArgs, jobs: Option<u32>) -> Self {
-        let jobs = jobs.map_or_else(
-            || std::thread::available_parallelism().map_or(1, usize::from),
-            |jobs| jobs as usize,
-        );
         Self {
             message_format: output.message_format,
             reports: ReportArgs::default(),
             color: output.use_color(),
             verbosity: output.verbosity(),
-            jobs,
+            jobs: jobs.map(|jobs| jobs as usize),
             fail_fast: true,
             filters: Vec::new(),
             exact: false,

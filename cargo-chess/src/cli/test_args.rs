@@ -71,9 +71,8 @@ impl RunOptions {
                 "--skip" => self.skip.extend(value.or_else(|| args.next().cloned())),
                 "--test-threads" => {
                     let threads = value.or_else(|| args.next().cloned());
-                    if let Some(threads) = threads.and_then(|n| n.parse().ok()) {
-                        self.jobs = threads;
-                    }
+                    let threads = threads.and_then(|n| n.parse().ok());
+                    self.jobs = threads.or(self.jobs);
                 }
                 _ if !arg.starts_with('-') => self.filters.push(arg.clone()),
                 _ => self.binary_args.push(arg.clone()),

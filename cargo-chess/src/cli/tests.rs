@@ -48,7 +48,7 @@ fn every_flag_of_the_selection_goes_to_cargo_as_cargo_spells_it() {
          --examples --example f --features g --features h --features i --all-features \
          --no-default-features --jobs 3 --release --manifest-path m/Cargo.toml --locked --offline --frozen"
     );
-    assert_eq!(RunOptions::from_test(&args).jobs, 3);
+    assert_eq!(RunOptions::from_test(&args).jobs, Some(3));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_options_of_libtest_have_their_meaning_after_the_dashes() {
     assert!(options.exact && options.no_capture);
     assert_eq!(options.skip, ["slow"]);
     assert_eq!(options.run_ignored, RunIgnored::All);
-    assert_eq!(options.jobs, 1);
+    assert_eq!(options.jobs, Some(1));
     assert_eq!(options.filters, ["bank::", "other"]);
     assert_eq!(options.binary_args, ["--bench"]);
 }

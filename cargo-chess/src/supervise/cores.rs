@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -35,8 +36,11 @@ pub(super) struct Core<'a> {
 }
 
 impl Cores {
-    /// Creates a distribution of `jobs` cores among `tests` tests.
-    pub(super) fn new(jobs: usize, tests: usize) -> Self {
+    /// Creates a distribution of `jobs` cores among `tests` tests. The default for `jobs` is the
+    /// number of the processors that this process may use.
+    pub(super) fn new(jobs: Option<usize>, tests: usize) -> Self {
+        let all = || available_parallelism().map_or(1, usize::from);
+        let jobs = jobs.unwrap_or_else(all);
         Self {
             jobs: jobs.max(1),
             distribution: Mutex::new(Distribution {
@@ -180,14 +184,14 @@ mod tests {
 
     #[test]
     fn a_test_alone_has_all() {
-        let cores = Cores::new(4, 1);
+        let cores = Cores::new(Some(4), 1);
         let core = cores.begin(0, None).expect("a file");
         assert_eq!(shares(&[&core]), ["04"]);
     }
 
     #[test]
     fn idle_cores_go_to_the_remaining_tests() {
-        let cores = Cores::new(5, 9);
+        let cores = Cores::new(Some(5), 9);
         let [first, second, third] = [5, 6, 7].map(|test| cores.begin(test, None).expect("a file"));
         assert_eq!(shares(&[&first, &second, &third]), ["01", "01", "01"]);
         cores.leave();
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_state_of_an_earlier_search_follows() {
-        let cores = Cores::new(1, 1);
+        let cores = Cores::new(Some(1), 1);
         let mut state = File::from(memfd_create("state", MemfdFlags::CLOEXEC).expect("a file"));
         state.write_all(b"foobar").expect("it can be written");
         state.rewind().expect("it can be read");
@@ -216,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_test_leaves_states_until_they_are_kept() {
-        let cores = Cores::new(1, 1);
+        let cores = Cores::new(Some(1), 1);
         let core = cores.begin(0, None).expect("a file");
         let stdin = core.stdin().expect("a file");
         for state in ["foobar", "baz"] {

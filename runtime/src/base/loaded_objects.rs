@@ -1,7 +1,7 @@
 //! The executable and the libraries of this process, in the order of the dynamic linker: the
 //! executable is the first one.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::ops::ControlFlow;
 
 use super::sys::{self, LoadedObject, ProgramHeader};
@@ -31,6 +31,35 @@ where
     }
     // SAFETY: the visitor uses `each` during the call only.
     unsafe { sys::dl_iterate_phdr(call::<F>, (&raw mut each).cast()) };
+}
+
+impl LoadedObject {
+    /// Whether the object is the dynamic linker.
+    pub(crate) fn is_linker(&self) -> bool {
+        let prefixes = [&b"ld-linux"[..], b"ld.so", b"ld-2."];
+        prefixes
+            .iter()
+            .any(|prefix| self.file_name().starts_with(prefix))
+    }
+
+    /// Whether the object is the dynamic linker or a part of libc that knows about threads.
+    pub(crate) fn belongs_to_libc(&self) -> bool {
+        let prefixes = [&b"libc.so"[..], b"libc-2.", b"libpthread"];
+        self.is_linker()
+            || prefixes
+                .iter()
+                .any(|prefix| self.file_name().starts_with(prefix))
+    }
+
+    /// The last part of the path. The executable has an empty path.
+    fn file_name(&self) -> &[u8] {
+        if self.name.is_null() {
+            return b"";
+        }
+        // SAFETY: the name of a loaded object is null or a C string.
+        let path = unsafe { CStr::from_ptr(self.name) }.to_bytes();
+        path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@
 //! back. In the steady state this takes a few page copies and no system call. The image does not
 //! contain stacks and thread-local blocks, which belong to the donors (`stack_pool.rs`).
 
-use core::ffi::CStr;
 use core::ops::ControlFlow;
 
 use super::abort::abort_with;
@@ -232,8 +231,7 @@ impl Image {
 fn writable_segments() -> EngineVec<(usize, usize)> {
     let mut segments: EngineVec<(usize, usize)> = engine_vec();
     loaded_objects::visit(|object, headers| {
-        // SAFETY: the name of a loaded object is null or a C string.
-        if !object.name.is_null() && is_linker(unsafe { CStr::from_ptr(object.name) }.to_bytes()) {
+        if object.is_linker() {
             return ControlFlow::Continue(());
         }
         let range = |header: &sys::ProgramHeader| {
@@ -261,12 +259,6 @@ fn writable_segments() -> EngineVec<(usize, usize)> {
     });
     segments.retain(|(low, high)| low < high);
     segments
-}
-
-/// Whether a loaded object is the dynamic linker.
-fn is_linker(path: &[u8]) -> bool {
-    let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
-    name.starts_with(b"ld-linux") || name.starts_with(b"ld.so") || name.starts_with(b"ld-2.")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 use core::arch::naked_asm;
 use core::ffi::c_void;
+use core::iter;
 use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -59,7 +60,7 @@ pub(crate) struct Pool {
     free: EngineVec<usize>,
     /// The bounds of an area that contains all stacks of donors, but also other memory.
     stacks: Range<usize>,
-    tls: ThreadLocalBlock,
+    thread_locals: EngineVec<ThreadLocalBlock>,
     backend: Backend,
     /// The main function of each task.
     main: Main,
@@ -83,7 +84,8 @@ pub(crate) fn pool() -> *mut Pool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unclean;
 
-/// The executable's thread-local block, with the initial contents of a new thread.
+/// The thread-local block of the executable or of a library, with the initial contents of a new
+/// thread.
 struct ThreadLocalBlock {
     /// The distance from the FS base to the block.
     offset: isize,
@@ -96,10 +98,7 @@ impl Pool {
             donors: engine_vec(),
             free: engine_vec(),
             stacks: 0..0,
-            tls: ThreadLocalBlock {
-                offset: 0,
-                pristine: engine_vec(),
-            },
+            thread_locals: engine_vec(),
             backend,
             main,
             clean: 0,
@@ -170,13 +169,14 @@ impl Pool {
     #[inline]
     pub(crate) fn prepare(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];
-        let pristine = &self.tls.pristine;
         // SAFETY: donors are boxed and live as long as the process; no task runs on this
         // one, and its stack below `stack_top` is unused.
         unsafe {
             let thread_pointer = (*donor).thread_pointer;
-            let block = thread_pointer.wrapping_add_signed(self.tls.offset);
-            core::ptr::copy_nonoverlapping(pristine.as_ptr(), block as *mut u8, pristine.len());
+            for block in &self.thread_locals {
+                let (at, pristine) = (block.of(thread_pointer).start, &block.pristine);
+                core::ptr::copy_nonoverlapping(pristine.as_ptr(), at as *mut u8, pristine.len());
+            }
             RobustList::clear((*donor).robust_list);
             if self.clean != 0 {
                 let bottom = ((*donor).stack_top - self.clean).max((*donor).stack_low);
@@ -209,29 +209,30 @@ impl Pool {
             self.clean = length.next_multiple_of(sys::PAGE);
             return Err(Unclean);
         }
-        let block = donor.thread_pointer.wrapping_add_signed(self.tls.offset);
-        // SAFETY: the stack of the calling task, and its thread-local block.
-        let (stack, locals) = unsafe {
-            (
-                core::slice::from_raw_parts(stack_pointer as *const u8, length),
-                core::slice::from_raw_parts(block as *const u8, self.tls.pristine.len()),
-            )
+        // SAFETY: the stack of the calling task, or one of its thread-local blocks.
+        let bytes = |at: Range<usize>| unsafe {
+            core::slice::from_raw_parts(at.start as *const u8, at.len())
         };
-        Ok(Some(fingerprint::of(fingerprint::of(0, stack), locals)))
+        let stack = fingerprint::of(0, bytes(stack_pointer..donor.stack_top));
+        let blocks = self.thread_locals.iter();
+        let blocks = blocks.map(|block| block.of(donor.thread_pointer));
+        Ok(Some(blocks.fold(stack, |all, block| {
+            fingerprint::of(all, bytes(block))
+        })))
     }
 
-    /// The bounds of the live memory of a donor's task: first of the used part of its stack, then
-    /// of its thread-locals. With the `threads` backend, the whole stack counts as used.
-    pub(crate) fn memory_of(&self, index: usize) -> [(usize, usize); 2] {
+    /// The bounds of the live memory of a donor's task: of the used part of its stack, and of its
+    /// thread-locals. With the `threads` backend, the whole stack counts as used.
+    pub(crate) fn memory_of(&self, index: usize) -> impl Iterator<Item = Range<usize>> {
         let donor = &self.donors[index];
         let low = match donor.backend {
             Backend::Fibers => donor.context.stack_pointer,
             // The stack pointer of its waiting thread is unknown.
             Backend::Threads => donor.stack_low,
         };
-        let block = donor.thread_pointer.wrapping_add_signed(self.tls.offset);
-        let locals = (block, block + self.tls.pristine.len());
-        [(low, donor.stack_top), locals]
+        let blocks = self.thread_locals.iter();
+        let blocks = blocks.map(|block| block.of(donor.thread_pointer));
+        blocks.chain(iter::once(low..donor.stack_top))
     }
 
     /// Removes every donor. This is needed if each execution creates its donors in a process of
@@ -321,40 +322,54 @@ impl Pool {
         let stacks = self.donors.iter().map(|donor| donor.stack_low);
         let low = stacks.min().expect("there is one");
         self.stacks = low..self.stacks.end.max(new.stack_top);
-        if self.tls.pristine.is_empty() {
-            self.learn_thread_local_block();
+        if self.thread_locals.is_empty() {
+            self.learn_thread_locals();
         }
     }
 
-    /// Finds the executable's thread-local block, and copies its initial contents from the newest
-    /// donor, on which no code of the program has run.
-    fn learn_thread_local_block(&mut self) {
-        let (address, length) = thread_local_block();
-        if length == 0 {
-            return;
-        }
-        self.tls.offset = address
-            .wrapping_sub(context::thread_pointer())
-            .cast_signed();
+    /// Finds the thread-local blocks, and copies their initial contents from the newest donor, on
+    /// which no code of the program has run.
+    fn learn_thread_locals(&mut self) {
+        let own = context::thread_pointer();
         let newest = self.donors.last().expect("a donor was created");
-        let block = newest.thread_pointer.wrapping_add_signed(self.tls.offset);
-        // SAFETY: the block of a parked thread; the same offset holds in each thread.
-        let bytes = unsafe { core::slice::from_raw_parts(block as *const u8, length) };
-        self.tls.pristine.extend_from_slice(bytes);
+        for (address, length) in thread_local_blocks() {
+            // The same offset holds in each thread.
+            let offset = address.wrapping_sub(own).cast_signed();
+            let at = newest.thread_pointer.wrapping_add_signed(offset);
+            let mut pristine = engine_vec();
+            // SAFETY: the block of a parked thread.
+            let bytes = unsafe { core::slice::from_raw_parts(at as *const u8, length) };
+            pristine.extend_from_slice(bytes);
+            self.thread_locals
+                .push(ThreadLocalBlock { offset, pristine });
+        }
     }
 }
 
-/// The address and the length of the calling thread's copy of the executable's thread-local block.
-fn thread_local_block() -> (usize, usize) {
-    let mut block = (0, 0);
+impl ThreadLocalBlock {
+    /// The bounds of the block of the thread with this thread pointer.
+    fn of(&self, thread_pointer: usize) -> Range<usize> {
+        let start = thread_pointer.wrapping_add_signed(self.offset);
+        start..start + self.pristine.len()
+    }
+}
+
+/// The addresses and lengths of the calling thread's thread-local blocks: of the executable, and of
+/// all libraries except for libc and the dynamic linker, which keep facts about the thread there.
+/// These libraries were loaded at the start of the program, so that their blocks have the same
+/// place in each thread.
+fn thread_local_blocks() -> EngineVec<(usize, usize)> {
+    let mut blocks = engine_vec();
     loaded_objects::visit(|object, headers| {
-        if let Some(tls) = headers.iter().find(|h| h.kind == sys::PT_TLS) {
-            block = (object.tls_data as usize, tls.memory_size as usize);
+        let block = headers.iter().find(|header| header.kind == sys::PT_TLS);
+        if let Some(block) = block.filter(|_| !object.tls_data.is_null())
+            && !object.belongs_to_libc()
+        {
+            blocks.push((object.tls_data as usize, block.memory_size as usize));
         }
-        // The first visited object is the executable.
-        ControlFlow::Break(())
+        ControlFlow::Continue(())
     });
-    block
+    blocks
 }
 
 /// The context that debuggers see on a donor without a task. Its stack pointer is 0, so it has no

@@ -33,7 +33,7 @@ fn cut_short() -> Fakes {
     let after = format!("echo '{PASSED}'");
     let mut fakes = Fakes::new().binary("t", &[("search", &search), ("then", &after)]);
     fakes.options.fail_fast = true;
-    fakes.options.jobs = 1;
+    fakes.options.jobs = Some(1);
     assert_eq!(fakes.run().code(), exit_code::FAILURE_FOUND);
     fakes.options.fail_fast = false;
     fakes
@@ -101,7 +101,7 @@ fn a_verdict_that_another_build_of_this_version_wrote_is_reported_and_run_anew()
     let tests = [("a", &*passes), ("b", "exit 3"), ("c", "exec sleep 1000")];
     let mut fakes = Fakes::new().binary("t", &tests);
     fakes.options.fail_fast = true;
-    fakes.options.jobs = 1;
+    fakes.options.jobs = Some(1);
     assert_eq!(fakes.run().code(), exit_code::FAILURE_FOUND);
     let dir = fakes.root().join("target/chess/journal");
     let path = dir.join(&entries(&fakes, ".verdict")[0]);

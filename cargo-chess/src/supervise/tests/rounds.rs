@@ -58,7 +58,7 @@ fn tests_are_reported_by_the_round_that_ends_them_for_any_number_of_jobs() {
                 ("e", &after(0, FAILED)),
             ],
         );
-        fakes.options.jobs = jobs;
+        fakes.options.jobs = Some(jobs);
         fakes
     };
     let one = fakes(1);
@@ -102,7 +102,7 @@ fn a_failure_ends_the_run_after_the_turns_before_its_own() {
             ],
         );
         fakes.options.fail_fast = true;
-        fakes.options.jobs = jobs;
+        fakes.options.jobs = Some(jobs);
         let ran = fakes.run();
         assert_eq!(ran.code(), exit_code::FAILURE_FOUND);
         let expected = [
@@ -136,7 +136,7 @@ fn tests_after_a_failure_in_the_first_round_are_not_run() {
             ],
         );
         fakes.options.fail_fast = true;
-        fakes.options.jobs = jobs;
+        fakes.options.jobs = Some(jobs);
         let ran = fakes.run();
         assert_eq!(order(&ran), [("b", None), ("a", Some(Stop::Look))]);
         assert_eq!(count(&ran, "not_run"), ("not_run", 1));

@@ -38,7 +38,7 @@ fn mixed() -> Fakes {
 #[test]
 fn results_are_reported_in_the_order_of_the_plan() {
     let mut fakes = mixed();
-    fakes.options.jobs = 4;
+    fakes.options.jobs = Some(4);
     let ran = fakes.run();
     assert_eq!(ran.code(), exit_code::FAILURE_FOUND);
     let order: Vec<&str> = ran
@@ -54,9 +54,9 @@ fn the_events_of_two_runs_are_the_same_but_for_durations() {
     for fail_fast in [false, true] {
         let mut fakes = mixed();
         fakes.options.fail_fast = fail_fast;
-        fakes.options.jobs = 1;
+        fakes.options.jobs = Some(1);
         let one = fakes.run().json();
-        fakes.options.jobs = 4;
+        fakes.options.jobs = Some(4);
         let other = fakes.run().json();
         assert_eq!(one, other);
     }
@@ -100,7 +100,7 @@ fn progress_is_reported_at_fixed_numbers_of_schedules() {
 fn the_first_failure_in_the_plans_order_ends_the_run() {
     let mut fakes = mixed();
     fakes.options.fail_fast = true;
-    fakes.options.jobs = 4;
+    fakes.options.jobs = Some(4);
     let ran = fakes.run();
     let order: Vec<&str> = ran
         .verdicts()

@@ -127,8 +127,8 @@ fn roots(execution: &Execution, start: usize, mut part: impl FnMut(usize, usize)
         let values = task.key_values.as_ptr().addr();
         part(values, values + size_of_val(&task.key_values[..]));
         if task.state != State::Finished && task.donor != Task::NO_DONOR {
-            for (low, high) in pool.memory_of(task.donor) {
-                part(low, high);
+            for memory in pool.memory_of(task.donor) {
+                part(memory.start, memory.end);
             }
         }
     }
