@@ -145,14 +145,31 @@ unsafe extern "C" fn task_entry() -> ! {
     )
 }
 
+/// The control words of floating-point arithmetic of the calling task, for example its rounding
+/// mode: mxcsr without its sticky exceptions, and above it the control word of the x87.
+fn control_words() -> u64 {
+    const EXCEPTIONS: u32 = 0x3f;
+    let (mut mxcsr, mut x87) = (0u32, 0u16);
+    // SAFETY: stores two registers in the variables.
+    unsafe {
+        asm!(
+            "stmxcsr [{mxcsr}]",
+            "fnstcw [{x87}]",
+            mxcsr = in(reg) &raw mut mxcsr,
+            x87 = in(reg) &raw mut x87,
+            options(nostack, preserves_flags),
+        );
+    }
+    u64::from(mxcsr & !EXCEPTIONS) | u64::from(x87) << 32
+}
+
 /// Prepares a stack so that the first [`switch`] to it enters a new task with this main function,
-/// and returns its stack pointer. `top` is the high end of the stack.
+/// and returns its stack pointer. `top` is the high end of the stack. As a new thread does, the
+/// task inherits the control words of the calling task.
 ///
 /// # Safety
 /// The memory below `top` must be a writable stack that nothing else uses.
 pub(crate) unsafe fn new_stack(top: usize, main: Main) -> usize {
-    const DEFAULT_MXCSR: u64 = 0x1f80;
-    const DEFAULT_X87: u64 = 0x037f;
     /// The place of r12 among the saved registers.
     const R12: usize = 4;
     // At `task_entry` the stack must be 16-byte aligned, as before any call.
@@ -160,7 +177,7 @@ pub(crate) unsafe fn new_stack(top: usize, main: Main) -> usize {
     let words = frame as *mut u64;
     // SAFETY: eight words below `top`, which belong to this stack.
     unsafe {
-        words.write(DEFAULT_MXCSR | DEFAULT_X87 << 32);
+        words.write(control_words());
         for register in 1..7 {
             words.add(register).write(0);
         }
