@@ -19,8 +19,9 @@ use crate::plain;
 /// data for which it holds a lock. The search runs one execution for each order of dependent
 /// operations, and other executions with the same order return the same results. The time and the
 /// address of a block of memory, for instance, also depend on the order of *independent*
-/// operations. If you observe such a value, the number of states is too low: the search skips
-/// executions that differ only in this order.
+/// operations. The search skips executions that differ only in this order. These could give further
+/// values of this kind, so the number of states would be lower than the number that the test can
+/// reach.
 ///
 /// Under plain `cargo test` a call has no effect, and the value is not hashed.
 ///

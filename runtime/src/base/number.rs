@@ -132,6 +132,7 @@ pub(crate) const RENAMEAT: usize = 264;
 pub(crate) const LINKAT: usize = 265;
 pub(crate) const SYMLINKAT: usize = 266;
 pub(crate) const READLINKAT: usize = 267;
+pub(crate) const FCHMODAT: usize = 268;
 pub(crate) const PSELECT6: usize = 270;
 pub(crate) const PPOLL: usize = 271;
 pub(crate) const GET_ROBUST_LIST: usize = 274;

@@ -92,6 +92,12 @@ impl Process {
     pub(crate) fn leaves_open(&self) -> bool {
         self.files.leaves_open()
     }
+
+    /// Whether the execution is known to have made files.
+    #[inline]
+    pub(crate) fn makes_files(&self) -> bool {
+        self.files.makes_files()
+    }
 }
 
 /// libc's `fork`. The child of a task is an ordinary process: it continues on its copy

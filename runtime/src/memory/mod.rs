@@ -119,7 +119,8 @@ pub(crate) struct Memory {
     nodes: EngineVec<Node>,
     scratch: Scratch,
     visited: Visited,
-    /// The events that happened before some call into opaque code, which may have published them.
+    /// The join of the clocks of all calls into opaque code so far. Opaque code may synchronize
+    /// unseen: it may have released the events of this clock to other tasks.
     unseen: Clock,
     /// Some late effects of this execution were not offered: its graph had too many events, or a
     /// location too many stores.

@@ -1,7 +1,8 @@
-//! The descriptors that executions leave open.
+//! The descriptors that executions leave open, and the temporary files that they leave behind.
 
 use core::ffi::c_int;
 
+use super::scratch::Scratch;
 use super::stack_pool;
 use crate::base::memory::Place;
 use crate::base::sys::{self, number};
@@ -29,6 +30,8 @@ pub(crate) struct Leftovers {
     is_replaced: [bool; 3],
     /// Whether some execution left a descriptor open.
     leaks: bool,
+    /// The test's directory for temporary files.
+    pub(crate) scratch: Scratch,
 }
 
 /// The place of this state in the engine's memory.
@@ -60,6 +63,7 @@ impl Leftovers {
             standard: [0; 3],
             is_replaced: [false; 3],
             leaks: false,
+            scratch: Scratch::new(),
         }
     }
 
@@ -93,21 +97,25 @@ impl Leftovers {
         }
     }
 
-    /// Closes the descriptors that the last execution left open. This costs system calls. So after
-    /// the first [`CAREFUL`] executions it is done only once in [`SELDOM`] executions, until
-    /// some execution leaves a descriptor open. `leaves_open` states that the last execution is
-    /// known to have left one open.
+    /// Closes the descriptors that the last execution left open, and removes the temporary files
+    /// that it left behind. This costs system calls. So after the first [`CAREFUL`] executions it
+    /// is done only once in [`SELDOM`] executions, until some execution leaves something.
+    /// `leaves_open` states that the last execution is known to have left a descriptor open, and
+    /// `makes_files` states that it has made files.
     #[inline]
-    pub(crate) fn tidy(&mut self, leaves_open: bool) {
+    pub(crate) fn tidy(&mut self, leaves_open: bool, makes_files: bool) {
         if self.is_replaced != [false; 3] {
             self.put_back_standard();
         }
         self.executions += 1;
-        let is_seldom = self.executions.is_multiple_of(SELDOM);
+        let is_due = self.executions <= CAREFUL || self.executions.is_multiple_of(SELDOM);
         // A descriptor that is left open may hold a lock, for which the next execution would wait.
         let leaks = self.leaks || leaves_open;
-        if leaks || self.executions <= CAREFUL || is_seldom {
+        if leaks || is_due {
             self.close();
+        }
+        if makes_files || is_due || self.scratch.has_entries() {
+            self.scratch.empty();
         }
     }
 

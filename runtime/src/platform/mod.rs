@@ -12,6 +12,7 @@ pub(crate) mod leftovers;
 pub(crate) mod observers;
 pub(crate) mod places;
 pub(crate) mod robust_list;
+pub(crate) mod scratch;
 pub(crate) mod socket;
 pub(crate) mod stack_pool;
 pub(crate) mod streams;

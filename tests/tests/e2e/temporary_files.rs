@@ -167,3 +167,63 @@ fn the_directory_is_removed_at_the_end_and_after_an_interrupt_and_a_kill() {
     run.assert_says(100, &["in $TMPDIR/x"]);
     assert_eq!(left(), [] as [std::path::PathBuf; 0]);
 }
+
+/// Tests that do not remove their temporary files. The names are unique within a process.
+const LEAVING: &str = r#"
+fn directory() -> std::path::PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, SeqCst));
+    let path = std::env::temp_dir().join(format!("{process}-{number}"));
+    std::fs::create_dir(&path).unwrap();
+    path
+}
+
+#[test]
+fn files() {
+    let path = directory();
+    std::fs::create_dir(path.join("below")).unwrap();
+    std::fs::write(path.join("below/file"), "x").unwrap();
+    std::os::unix::fs::symlink("/", path.join("link")).unwrap();
+    locked(2, 3);
+}
+
+#[test]
+fn of_another_process() {
+    let path = std::env::temp_dir().join("file");
+    assert!(!path.exists());
+    let status = std::process::Command::new("touch").arg(&path).status();
+    assert!(status.unwrap().success());
+    locked(2, 3);
+}
+
+#[test]
+fn crashes() {
+    directory();
+    let ready = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| ready.store(1, SeqCst));
+        // The first executions do not crash.
+        if ready.load(SeqCst) == 1 && ready.load(SeqCst) == 1 {
+            std::process::abort();
+        }
+    });
+}
+"#;
+
+#[test]
+fn an_execution_meets_no_files_of_the_one_before() {
+    let workspace = Workspace::with_locks(LEAVING);
+    for isolation in ["image", "tls", "fork"] {
+        let args = ["test", "--no-fail-fast", "--message-format", "json"];
+        let args = [&args[..], &["--isolate", isolation, "--keep-going"]].concat();
+        let run = workspace.chess(&args).run();
+        run.assert_code(100);
+        for verdict in run.verdicts() {
+            let crashes = verdict["test"] == "crashes";
+            let kind = if crashes { "crash".into() } else { Value::Null };
+            assert_eq!(verdict["kind"], kind, "{isolation}: {verdict}");
+            assert_eq!(verdict["other_failures"], Value::Array(Vec::new()));
+            assert!(verdict["schedules"].as_u64() > Some(1), "{verdict}");
+        }
+    }
+}

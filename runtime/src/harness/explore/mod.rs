@@ -96,7 +96,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         helpers: Helpers::new(may_have_helpers(request)),
         is_helper: false,
     };
-    explorer.prepare(engine);
+    explorer.prepare(engine, &request.scratch);
     if let Some(decisions) = &request.replay {
         explorer.replay(engine, decisions, request);
     } else {
@@ -156,11 +156,12 @@ pub(super) struct Explorer<'a> {
 
 impl Explorer<'_> {
     /// Brings the process into the initial state of every execution.
-    fn prepare(&mut self, mut engine: Root) {
+    fn prepare(&mut self, mut engine: Root, scratch: &str) {
         real::resolve();
         monitor::install_hook();
         interpose::install_fault_handler();
         stack_pool::give_alternate_stack();
+        engine.leftovers.scratch.open(scratch);
         engine.leftovers.settle();
         streams::take_over();
         // Before any donor is created: the threads of this process do not exist in its children.
@@ -457,8 +458,8 @@ impl Explorer<'_> {
         }
         foreign_threads::check_after_execution(&engine, self.isolation);
         if self.isolation != Isolation::Fork {
-            let leaves_open = engine.process.leaves_open();
-            engine.leftovers.tidy(leaves_open);
+            let (opens, makes) = (engine.process.leaves_open(), engine.process.makes_files());
+            engine.leftovers.tidy(opens, makes);
         }
     }
 
@@ -478,6 +479,7 @@ impl Explorer<'_> {
         }
         let status = super::process::reap(child);
         let crash = (status != 0).then(|| engine.death(status));
+        engine.leftovers.scratch.empty();
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }

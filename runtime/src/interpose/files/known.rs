@@ -93,6 +93,11 @@ impl Known {
         !self.descriptors.is_empty() || self.journal.leaves_open()
     }
 
+    /// Whether the execution has made a file or a directory.
+    pub(in super::super) fn makes_files(&self) -> bool {
+        !self.made.is_empty()
+    }
+
     /// Returns the number that names a file. A file that this execution has created has the name
     /// that [`Self::made`] has recorded. The name of another file is computed from its inode.
     pub(super) fn name(&self, inode: Inode) -> u64 {
