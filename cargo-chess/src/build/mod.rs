@@ -160,14 +160,14 @@ pub(crate) fn run(
     let mut records = products.records.clone();
     records.sort_by(|a, b| (&a.package, a.fallback).cmp(&(&b.package, b.fallback)));
     records.dedup_by(|a, b| (&a.package, a.fallback) == (&b.package, b.fallback));
+    // Cargo reports the build scripts in the order in which they end, which varies.
+    let linked = products.scripts.iter().filter_map(native_libraries);
+    let mut native_libraries: Vec<_> = linked.collect();
+    native_libraries.sort_by(|a, b| a.package.cmp(&b.package));
     Ok(Build {
         compiled: products.compiled.clone(),
         generated: products.scripts.iter().map(generated).collect(),
-        native_libraries: products
-            .scripts
-            .iter()
-            .filter_map(native_libraries)
-            .collect(),
+        native_libraries,
         sources: treatments::sources(&target_dir),
         variables: products.variables.clone(),
         binaries: test_binaries(toolchain, plan, &target_dir, products),

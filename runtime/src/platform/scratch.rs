@@ -190,7 +190,7 @@ mod tests {
         symlink(&other, format!("{path}/a/link")).expect("made");
         symlink("nowhere", format!("{path}/dangling")).expect("made");
         let closed = format!("{path}/a/b");
-        fs::set_permissions(closed, Permissions::from_mode(0)).expect("its owner may");
+        fs::set_permissions(closed, Permissions::from_mode(0o000)).expect("its owner may");
         scratch.empty();
         assert!(scratch.has_entries());
         assert_eq!((count(&path), count(&other)), (0, 1));
