@@ -20,6 +20,8 @@ pub(super) const PLACE: Place<Attributes> = Place::after(&libraries::PLACE);
 
 /// The former values of the attributes that tasks of the running execution have changed.
 pub(crate) struct Attributes {
+    /// Whether any attribute has changed.
+    has_changed: bool,
     umask: Option<usize>,
     limits: EngineVec<(c_int, Limit)>,
     /// The processors of a kernel thread, as a set of bits.
@@ -39,6 +41,7 @@ type Processors = [u64; 128];
 impl Attributes {
     pub(crate) const fn new() -> Self {
         Self {
+            has_changed: false,
             umask: None,
             limits: engine_vec(),
             processors: engine_vec(),
@@ -48,6 +51,13 @@ impl Attributes {
     /// Undoes the changes by tasks of the former execution.
     #[inline]
     pub(crate) fn put_back(&mut self) {
+        if core::mem::take(&mut self.has_changed) {
+            self.put_back_all();
+        }
+    }
+
+    #[cold]
+    fn put_back_all(&mut self) {
         if let Some(mask) = self.umask.take() {
             // SAFETY: a number.
             unsafe { sys::syscall(number::UMASK, [mask, 0, 0, 0, 0, 0]) };
@@ -64,10 +74,15 @@ impl Attributes {
     }
 }
 
-/// Returns the state of the attributes, if the process will run further executions.
+/// Returns the state of the attributes for a change, if the process will run further executions.
 fn attributes() -> Option<&'static mut Attributes> {
+    if !execution::shares_process() {
+        return None;
+    }
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    execution::shares_process().then(|| unsafe { &mut *PLACE.get() })
+    let attributes = unsafe { &mut *PLACE.get() };
+    attributes.has_changed = true;
+    Some(attributes)
 }
 
 /// Makes the system call `prlimit64`.
