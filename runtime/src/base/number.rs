@@ -163,3 +163,4 @@ pub(crate) const PIDFD_OPEN: usize = 434;
 pub(crate) const CLOSE_RANGE: usize = 436;
 pub(crate) const EPOLL_PWAIT2: usize = 441;
 pub(crate) const FUTEX_WAITV: usize = 449;
+pub(crate) const OPENAT2: usize = 437;

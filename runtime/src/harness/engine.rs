@@ -81,6 +81,7 @@ pub(crate) fn after(before: &mut Engine) -> Engine {
         &mut before.exploration.first_endless,
     );
     mem::swap(&mut engine.process.elsewhere, &mut before.process.elsewhere);
+    mem::swap(&mut engine.leftovers.scratch, &mut before.leftovers.scratch);
     mem::swap(&mut engine.execution.endless, &mut before.execution.endless);
     engine
 }

@@ -106,6 +106,9 @@ system_calls! {
 /// The size of C's `struct file_handle`, with the bytes that the caller provides for the name.
 fn size_of_handle(handle: *const c_uint) -> usize {
     const HEADER: usize = 8;
+    if handle.is_null() {
+        return 0;
+    }
     // SAFETY: the caller of `name_to_handle_at` passes a handle with the length of its name.
     HEADER + unsafe { handle.read() } as usize
 }

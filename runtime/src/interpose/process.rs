@@ -87,6 +87,12 @@ impl Process {
         self.attributes.put_back();
     }
 
+    /// Undoes the changes of the process's attributes by the former execution.
+    #[inline]
+    pub(crate) fn put_back_attributes(&mut self) {
+        self.attributes.put_back();
+    }
+
     /// Whether the execution is known to have left a descriptor open.
     #[inline]
     pub(crate) fn leaves_open(&self) -> bool {

@@ -112,7 +112,10 @@ unsafe fn change_limit(
     old: *mut Limit,
 ) -> c_int {
     let mut before = Limit { soft: 0, hard: 0 };
+    // SAFETY: no arguments.
+    let own = unsafe { sys::syscall(number::GETPID, [0; 6]) };
     if active()
+        && (process == 0 || process as isize == own)
         && !new.is_null()
         && limit(process, resource, core::ptr::null(), &raw mut before) == 0
     {

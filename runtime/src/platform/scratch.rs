@@ -14,11 +14,15 @@ const AT_REMOVEDIR: usize = 0x200;
 /// `O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC`, for reading.
 const DIRECTORY: usize = 0o2_600_000;
 const OWNER_ONLY: usize = 0o700;
+const EACCES: c_int = 13;
 
 /// The directory of this process.
 pub(crate) struct Scratch {
     /// The open directory; negative if there is none.
     descriptor: c_int,
+    /// The identity of the directory. The program may close the descriptor, and then open another
+    /// directory that gets its number.
+    identity: Option<[u64; 2]>,
     /// Whether the directory may be emptied: it was empty before the first execution. `None` before
     /// this is known.
     is_ours: Option<bool>,
@@ -30,6 +34,7 @@ impl Scratch {
     pub(crate) const fn new() -> Self {
         Self {
             descriptor: -1,
+            identity: None,
             is_ours: None,
             leaves: false,
         }
@@ -38,6 +43,7 @@ impl Scratch {
     /// Opens the directory at this path, for a new process. An earlier process of the same test may
     /// have left entries when it crashed.
     pub(crate) fn open(&mut self, path: &str) {
+        self.descriptor = -1;
         let mut name: EngineVec<u8> = engine_vec();
         name.extend_from_slice(path.as_bytes());
         name.push(0);
@@ -51,6 +57,7 @@ impl Scratch {
         if self.descriptor < 0 {
             return;
         }
+        self.identity = status(self.descriptor, c"").map(|it| it.identity);
         let is_empty = || entries(self.descriptor).is_empty();
         let is_ours = *self.is_ours.get_or_insert_with(is_empty);
         if is_ours {
@@ -65,8 +72,14 @@ impl Scratch {
 
     /// Removes all entries of the directory.
     pub(crate) fn empty(&mut self) {
-        if self.descriptor >= 0 && self.is_ours == Some(true) {
+        if self.descriptor < 0 || self.is_ours != Some(true) {
+            return;
+        }
+        let now = status(self.descriptor, c"").map(|it| it.identity);
+        if now.is_some() && now == self.identity {
             self.leaves |= empty(self.descriptor);
+        } else {
+            self.descriptor = -1;
         }
     }
 }
@@ -78,7 +91,20 @@ fn open(parent: c_int, name: &CStr) -> c_int {
     unsafe { sys::syscall(number::OPENAT, arguments) as c_int }
 }
 
-/// Removes all entries of an open directory. Does not follow links. Returns whether it had entries.
+/// Opens a directory below another one. Does not follow links, and enters no other mount.
+fn open_below(parent: c_int, name: &CStr) -> c_int {
+    const NO_XDEV: u64 = 1;
+    const NO_SYMLINKS: u64 = 4;
+    // C's `struct open_how`: flags, mode and rules.
+    let how = [DIRECTORY as u64, 0, NO_XDEV | NO_SYMLINKS];
+    let (name, how) = (name.as_ptr() as usize, how.as_ptr() as usize);
+    let arguments = [parent as usize, name, how, 3 * size_of::<u64>(), 0, 0];
+    // SAFETY: a name that ends in a zero, and a structure of this size.
+    unsafe { sys::syscall(number::OPENAT2, arguments) as c_int }
+}
+
+/// Removes all entries of an open directory. Does not follow links, and enters no other mount.
+/// Returns whether the directory had entries.
 fn empty(directory: c_int) -> bool {
     let all = entries(directory);
     for name in &all {
@@ -92,13 +118,18 @@ fn empty(directory: c_int) -> bool {
         if remove(0) == 0 {
             continue;
         }
-        if !is_directory(directory, name) {
+        if !status(directory, name).is_some_and(|it| it.is_directory) {
             continue;
         }
-        // SAFETY: as above. A directory is no link, which the call would follow.
-        unsafe { sys::syscall(number::FCHMODAT, [parent, at, OWNER_ONLY, 0, 0, 0]) };
-        let below = open(directory, name);
+        let mut below = open_below(directory, name);
+        if below == -EACCES {
+            // SAFETY: as above. A directory is no link, which the call would follow.
+            unsafe { sys::syscall(number::FCHMODAT, [parent, at, OWNER_ONLY, 0, 0, 0]) };
+            below = open_below(directory, name);
+        }
         if below >= 0 {
+            // SAFETY: the descriptor was just opened.
+            unsafe { sys::syscall(number::FCHMOD, [below as usize, OWNER_ONLY, 0, 0, 0, 0]) };
             empty(below);
             // SAFETY: the descriptor was just opened.
             unsafe { sys::syscall(number::CLOSE, [below as usize, 0, 0, 0, 0, 0]) };
@@ -108,19 +139,33 @@ fn empty(directory: c_int) -> bool {
     !all.is_empty()
 }
 
-/// Whether the entry with this name is a directory, and not a link to one.
-fn is_directory(parent: c_int, name: &CStr) -> bool {
+/// Facts about an entry of a directory.
+struct Status {
+    /// The numbers of the device and of the inode.
+    identity: [u64; 2],
+    /// Whether the entry is a directory, and not a link to one.
+    is_directory: bool,
+}
+
+/// Returns the facts about the entry with this name, or about the open directory itself if the name
+/// is empty. `None` if there is no such entry.
+fn status(parent: c_int, name: &CStr) -> Option<Status> {
     const AT_SYMLINK_NOFOLLOW: usize = 0x100;
+    const AT_EMPTY_PATH: usize = 0x1000;
     const KIND: u32 = 0o170_000;
     const IS_DIRECTORY: u32 = 0o040_000;
     /// The word of C's `struct stat` that has the mode in its low half.
     const MODE_AT: usize = 3;
     let mut status = [0u64; 18];
     let (name, at) = (name.as_ptr() as usize, status.as_mut_ptr() as usize);
-    let arguments = [parent as usize, name, at, AT_SYMLINK_NOFOLLOW, 0, 0];
+    let flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+    let arguments = [parent as usize, name, at, flags, 0, 0];
     // SAFETY: a name that ends in a zero, and room for a `struct stat`.
     let result = unsafe { sys::syscall(number::NEWFSTATAT, arguments) };
-    result == 0 && status[MODE_AT] as u32 & KIND == IS_DIRECTORY
+    (result == 0).then(|| Status {
+        identity: [status[0], status[1]],
+        is_directory: status[MODE_AT] as u32 & KIND == IS_DIRECTORY,
+    })
 }
 
 /// The names of the entries of an open directory. Each name ends in a zero.

@@ -330,11 +330,17 @@ impl Pool {
     /// Finds the thread-local blocks, and copies their initial contents from the newest donor, on
     /// which no code of the program has run.
     fn learn_thread_locals(&mut self) {
+        /// The highest distance of a block from the thread pointer.
+        const MOST_STATIC: isize = 1 << 20;
         let own = context::thread_pointer();
         let newest = self.donors.last().expect("a donor was created");
         for (address, length) in thread_local_blocks() {
             // The same offset holds in each thread.
             let offset = address.wrapping_sub(own).cast_signed();
+            // The block of a library that was loaded later is not in this area.
+            if !(-MOST_STATIC..0).contains(&offset) {
+                continue;
+            }
             let at = newest.thread_pointer.wrapping_add_signed(offset);
             let mut pristine = engine_vec();
             // SAFETY: the block of a parked thread.

@@ -213,7 +213,7 @@ fn crashes() {
 #[test]
 fn an_execution_meets_no_files_of_the_one_before() {
     let workspace = Workspace::with_locks(LEAVING);
-    for isolation in ["image", "tls", "fork"] {
+    for isolation in ["image", "fork"] {
         let args = ["test", "--no-fail-fast", "--message-format", "json"];
         let args = [&args[..], &["--isolate", isolation, "--keep-going"]].concat();
         let run = workspace.chess(&args).run();

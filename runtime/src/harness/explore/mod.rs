@@ -161,7 +161,10 @@ impl Explorer<'_> {
         monitor::install_hook();
         interpose::install_fault_handler();
         stack_pool::give_alternate_stack();
-        engine.leftovers.scratch.open(scratch);
+        if self.isolation != Isolation::Tls {
+            // Statics may refer to files of an earlier execution.
+            engine.leftovers.scratch.open(scratch);
+        }
         engine.leftovers.settle();
         streams::take_over();
         // Before any donor is created: the threads of this process do not exist in its children.
@@ -458,6 +461,7 @@ impl Explorer<'_> {
         }
         foreign_threads::check_after_execution(&engine, self.isolation);
         if self.isolation != Isolation::Fork {
+            engine.process.put_back_attributes();
             let (opens, makes) = (engine.process.leaves_open(), engine.process.makes_files());
             engine.leftovers.tidy(opens, makes);
         }
@@ -503,6 +507,8 @@ impl Explorer<'_> {
         self.helpers.dismiss();
         engine.image.restore(engine.pool.cleans());
         engine.image.discard();
+        // The changes of the last execution in this process. A child could not undo them here.
+        engine.process.begin();
         self.isolation = Isolation::Fork;
         engine.execution.options.has_processes = true;
         if self.has_donors_per_child(engine) {
