@@ -57,7 +57,7 @@ const TABLES: [Table; 27] = [
     table("Signals", "wtpsu", "wtkf"),
 ];
 
-const USUAL_STRIDE: usize = 67;
+const USUAL_STRIDE: usize = 97;
 
 /// Whether the combinations of this type of object are tested. The environment variable
 /// `CHESS_PAIRS_OF` may name the chosen types, separated by commas.
