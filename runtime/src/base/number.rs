@@ -161,6 +161,6 @@ pub(crate) const COPY_FILE_RANGE: usize = 326;
 pub(crate) const STATX: usize = 332;
 pub(crate) const PIDFD_OPEN: usize = 434;
 pub(crate) const CLOSE_RANGE: usize = 436;
+pub(crate) const OPENAT2: usize = 437;
 pub(crate) const EPOLL_PWAIT2: usize = 441;
 pub(crate) const FUTEX_WAITV: usize = 449;
-pub(crate) const OPENAT2: usize = 437;

@@ -330,15 +330,18 @@ impl Pool {
     /// Finds the thread-local blocks, and copies their initial contents from the newest donor, on
     /// which no code of the program has run.
     fn learn_thread_locals(&mut self) {
-        /// The highest distance of a block from the thread pointer.
+        /// The highest distance of a library's block from the executable's block.
         const MOST_STATIC: isize = 1 << 20;
         let own = context::thread_pointer();
         let newest = self.donors.last().expect("a donor was created");
+        let mut area = None;
         for (address, length) in thread_local_blocks() {
             // The same offset holds in each thread.
             let offset = address.wrapping_sub(own).cast_signed();
+            // The blocks follow each other downwards, and the executable's block is the first one.
             // The block of a library that was loaded later is not in this area.
-            if !(-MOST_STATIC..0).contains(&offset) {
+            let area = area.get_or_insert_with(|| offset.saturating_sub(MOST_STATIC)..0);
+            if !area.contains(&offset) {
                 continue;
             }
             let at = newest.thread_pointer.wrapping_add_signed(offset);

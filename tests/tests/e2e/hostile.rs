@@ -185,6 +185,39 @@ fn the_processors_of_a_thread_are_put_back() {
     workspace.chess(&["test"]).run().assert_code(0);
 }
 
+/// Thread-locals of more than a mebibyte.
+const LARGE_THREAD_LOCALS: &str = r"
+use std::cell::Cell;
+use std::thread;
+
+thread_local! {
+    static CALLS: [Cell<u8>; 3 << 19] = const { [const { Cell::new(0) }; 3 << 19] };
+}
+
+fn calls() -> u8 {
+    CALLS.with(|calls| calls[7].replace(calls[7].get() + 1))
+}
+
+#[test]
+fn begin_anew() {
+    for _ in 0..2 {
+        thread::spawn(|| assert_eq!(calls(), 0)).join().unwrap();
+    }
+    assert_eq!(calls(), 0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert_eq!(calls(), 0));
+        }
+    });
+}
+";
+
+#[test]
+fn large_thread_locals_begin_anew_in_each_task() {
+    let workspace = Workspace::with_library(LARGE_THREAD_LOCALS);
+    workspace.chess(&["test"]).run().assert_code(0);
+}
+
 /// Drops real privileges, again in each execution. Only root has them.
 const DROPS: &str = r#"
 use std::{fs, io::ErrorKind, ptr, thread};
