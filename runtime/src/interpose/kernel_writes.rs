@@ -1,5 +1,5 @@
-//! Functions of libc through which the kernel writes to memory of the program, and which concern
-//! the engine in no other way.
+//! Functions of libc through which the kernel writes to memory of the program, and which are no
+//! scheduling points.
 //!
 //! The memory image write-protects the program's statics, and a system call that writes to a
 //! protected page fails. So the pages are unprotected before the call.
@@ -155,6 +155,9 @@ unsafe extern "C" fn sched_getaffinity(process: c_int, length: usize, out: *mut 
     }
 }
 
+/// The highest number of buffers or messages in a list that the kernel accepts.
+const MOST_BUFFERS: usize = 1024;
+
 /// libc's `process_vm_readv`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn process_vm_readv(
@@ -167,7 +170,7 @@ unsafe extern "C" fn process_vm_readv(
 ) -> isize {
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        if active() {
+        if active() && !to.is_null() && to_count <= MOST_BUFFERS {
             admit_buffers(to, to_count);
         }
         let (to, from) = (to as usize, from as usize);
@@ -194,8 +197,8 @@ unsafe extern "C" fn recvmmsg(
 ) -> c_int {
     // SAFETY: the caller passes this number of messages.
     unsafe {
-        if active() {
-            for at in 0..count as usize {
+        if active() && !messages.is_null() {
+            for at in 0..(count as usize).min(MOST_BUFFERS) {
                 let each = messages.add(at);
                 admit(each as usize, size_of::<ReceivedMessage>());
                 (*each).message.admit();
@@ -238,7 +241,8 @@ reads_of_streams! {
     fread_unlocked;
 }
 
-/// libc's `setvbuf`. Later calls let the kernel write to the buffer of the stream.
+/// libc's `setvbuf`. Reads from the stream let the kernel write to this buffer later, so its pages
+/// are unprotected now.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setvbuf(
     stream: *mut c_void,

@@ -74,7 +74,8 @@ impl Attributes {
     }
 }
 
-/// Returns the state of the attributes for a change, if the process will run further executions.
+/// Returns the state of the attributes, and marks them as changed. `None` if the caller is no task,
+/// or if the process will run no further execution.
 fn attributes() -> Option<&'static mut Attributes> {
     if !execution::shares_process() {
         return None;
@@ -195,7 +196,7 @@ unsafe extern "C" fn sched_setaffinity(process: c_int, length: usize, set: *cons
 /// libc's `prctl`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
-    /// `PR_SET_PDEATHSIG`, `PR_SET_DUMPABLE`, `PR_SET_KEEPCAPS`, `PR_SET_SECCOMP`,
+    /// Options whose change the runtime cannot undo: `PR_SET_PDEATHSIG`, `PR_SET_DUMPABLE`, `PR_SET_KEEPCAPS`, `PR_SET_SECCOMP`,
     /// `PR_CAPBSET_DROP`, `PR_SET_SECUREBITS`, `PR_SET_TIMERSLACK`, `PR_SET_CHILD_SUBREAPER`,
     /// `PR_SET_NO_NEW_PRIVS`, `PR_SET_THP_DISABLE`.
     const PERMANENT: [c_int; 10] = [1, 4, 8, 22, 24, 28, 29, 36, 38, 41];

@@ -10,11 +10,11 @@ use crate::base::sys::{self, number};
 const F_GETFD: usize = 1;
 const F_DUPFD: usize = 0;
 const F_DUPFD_CLOEXEC: usize = 1030;
-/// The number of executions at the start of a search after each of which the descriptors are
-/// checked.
+/// The number of executions at the start of a search after each of which the descriptors and the
+/// temporary files are checked.
 const CAREFUL: u64 = 64;
 /// The interval of the checks after the first [`CAREFUL`] executions, in executions, if no
-/// execution has left a descriptor open.
+/// execution has left anything.
 const SELDOM: u64 = 64;
 
 /// The number from which on descriptors belong to executions, and the state of the checks for

@@ -170,6 +170,11 @@ fn the_directory_is_removed_at_the_end_and_after_an_interrupt_and_a_kill() {
 
 /// Tests that do not remove their temporary files. The names are unique within a process.
 const LEAVING: &str = r#"
+unsafe extern "C" {
+    fn umask(mask: u32) -> u32;
+    fn setsid() -> i32;
+}
+
 fn directory() -> std::path::PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (process, number) = (std::process::id(), NEXT.fetch_add(1, SeqCst));
@@ -197,8 +202,24 @@ fn of_another_process() {
 }
 
 #[test]
+fn changes_its_process() {
+    let path = std::env::temp_dir().join("mask");
+    std::fs::write(&path, "x").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+    assert_ne!(mode & 0o777, 0o600);
+    assert!(std::path::Path::new("Cargo.toml").exists());
+    // The last call of a daemon's start gives each execution a process of its own.
+    unsafe { umask(0o177) };
+    std::env::set_current_dir("/").unwrap();
+    unsafe { setsid() };
+    locked(2, 3);
+}
+
+#[test]
 fn crashes() {
-    directory();
+    let path = std::env::temp_dir().join("crash");
+    assert!(!path.exists());
+    std::fs::write(path, "x").unwrap();
     let ready = AtomicU32::new(0);
     thread::scope(|scope| {
         scope.spawn(|| ready.store(1, SeqCst));

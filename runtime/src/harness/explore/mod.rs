@@ -3,6 +3,7 @@
 
 mod checkpoints;
 mod confirm;
+mod isolation;
 mod next_strategies;
 pub(crate) mod phases;
 
@@ -17,7 +18,6 @@ use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
 use crate::base::source_path::Place;
-use crate::base::sys;
 use crate::execution::{Ending, Entry, Limit};
 use crate::harness::engine::Engine;
 use crate::interpose;
@@ -26,7 +26,7 @@ use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::handover::Backend;
 use crate::platform::observers::Observers;
 use crate::platform::stack_pool::{self, DEFAULT_STACK};
-use crate::platform::{heap, places, streams};
+use crate::platform::streams;
 use crate::search::{Ended, Part, Past, Progress};
 
 /// The initial number of donors (threads that lend their stacks to tasks). The pool may grow.
@@ -176,29 +176,6 @@ impl Explorer<'_> {
         if self.isolation == Isolation::Image {
             engine.image.take();
         }
-    }
-
-    /// Whether each child of `fork` needs its own donors. Kernel threads do not survive a fork.
-    /// Fibers need only their stacks and thread-local blocks, which survive it.
-    fn has_donors_per_child(&self, engine: Root) -> bool {
-        self.isolation == Isolation::Fork && engine.pool.backend() == Backend::Threads
-    }
-
-    /// Chooses the isolation. The image works only if the program's heap is the arena.
-    fn choose_isolation(&mut self, mut engine: Root) {
-        let block = Box::new(0u8);
-        let ours = heap::is_arena() && heap::contains((&raw const *block).addr());
-        if !ours {
-            // The program's allocator passes memory from task to task in an order that the engine
-            // does not see, so accesses are not watched.
-            places::unload();
-        }
-        if self.isolation == Isolation::Image && !ours {
-            self.helpers.dismiss();
-            engine.exploration.foreign_heap = true;
-            self.isolation = Isolation::Fork;
-        }
-        engine.execution.options.has_processes = self.isolation == Isolation::Fork;
     }
 
     fn search(&mut self, engine: Root, request: &Request) {
@@ -464,70 +441,6 @@ impl Explorer<'_> {
             engine.process.put_back_attributes();
             let (opens, makes) = (engine.process.leaves_open(), engine.process.makes_files());
             engine.leftovers.tidy(opens, makes);
-        }
-    }
-
-    /// Runs one execution in a child, with which the engine's memory is shared. Returns a failure
-    /// if the child crashed.
-    fn run_forked(&self, mut engine: Root) -> Option<Failure> {
-        engine.execution.reset();
-        engine.execution.fault = None;
-        // SAFETY: the other threads of this process only wait.
-        let child = unsafe { real::fork() };
-        if child == 0 {
-            if self.has_donors_per_child(engine) {
-                engine.pool.grow(self.ready_donors, DEFAULT_STACK);
-            }
-            self.run_body(engine);
-            sys::exit_now(0);
-        }
-        let status = super::process::reap(child);
-        let crash = (status != 0).then(|| engine.death(status));
-        engine.leftovers.scratch.empty();
-        if self.has_donors_per_child(engine) {
-            engine.pool.forget();
-        }
-        crash
-    }
-
-    /// Handles a call of `function` by a task. The function changes the process permanently, so
-    /// from now on each execution gets its own process.
-    fn give_processes(&mut self, mut engine: Root, function: &'static str) {
-        if self.is_helper {
-            // The explorer runs the schedule.
-            sys::exit_now(1);
-        }
-        strategy(engine).retry();
-        engine.exploration.changes_process = Some(function);
-        self.fork_each(engine);
-    }
-
-    /// From now on each execution gets its own process.
-    fn fork_each(&mut self, mut engine: Root) {
-        self.helpers.dismiss();
-        engine.image.restore(engine.pool.cleans());
-        engine.image.discard();
-        // The changes of the last execution in this process. A child could not undo them here.
-        engine.process.begin();
-        self.isolation = Isolation::Fork;
-        engine.execution.options.has_processes = true;
-        if self.has_donors_per_child(engine) {
-            engine.pool.forget();
-        }
-    }
-
-    /// Grows the pool after a task found no donor. There must be no image while the pool grows.
-    fn grow_pool(&mut self, mut engine: Root, stack: usize) {
-        self.ready_donors = (self.ready_donors * 2).max(engine.execution.schedule.live + 1);
-        strategy(engine).retry();
-        if self.has_donors_per_child(engine) {
-            return;
-        }
-        engine.image.restore(engine.pool.cleans());
-        engine.image.discard();
-        engine.pool.grow(self.ready_donors, stack);
-        if self.isolation == Isolation::Image {
-            engine.image.take();
         }
     }
 }
