@@ -13,7 +13,7 @@ const SHORT: usize = 30;
 const LEAST_FOLDED: usize = 4;
 
 /// The longest cycle that is recognised, in events.
-const LONGEST_CYCLE: usize = 16;
+const LONGEST_CYCLE: usize = 64;
 
 /// The least number of repetitions of a cycle that are folded.
 const LEAST_REPEATS: usize = 4;

@@ -77,6 +77,14 @@ pub(crate) struct Schedule {
     pub preempted_at: Vec<PreemptedAt>,
 }
 
+impl Schedule {
+    /// Whether the execution of this schedule is known to have no end: that of a livelock or a spin,
+    /// if the program is still the same. `sources_changed` states whether it may be another one.
+    pub(crate) fn is_endless(&self, sources_changed: bool) -> bool {
+        matches!(self.kind, Kind::Livelock | Kind::Spin) && !sources_changed
+    }
+}
+
 /// A source line before which a task is preempted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PreemptedAt {

@@ -64,6 +64,7 @@ pub(super) fn rerun<'a>(
                 decisions: &schedule.decisions,
                 points: &schedule.points,
                 intended: &schedule.intended,
+                is_endless: schedule.is_endless(regressions.sources != schedule.sources),
             },
             ..job
         };

@@ -27,6 +27,9 @@ pub(crate) enum Mode<'a> {
         points: &'a [String],
         /// The lines whose panics are intended even if no join receives them.
         intended: &'a [String],
+        /// Whether the schedule is known to have no end, as that of a livelock or a spin. Then the
+        /// run is ended soon after the step limit.
+        is_endless: bool,
     },
 }
 
@@ -79,8 +82,12 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
         decisions,
         points,
         intended,
+        is_endless,
     } = mode
     {
+        if is_endless {
+            line("endless", &true);
+        }
         line("decisions", &decisions);
         for point in points {
             line("point", point);
@@ -184,13 +191,12 @@ mod tests {
             decisions: "0*12 1*3 ?1 0",
             points: &["src/lib.rs:12".to_owned()],
             intended: &["src/lib.rs:7".to_owned()],
+            is_endless: true,
         };
         let text = request(&exploration, mode, &[]);
         assert!(text.starts_with("mode=replay\n"));
-        assert!(
-            text.ends_with(
-                "\ndecisions=0*12 1*3 ?1 0\npoint=src/lib.rs:12\nintended=src/lib.rs:7\n"
-            )
-        );
+        assert!(text.ends_with(
+            "\nendless=true\ndecisions=0*12 1*3 ?1 0\npoint=src/lib.rs:12\nintended=src/lib.rs:7\n"
+        ));
     }
 }

@@ -43,6 +43,10 @@ pub(crate) struct Stage<'a> {
     points: Vec<String>,
     /// Lines whose panics are intended even if no join receives them.
     intended: Vec<String>,
+    /// Whether the sources differ from those that the schedule was saved with.
+    sources_changed: bool,
+    /// Whether the schedule is known to have no end.
+    is_endless: bool,
     policies: Vec<String>,
     marked: MarkedSources,
     callers: Callers,
@@ -74,6 +78,7 @@ impl<'a> Stage<'a> {
         if schedule.faults.is_some() {
             policies.extend(session.plan.faultless_lines()?);
         }
+        let sources_changed = session.plan.digest_of_sources()? != schedule.sources;
         Ok(Self {
             session,
             build,
@@ -82,6 +87,8 @@ impl<'a> Stage<'a> {
             exploration: session.config.for_test(&schedule.test.test),
             points: schedule.points.clone(),
             intended: schedule.intended.clone(),
+            sources_changed,
+            is_endless: schedule.is_endless(sources_changed),
             policies,
             marked: MarkedSources::new(&session.plan, build),
             callers: Callers::new(&session.plan),
@@ -107,7 +114,7 @@ impl<'a> Stage<'a> {
             atomic: plan.packages_of(&verdict.finished.atomic, &self.build.generated),
             verdict,
             exploration: self.exploration.clone(),
-            sources_changed: plan.digest_of_sources()? != schedule.sources,
+            sources_changed: self.sources_changed,
         })
     }
 
@@ -130,6 +137,7 @@ impl<'a> Stage<'a> {
                 decisions,
                 points: &self.points,
                 intended: &self.intended,
+                is_endless: self.is_endless,
             },
             policies: &self.policies,
             preempt_at: &[],

@@ -17,6 +17,10 @@ pub(crate) struct Budget {
     pub(crate) last_wait: u64,
     /// The step at which the newest task was created.
     pub(super) last_spawn: u64,
+    /// The newest step before which a task read the clock.
+    pub(super) last_clock_read: u64,
+    /// The virtual time at the step limit, in nanoseconds.
+    pub(super) clock_at_limit: u64,
     /// Past the limit: the current time slice does not end before this step.
     pub(super) slice_end: u64,
     /// The value of `last_switch` when the tasks were found to repeat a cycle of events past the
@@ -40,6 +44,8 @@ impl Budget {
             last_switch: 0,
             last_wait: 0,
             last_spawn: 0,
+            last_clock_read: 0,
+            clock_at_limit: 0,
             slice_end: 0,
             cycle: None,
             longest: 0,

@@ -8,6 +8,7 @@
 
 use super::calls::Calls;
 use super::object::ObjectTable;
+use super::task_set::TaskSet;
 use super::terms::Site;
 use super::values::Values;
 use super::{Effect, Note, Op, TaskId};
@@ -15,8 +16,11 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::{ObjectId, Trace};
 
-/// The length of the longest cycle of events that is recognised.
+/// The length of the longest cycle of all tasks' events that is recognised.
 const LONGEST_CYCLE: usize = 64;
+
+/// As [`LONGEST_CYCLE`], of the events of one task.
+const LONGEST_CYCLE_OF_TASK: usize = 16;
 
 /// One operation of one task.
 #[derive(Clone, Copy)]
@@ -222,7 +226,9 @@ impl EventLog {
         object.watchers != 0 && !effect.is_quiet()
     }
 
-    /// Whether the last `length` events repeat a short sequence. A sequence that sends a message or
+    /// Whether the last `length` events repeat a short sequence. If none of them changes anything,
+    /// it is sufficient that each task repeats a short sequence of its own, because tasks that
+    /// sleep and look again take turns in orders that change. A sequence that sends a message or
     /// wakes a task does not count: messages accumulate, and a woken task has work.
     pub(crate) fn ends_in_a_cycle(&self, length: usize) -> bool {
         let Some(start) = self.events.len().checked_sub(length) else {
@@ -243,10 +249,30 @@ impl EventLog {
         if self.events.len() == self.most || tail.iter().any(moves_on) {
             return false;
         }
-        let longest = LONGEST_CYCLE.min(length / 2);
-        (1..=longest).any(|period| {
-            let earlier = tail[..length - period].iter();
-            earlier.zip(&tail[period..]).all(|(a, b)| a.repeats(b))
-        })
+        // The order of the tasks changes at the step limit, so their cycles begin a little later.
+        let settled = &tail[length / 8..];
+        repeat(&tail.iter(), LONGEST_CYCLE)
+            || settled.iter().all(|event| event.effect.is_quiet()) && each_task_repeats(settled)
     }
+}
+
+/// Whether `events` repeat a sequence of at most `longest` events.
+fn repeat<'a>(events: &(impl Iterator<Item = &'a Event> + Clone), longest: usize) -> bool {
+    let longest = longest.min(events.clone().count() / 2);
+    (1..=longest).any(|period| {
+        let later = events.clone().skip(period);
+        events.clone().zip(later).all(|(a, b)| a.repeats(b))
+    })
+}
+
+/// Whether each task that has events in `events` repeats a short sequence of its own.
+fn each_task_repeats(events: &[Event]) -> bool {
+    let mut tasks = TaskSet::new();
+    for event in events {
+        tasks.insert(event.task);
+    }
+    tasks.iter().all(|task| {
+        let own = events.iter().filter(|event| event.task == task);
+        repeat(&own, LONGEST_CYCLE_OF_TASK)
+    })
 }

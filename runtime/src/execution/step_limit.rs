@@ -38,6 +38,13 @@ const LONGER: u64 = 2;
 /// limit.
 const SLICES: u64 = 40;
 
+/// As [`PATIENCE`], if tasks keep reading the clock: a loop with a time limit ends by itself.
+const CLOCK_PATIENCE: u64 = 500;
+
+/// The virtual time past the limit, in nanoseconds, for which tasks that keep reading the clock may
+/// continue. Hardly any test has a longer time limit.
+const LONGEST_TIME_LIMIT: u64 = 100_000_000_000;
+
 /// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native
 /// step. It is longer than a read of the clock, because a loop that runs for a second does far more
 /// than read the clock.
@@ -66,6 +73,7 @@ impl Execution {
         let is_first = !self.budget.past_limit;
         if is_first {
             self.budget.past_limit = true;
+            self.budget.clock_at_limit = self.clock;
             self.log.trace.end();
             self.budget.slice_end = self.budget.steps + self.options.max_steps / 2;
             // A replay is not repeated, because it is shown as it happens.
@@ -111,22 +119,40 @@ impl Execution {
             FAR_LONGER
         };
         let ordinary = self.budget.longest.saturating_mul(longer);
-        if self.budget.steps
-            < self
-                .options
-                .max_steps
-                .saturating_mul(patience)
-                .max(ordinary)
-        {
+        let limit = |patience: u64| {
+            let ordinary_limit = self.options.max_steps.saturating_mul(patience);
+            ordinary_limit.max(ordinary)
+        };
+        if self.budget.steps < limit(patience) {
             return false;
+        }
+        if self.may_wait_for_a_time() {
+            let is_first_end = self.budget.longest == 0;
+            let patience = if is_first_end {
+                FIRST_PATIENCE
+            } else {
+                CLOCK_PATIENCE
+            };
+            if self.budget.steps < limit(patience) {
+                return false;
+            }
         }
         self.ending = self.given_up();
         true
     }
 
+    /// Whether tasks past the limit may wait for a point in time, which they recognise by the
+    /// clock.
+    fn may_wait_for_a_time(&self) -> bool {
+        let budget = &self.budget;
+        !budget.is_supposed_endless
+            && budget.last_clock_read >= budget.steps / 2
+            && self.clock - budget.clock_at_limit < LONGEST_TIME_LIMIT
+    }
+
     /// Whether an execution that is ended far beyond the step limit may be long instead of
     /// endless: in its second half a task was created, or a task has waited throughout for a
-    /// deadline that has not passed yet.
+    /// deadline that has not passed yet, or tasks may wait for a point in time.
     pub(crate) fn may_be_long(&self) -> bool {
         let half = self.budget.steps / 2;
         let middle = self.clock.saturating_sub(half * STEP);
@@ -134,6 +160,7 @@ impl Execution {
             self.schedule.late.contains(task) && self.task(task).waits_since <= middle
         };
         self.budget.last_spawn >= half
+            || self.may_wait_for_a_time()
             || (0..self.schedule.live as u32)
                 .map(TaskId)
                 .any(is_waited_for)

@@ -23,6 +23,13 @@ const SLACK: u64 = 50_000;
 /// The address of the clock in the side table. No other object lies there.
 const CLOCK: usize = 32;
 
+/// The cost of one read of the clock, in virtual nanoseconds.
+const READ: u64 = 1_000;
+
+/// As [`READ`], if the tasks repeat a cycle of events past the step limit. A loop with a time limit
+/// then ends soon.
+const READ_IN_CYCLE: u64 = 100_000;
+
 impl Execution {
     /// Records that the running step reads or changes the clock.
     pub(crate) fn touch_clock(&mut self, effect: Effect) {
@@ -30,6 +37,18 @@ impl Execution {
             let clock = self.object(CLOCK);
             self.log.trace.access(clock, effect, effect);
         }
+    }
+
+    /// The virtual time, in nanoseconds, that a task reads. Each read advances the clock a little, so
+    /// that a loop that waits for a point in time ends.
+    pub(crate) fn read_clock(&mut self) -> u64 {
+        self.budget.last_clock_read = self.budget.steps;
+        self.clock += match self.budget.cycle {
+            None => READ,
+            Some(_) => READ_IN_CYCLE,
+        };
+        self.touch_clock(Effect::Read);
+        self.clock
     }
 
     /// Records that the current task begins to wait with a deadline.

@@ -70,6 +70,8 @@ impl StrategyName {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) replay: Option<String>,
+    /// Whether the schedule of a replay is known to have no end.
+    pub(crate) is_endless: bool,
     /// The maximum number of runs of the schedule in a replay. A run that fails differently from
     /// the first one is the last run.
     pub(crate) repeat: u64,
@@ -222,6 +224,7 @@ impl Request {
                 "debugger" => request.debugged = Some(number()? as usize),
                 "trace" => request.traced = number()? != 0,
                 "repeat" => request.repeat = number()?.max(1),
+                "endless" => request.is_endless = value.parse().map_err(|_| wrong())?,
                 "decisions" => value.clone_into(&mut decisions),
                 // Lines of later versions are ignored.
                 _ => {}
@@ -240,6 +243,7 @@ impl Default for Request {
     fn default() -> Self {
         Self {
             replay: None,
+            is_endless: false,
             repeat: 1,
             strategies: vec![StrategyName::Auto],
             preemptions: 2,

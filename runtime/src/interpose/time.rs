@@ -1,26 +1,16 @@
 //! Clocks and sleeps: virtual time for tasks.
-//!
-//! Each read advances the clock a little, so that a loop that waits for a point in time
-//! ends.
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
 
 use crate::base::real;
 use crate::base::sys::{self, number, timespec, timeval};
-use crate::execution::{self, Effect, Op, active};
+use crate::execution::{self, Op, active};
 
-/// The cost of one read of the clock, in virtual nanoseconds.
-const READ: u64 = 1_000;
 const TIMER_ABSTIME: c_int = 1;
 
 /// Reads the virtual clock.
 fn read_clock() -> u64 {
-    execution::with(|it| {
-        it.clock += READ;
-        it.touch_clock(Effect::Read);
-        it.clock
-    })
-    .unwrap_or(0)
+    execution::with(execution::Execution::read_clock).unwrap_or(0)
 }
 
 /// libc's `clock_gettime`.

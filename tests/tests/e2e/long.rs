@@ -165,7 +165,7 @@ fn sleeps() {
 
 #[test]
 fn creates_tasks() {
-    for _ in 0..1_000_000 {
+    for _ in 0..50_000 {
         thread::spawn(thread::yield_now).join().unwrap();
     }
 }
@@ -175,7 +175,7 @@ fn writes_for_long() {
     static PLACES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
     polls(|ended| {
         let mut random = 1_u64;
-        for _ in 0..2_000_000 {
+        for _ in 0..600_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             PLACES[random as usize >> 63].store(random, Relaxed);
         }
@@ -192,18 +192,22 @@ fn does_not_end() {
 #[test]
 fn executions_that_may_end_are_no_livelock() {
     let workspace = Workspace::with_library(POLLS_FOR_LONG);
-    let args = [
-        "test",
-        "--max-steps",
-        "50",
-        "--no-fail-fast",
-        "--message-format",
-        "json",
-    ];
-    let run = workspace.chess(&args).run();
-    let verdicts = run.verdicts();
-    assert_eq!(verdicts.len(), 4);
-    for verdict in verdicts {
+    let verdicts = |limit: &str, tests: &[&str]| {
+        let args = [
+            "test",
+            "--schedules=3",
+            "--no-fail-fast",
+            "--max-steps",
+            limit,
+        ];
+        let run = workspace.chess(&[&args, tests].concat());
+        let verdicts = run.arg("--message-format=json").run().verdicts();
+        assert_eq!(verdicts.len(), tests.len());
+        verdicts
+    };
+    let polls = verdicts("50", &["sleeps", "writes_for_long", "does_not_end"]);
+    let tasks = verdicts("10", &["creates_tasks"]);
+    for verdict in polls.iter().chain(&tasks) {
         let is_livelock = verdict["kind"] == "livelock";
         assert_eq!(is_livelock, verdict["test"] == "does_not_end", "{verdict}");
     }

@@ -187,6 +187,44 @@ fn the_id_of_a_saved_schedule_replays() {
 }
 
 #[test]
+fn a_failure_replays_if_a_dependency_has_the_name_of_the_package() {
+    let workspace = Workspace::empty();
+    let manifest = |version, rest| {
+        format!("[package]\nname = \"small\"\nversion = \"{version}\"\nedition = \"2024\"\n{rest}")
+    };
+    workspace.write("older/Cargo.toml", &manifest("0.0.1", ""));
+    workspace.write("older/src/lib.rs", "pub fn one() -> u32 { 1 }\n");
+    let rest = "[workspace]\nexclude = [\"older\"]\n\n[dev-dependencies]\n\
+                older = { path = \"older\", package = \"small\" }\n";
+    workspace.write("Cargo.toml", &manifest("0.1.0", rest));
+    workspace.write(
+        "Cargo.lock",
+        "version = 4\n\n[[package]]\nname = \"small\"\nversion = \"0.0.1\"\n\n\
+         [[package]]\nname = \"small\"\nversion = \"0.1.0\"\ndependencies = [\n \
+         \"small 0.0.1\",\n]\n",
+    );
+    workspace.write(
+        "src/lib.rs",
+        r"
+        #[test]
+        fn counts() {
+            use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+            let count = AtomicU32::new(0);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| count.store(count.load(SeqCst) + older::one(), SeqCst));
+                }
+            });
+            assert_eq!(count.into_inner(), 2);
+        }
+        ",
+    );
+    let found = find(&workspace, "counts", &[]);
+    let schedule = schedule_of(&workspace, &found);
+    assert_replays(&workspace, schedule.to_str().unwrap(), &found);
+}
+
+#[test]
 fn a_failure_beyond_the_limit_of_a_test_that_was_only_run_replays() {
     let workspace = Workspace::with_library(
         r"

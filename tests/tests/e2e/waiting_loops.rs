@@ -216,3 +216,152 @@ fn a_loop_that_spins_for_another_task_gives_way_unless_spins_are_denied() {
     run.assert_code(100);
     assert_eq!(run.verdict()["kind"], "spin");
 }
+
+/// Tasks that poll a flag. Three tasks that sleep in between take turns in an order that is no short
+/// cycle. Two tasks read the clock.
+const POLLERS: &str = r"
+#![cfg(test)]
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn poll(is_set: &AtomicBool) {
+    while !is_set.load(SeqCst) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn pollers(work: impl FnOnce() -> bool) {
+    let is_set = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| poll(&is_set));
+        }
+        if work() {
+            is_set.store(true, SeqCst);
+        }
+    });
+}
+
+#[test]
+fn is_never_set() {
+    pollers(|| false);
+}
+
+#[test]
+fn is_not_set_after_a_lost_update() {
+    pollers(|| {
+        let count = AtomicU32::new(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst));
+            }
+        });
+        count.into_inner() == 2
+    });
+}
+
+#[test]
+fn is_set_late() {
+    pollers(|| {
+        for _ in 0..200_000 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    });
+}
+
+fn two_tasks(step: impl Fn() -> bool + Sync) {
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| while step() { thread::yield_now() });
+        }
+    });
+}
+
+#[test]
+fn ends_after_a_minute() {
+    let start = Instant::now();
+    let is_set = AtomicBool::new(false);
+    two_tasks(|| !is_set.load(SeqCst) && start.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn fails_after_a_minute() {
+    let start = Instant::now();
+    let is_set = AtomicBool::new(false);
+    two_tasks(|| {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        !is_set.load(SeqCst)
+    });
+}
+
+#[test]
+fn reads_the_clock_for_ever() {
+    let start = Instant::now();
+    let is_set = AtomicBool::new(false);
+    two_tasks(|| {
+        let is_late = start.elapsed() > Duration::from_secs(60);
+        !is_set.load(SeqCst) || !is_late
+    });
+}
+";
+
+#[test]
+fn tasks_that_sleep_and_look_again_for_ever_are_a_livelock() {
+    let workspace = Workspace::with_library(POLLERS);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace.chess(&args).arg("is_never_set").run();
+    run.assert_code(100);
+    let verdict = run.verdict();
+    assert_eq!(verdict["kind"], "livelock", "{run:?}");
+    assert_eq!(verdict["schedules"], 1);
+    let twin = workspace.chess(&args).arg("is_set_late");
+    twin.arg("--schedules=2").run().assert_code(0);
+}
+
+#[test]
+fn a_livelock_that_was_found_after_other_executions_replays() {
+    let workspace = Workspace::with_library(POLLERS);
+    let args = ["--message-format=json"];
+    let test = ["test", "--exact", "is_not_set_after_a_lost_update"];
+    let run = workspace.chess(&[&test[..], &args].concat()).run();
+    run.assert_code(100);
+    let found = run.verdict();
+    assert_eq!(found["kind"], "livelock", "{run:?}");
+    let schedule = found["schedule"].as_str().expect("a failure has one");
+    let run = workspace
+        .chess(&[&["replay", schedule][..], &args].concat())
+        .run();
+    run.assert_code(100);
+    assert_eq!(run.verdict()["kind"], "livelock", "{run:?}");
+    // It ends soon after the step limit, as in the search.
+    let steps = run.verdict()["steps"].as_u64();
+    assert!(steps.is_some_and(|steps| steps < 100_000), "{run:?}");
+}
+
+#[test]
+fn tasks_that_poll_until_a_time_limit_are_no_livelock() {
+    let workspace = Workspace::with_library(POLLERS);
+    let args = ["test", "--message-format=json", "--schedules=2", "minute"];
+    let run = workspace.chess(&args).arg("--no-fail-fast").run();
+    run.assert_code(100);
+    let verdicts = run.verdicts();
+    let kinds = verdicts.iter().map(|it| (&it["outcome"], &it["kind"]));
+    let mut kinds: Vec<_> = kinds.map(|(a, b)| format!("{a} {b}")).collect();
+    kinds.sort();
+    assert_eq!(
+        kinds,
+        [r#""failed" "panic""#, r#""passed" null"#],
+        "{run:?}"
+    );
+}
+
+#[test]
+fn tasks_that_read_the_clock_for_ever_are_a_livelock() {
+    let workspace = Workspace::with_library(POLLERS);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace.chess(&args).arg("reads_the_clock_for_ever").run();
+    run.assert_code(100);
+    assert_eq!(run.verdict()["kind"], "livelock", "{run:?}");
+}

@@ -68,9 +68,9 @@ pub(crate) fn open(
     interrupt: &Interrupt,
 ) -> Result<Opened> {
     let schedule = find(argument, rebuild)?;
-    let cargo = target::cargo_args(&schedule, rebuild)?;
+    let mut cargo = target::cargo_args(&schedule, rebuild)?;
     let session = Session::open(&cargo, None, &options_of(&schedule)?)?;
-    target::check(&schedule, &session.plan)?;
+    cargo.packages.package = vec![target::package_id(&schedule, &session.plan)?];
     let build = session.build(&cargo, output, interrupt)?;
     Ok(Opened {
         schedule,

@@ -7,7 +7,8 @@ use crate::schedule::Schedule;
 
 /// Cargo's arguments for a build of the schedule's test and of little else. The flags of features
 /// and profile are those of `args`. If `args` has none, they are those that were saved with the
-/// schedule.
+/// schedule. The package is selected by [`package_id`] later, because its identifier is known only
+/// when the workspace is.
 pub(super) fn cargo_args(schedule: &Schedule, args: &RebuildArgs) -> Result<CargoArgs> {
     let given = CargoArgs {
         features: args.features.clone(),
@@ -24,7 +25,6 @@ pub(super) fn cargo_args(schedule: &Schedule, args: &RebuildArgs) -> Result<Carg
         given
     };
     cargo.manifest = args.manifest.clone();
-    cargo.packages.package = vec![schedule.test.package.clone()];
     select_target(schedule, &mut cargo)?;
     Ok(cargo)
 }
@@ -57,9 +57,13 @@ fn target_of(schedule: &Schedule) -> Option<(&str, &str)> {
     }
 }
 
-/// Fails if the workspace does not have the package or the target of `schedule`. Cargo's check
-/// would come later, and its message would be less helpful.
-pub(super) fn check(schedule: &Schedule, plan: &Plan) -> Result<()> {
+/// Cargo's identifier of the package of `schedule`. The name alone may also be that of a dependency.
+///
+/// # Errors
+///
+/// If the workspace does not have the package or the target of `schedule`. Cargo's check would come
+/// later, and its message would be less helpful.
+pub(super) fn package_id(schedule: &Schedule, plan: &Plan) -> Result<String> {
     let package = &schedule.test.package;
     let Some(found) = plan
         .metadata
@@ -73,15 +77,16 @@ pub(super) fn check(schedule: &Schedule, plan: &Plan) -> Result<()> {
             plan.workspace_root
         )));
     };
+    let id = found.id.repr.clone();
     let Some((kind, name)) = target_of(schedule) else {
-        return Ok(());
+        return Ok(id);
     };
     let has = found.targets.iter().any(|target| match kind {
         "lib" => !(target.is_bin() || target.is_test() || target.is_example() || target.is_bench()),
         _ => target.name == name && target.kind.iter().any(|own| own.to_string() == kind),
     });
     if has {
-        return Ok(());
+        return Ok(id);
     }
     Err(Error::Usage(format!(
         "the schedule is for the test binary `{}`, which the package `{package}` does not have any more.\n\

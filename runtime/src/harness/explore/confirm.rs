@@ -174,6 +174,7 @@ impl Explorer<'_> {
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
         engine.exploration.learnt = engine.monitors.races.learnt();
+        engine.execution.budget.is_supposed_endless = request.is_endless;
         debugger::set_enabled(request.debugged.is_some());
         live_trace::set_enabled(&mut engine.execution, request.traced);
         let mut failure = self.run_once(engine);
@@ -205,6 +206,8 @@ impl Explorer<'_> {
         let divergence = strategy(engine).divergence();
         self.look_again(engine, &schedule);
         engine.exploration.schedules = 1;
+        // All runs above are of this one schedule.
+        engine.exploration.too_long = engine.exploration.too_long.min(1);
         let taken = engine.execution.recording.decisions.len();
         // A program that ends early leaves decisions unused.
         let left_over = schedule.get(taken).map(|&expected| Divergence {
