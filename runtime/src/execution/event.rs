@@ -227,9 +227,10 @@ impl EventLog {
     }
 
     /// Whether the last `length` events repeat a short sequence. If none of them changes anything,
-    /// it is sufficient that each task repeats a short sequence of its own, because tasks that
-    /// sleep and look again take turns in orders that change. A sequence that sends a message or
-    /// wakes a task does not count: messages accumulate, and a woken task has work.
+    /// it is sufficient that each task repeats a short sequence of its own and gives way in it,
+    /// because tasks that sleep and look again take turns in orders that change. A sequence that
+    /// sends a message or wakes a task does not count: messages accumulate, and a woken task has
+    /// work.
     pub(crate) fn ends_in_a_cycle(&self, length: usize) -> bool {
         let Some(start) = self.events.len().checked_sub(length) else {
             return false;
@@ -265,14 +266,16 @@ fn repeat<'a>(events: &(impl Iterator<Item = &'a Event> + Clone), longest: usize
     })
 }
 
-/// Whether each task that has events in `events` repeats a short sequence of its own.
+/// Whether each task that has events in `events` repeats a short sequence of its own, in which it
+/// gives way. A task that repeats reads without giving way may be computing.
 fn each_task_repeats(events: &[Event]) -> bool {
     let mut tasks = TaskSet::new();
     for event in events {
         tasks.insert(event.task);
     }
     tasks.iter().all(|task| {
-        let own = events.iter().filter(|event| event.task == task);
-        repeat(&own, LONGEST_CYCLE_OF_TASK)
+        let mut own = events.iter().filter(|event| event.task == task);
+        let gives_way = |event: &Event| matches!(event.op, Op::Sleep | Op::YieldNow | Op::SpinLoop);
+        repeat(&own, LONGEST_CYCLE_OF_TASK) && own.any(gives_way)
     })
 }

@@ -271,6 +271,23 @@ fn is_set_late() {
     });
 }
 
+#[test]
+fn reads_for_long() {
+    let is_set = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_set.load(SeqCst) {
+                    thread::sleep(Duration::from_nanos(300));
+                }
+            });
+        }
+        let place = AtomicU32::new(0);
+        let sum: u32 = (0..50_000).map(|_| place.load(SeqCst)).sum();
+        is_set.store(sum == 0, SeqCst);
+    });
+}
+
 fn two_tasks(step: impl Fn() -> bool + Sync) {
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -318,6 +335,9 @@ fn tasks_that_sleep_and_look_again_for_ever_are_a_livelock() {
     assert_eq!(verdict["schedules"], 1);
     let twin = workspace.chess(&args).arg("is_set_late");
     twin.arg("--schedules=2").run().assert_code(0);
+    let twin = workspace.chess(&args).arg("reads_for_long");
+    let run = twin.arg("--schedules=2").arg("--max-steps=100").run();
+    run.assert_code(0);
 }
 
 #[test]
