@@ -78,8 +78,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Whether the execution of this schedule is known to have no end: that of a livelock or a spin,
-    /// if the program is still the same. `sources_changed` states whether it may be another one.
+    /// Whether the execution of this schedule is known to have no end. This holds for livelocks and
+    /// spins of an unchanged program. `sources_changed` states whether the program may have changed.
     pub(crate) fn is_endless(&self, sources_changed: bool) -> bool {
         matches!(self.kind, Kind::Livelock | Kind::Spin) && !sources_changed
     }

@@ -127,11 +127,9 @@ impl Execution {
             return false;
         }
         if self.may_wait_for_a_time() {
-            let is_first_end = self.budget.longest == 0;
-            let patience = if is_first_end {
-                FIRST_PATIENCE
-            } else {
-                CLOCK_PATIENCE
+            let patience = match self.budget.longest {
+                0 => FIRST_PATIENCE,
+                _ => CLOCK_PATIENCE,
             };
             if self.budget.steps < limit(patience) {
                 return false;
@@ -141,8 +139,7 @@ impl Execution {
         true
     }
 
-    /// Whether tasks past the limit may wait for a point in time, which they recognise by the
-    /// clock.
+    /// Whether tasks past the limit may wait for a point in time: they keep reading the clock.
     fn may_wait_for_a_time(&self) -> bool {
         let budget = &self.budget;
         !budget.is_supposed_endless

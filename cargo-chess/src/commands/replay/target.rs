@@ -7,8 +7,8 @@ use crate::schedule::Schedule;
 
 /// Cargo's arguments for a build of the schedule's test and of little else. The flags of features
 /// and profile are those of `args`. If `args` has none, they are those that were saved with the
-/// schedule. The package is selected by [`package_id`] later, because its identifier is known only
-/// when the workspace is.
+/// schedule. They select no package: the caller adds its identifier ([`package_id`]) after it has
+/// loaded the workspace.
 pub(super) fn cargo_args(schedule: &Schedule, args: &RebuildArgs) -> Result<CargoArgs> {
     let given = CargoArgs {
         features: args.features.clone(),
