@@ -385,3 +385,32 @@ fn tasks_that_read_the_clock_for_ever_are_a_livelock() {
     run.assert_code(100);
     assert_eq!(run.verdict()["kind"], "livelock", "{run:?}");
 }
+
+#[test]
+fn a_replay_that_is_given_up_has_no_verdict() {
+    let workspace = Workspace::with_library(POLLERS);
+    let test = "is_not_set_after_a_lost_update";
+    let run = workspace
+        .chess(&["test", "--message-format=json", "--max-steps=100", test])
+        .run();
+    let found = run.verdict();
+    assert_eq!(found["kind"], "livelock", "{run:?}");
+    // The changed tasks perform the same operations, but on lines that form no cycle.
+    let changed = POLLERS.replace(
+        "    while !is_set.load(SeqCst) {",
+        "
+    let mut random = 1_u64;
+    while !if random >> 63 == 0 {
+        is_set.load(SeqCst)
+    } else {
+        is_set.load(SeqCst)
+    } {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);",
+    );
+    workspace.write("src/lib.rs", &changed);
+    let schedule = found["schedule"].as_str().expect("a failure has one");
+    let run = workspace
+        .chess(&["replay", "--message-format=json", schedule])
+        .run();
+    assert_eq!(run.verdict()["outcome"], "timeout", "{run:?}");
+}

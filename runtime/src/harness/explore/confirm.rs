@@ -4,7 +4,7 @@
 
 use super::{Explorer, TRIES};
 use crate::base::memory::EngineVec;
-use crate::execution::Event;
+use crate::execution::{Ending, Event};
 use crate::harness::distinct_failures::FoundFailure;
 use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
@@ -204,10 +204,11 @@ impl Explorer<'_> {
             }
         }
         let divergence = strategy(engine).divergence();
+        let is_given_up = engine.execution.ending == Ending::TooLong;
         self.look_again(engine, &schedule);
         engine.exploration.schedules = 1;
-        // All runs above are of this one schedule.
-        engine.exploration.too_long = engine.exploration.too_long.min(1);
+        // A replay that was given up has no verdict.
+        engine.exploration.too_long = u64::from(is_given_up);
         let taken = engine.execution.recording.decisions.len();
         // A program that ends early leaves decisions unused.
         let left_over = schedule.get(taken).map(|&expected| Divergence {
