@@ -134,7 +134,7 @@ pub use resource::{scheduling_point, signal, signals, wait_for_signals};
 pub(crate) use running::{Running, running, unfinished_tasks, with};
 pub(crate) use spin::Access;
 pub use spurious_choice::fails_spuriously;
-pub(crate) use state::{Ending, Execution, PLACE, execution};
+pub(crate) use state::{Ending, Execution, PLACE, START_OF_TIME, execution};
 pub(crate) use task::{Entry, State, Task, Wait, called, task_of_object, token_object};
 pub(crate) use terms::Step;
 pub use terms::{Mode, Site, Wake};

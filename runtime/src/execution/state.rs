@@ -33,7 +33,8 @@ use crate::platform::observers::Observers;
 use crate::search::Strategy;
 
 /// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
-const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;
+pub(crate) const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;
+
 /// The reason why an execution ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {

@@ -23,7 +23,7 @@ const SLACK: u64 = 50_000;
 /// The address of the clock in the side table. No other object lies there.
 const CLOCK: usize = 32;
 
-/// The cost of one read of the clock, in virtual nanoseconds.
+/// The virtual nanoseconds by which a read of the clock, or a change of a file, advances it.
 const READ: u64 = 1_000;
 
 /// As [`READ`], if the tasks repeat a cycle of events past the step limit. A loop with a time limit
@@ -47,6 +47,14 @@ impl Execution {
             None => READ,
             Some(_) => READ_IN_CYCLE,
         };
+        self.touch_clock(Effect::Read);
+        self.clock
+    }
+
+    /// The virtual time, in nanoseconds, at which a task changes a file. Each change advances the
+    /// clock a little, so that later changes have later times.
+    pub(crate) fn date_change(&mut self) -> u64 {
+        self.clock += READ;
         self.touch_clock(Effect::Read);
         self.clock
     }

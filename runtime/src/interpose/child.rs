@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use chess_vocabulary::Fault;
 
 use super::call::{admit, wait_for};
-use super::failing;
+use super::{failing, files};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
@@ -229,8 +229,11 @@ macro_rules! spawns {
                 environment: *const *mut c_char,
             ) -> c_int {
                 // `posix_spawn` returns an error number, and does not set `errno`.
-                if active() && let Some(error) = failing::fails(Fault::Process) {
-                    return -error as c_int;
+                if active() {
+                    if let Some(error) = failing::fails(Fault::Process) {
+                        return -error as c_int;
+                    }
+                    files::others_write();
                 }
                 // SAFETY: the caller's arguments are those of the real function.
                 unsafe {

@@ -3,6 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::files;
 use crate::base::real;
 use crate::base::sys;
 use crate::execution::active;
@@ -10,6 +11,8 @@ use crate::monitor::race;
 
 /// The result of a failed `mmap` or `mremap`.
 const FAILED: usize = usize::MAX;
+
+const MAP_SHARED: c_int = 1;
 
 /// Forgets the accesses to a mapping.
 fn forget(start: *mut c_void, length: usize) {
@@ -36,6 +39,9 @@ unsafe extern "C" fn mmap(
     // SAFETY: the caller's arguments are those of the real function.
     let mapped = unsafe { real::mmap(address, length, protection, flags, descriptor, offset) };
     forget(mapped, length);
+    if flags & MAP_SHARED != 0 && descriptor >= 0 && active() {
+        files::others_write();
+    }
     mapped
 }
 

@@ -120,6 +120,9 @@ unsafe extern "C" fn fork() -> c_int {
         // SAFETY: the engine's memory is shared with the parent: the child only reads it.
         unsafe { (*image()).open() };
     } else if child > 0 {
+        if execution::active() {
+            files::others_write();
+        }
         execution::add_child(child);
     }
     child

@@ -26,6 +26,7 @@ mod exclusive;
 mod explain;
 mod fallbacks;
 mod faults;
+mod file_times;
 mod files;
 mod gate;
 mod graph;

@@ -3,25 +3,27 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::elsewhere::{self, Use};
-use super::known::{attributes, file_of};
-use super::{AT_FDCWD, Call};
+use super::known::{Inode, attributes, file_of};
+use super::{AT_FDCWD, Call, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
-/// Performs a call `act` that changes the attributes of the file to which a path leads.
+/// Performs a call `act` that changes the attributes of the file to which a path leads. `date`
+/// changes the times of the file.
 unsafe fn change_at(
     directory: c_int,
     path: *const c_char,
     follows: bool,
     act: impl FnOnce() -> isize,
+    date: impl FnOnce(Inode),
 ) -> c_int {
     if !active() {
         return sys::libc_result(act()) as c_int;
     }
     if path.is_null() {
-        return change(directory, act);
+        return change(directory, act, date);
     }
     let (mut call, place) = Call::begin(Op::FileAttributes, |touches| {
         // SAFETY: the caller's path ends in a zero.
@@ -32,12 +34,13 @@ unsafe fn change_at(
         && result >= 0
     {
         call.writes(attributes(inode));
+        date(inode);
     }
     call.end(result) as c_int
 }
 
-/// Performs a call `act` that changes the attributes of the file that is open as `descriptor`.
-fn change(descriptor: c_int, act: impl FnOnce() -> isize) -> c_int {
+/// As [`change_at`], for the file that is open as `descriptor`.
+fn change(descriptor: c_int, act: impl FnOnce() -> isize, date: impl FnOnce(Inode)) -> c_int {
     if !active() {
         return sys::libc_result(act()) as c_int;
     }
@@ -51,6 +54,7 @@ fn change(descriptor: c_int, act: impl FnOnce() -> isize) -> c_int {
         && result >= 0
     {
         call.writes(attributes(file));
+        date(file);
     }
     call.end(result) as c_int
 }
@@ -61,9 +65,8 @@ pub(in super::super) unsafe extern "C" fn chmod(path: *const c_char, mode: c_uin
     let arguments = [path as usize, mode as usize, 0, 0, 0, 0];
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        change_at(AT_FDCWD, path, true, || {
-            sys::syscall(number::CHMOD, arguments)
-        })
+        let act = || sys::syscall(number::CHMOD, arguments);
+        change_at(AT_FDCWD, path, true, act, times::changed)
     }
 }
 
@@ -72,9 +75,8 @@ pub(in super::super) unsafe extern "C" fn chmod(path: *const c_char, mode: c_uin
 pub(in super::super) unsafe extern "C" fn fchmod(descriptor: c_int, mode: c_uint) -> c_int {
     let arguments = [descriptor as usize, mode as usize, 0, 0, 0, 0];
     // SAFETY: no memory is passed.
-    change(descriptor, || unsafe {
-        sys::syscall(number::FCHMOD, arguments)
-    })
+    let act = || unsafe { sys::syscall(number::FCHMOD, arguments) };
+    change(descriptor, act, times::changed)
 }
 
 /// libc's `chown`.
@@ -83,9 +85,8 @@ unsafe extern "C" fn chown(path: *const c_char, user: c_uint, group: c_uint) -> 
     let arguments = [path as usize, user as usize, group as usize, 0, 0, 0];
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        change_at(AT_FDCWD, path, true, || {
-            sys::syscall(number::CHOWN, arguments)
-        })
+        let act = || sys::syscall(number::CHOWN, arguments);
+        change_at(AT_FDCWD, path, true, act, times::changed)
     }
 }
 
@@ -95,9 +96,8 @@ unsafe extern "C" fn lchown(path: *const c_char, user: c_uint, group: c_uint) ->
     let arguments = [path as usize, user as usize, group as usize, 0, 0, 0];
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        change_at(AT_FDCWD, path, false, || {
-            sys::syscall(number::LCHOWN, arguments)
-        })
+        let act = || sys::syscall(number::LCHOWN, arguments);
+        change_at(AT_FDCWD, path, false, act, times::changed)
     }
 }
 
@@ -106,9 +106,8 @@ unsafe extern "C" fn lchown(path: *const c_char, user: c_uint, group: c_uint) ->
 unsafe extern "C" fn fchown(descriptor: c_int, user: c_uint, group: c_uint) -> c_int {
     let arguments = [descriptor as usize, user as usize, group as usize, 0, 0, 0];
     // SAFETY: no memory is passed.
-    change(descriptor, || unsafe {
-        sys::syscall(number::FCHOWN, arguments)
-    })
+    let act = || unsafe { sys::syscall(number::FCHOWN, arguments) };
+    change(descriptor, act, times::changed)
 }
 
 /// libc's `utimensat`.
@@ -119,14 +118,14 @@ unsafe extern "C" fn utimensat(
     times: *const c_void,
     flags: c_int,
 ) -> c_int {
-    let (at, times) = (path as usize, times as usize);
-    let arguments = [directory as usize, at, times, flags as usize, 0, 0];
+    let (at, new) = (path as usize, times as usize);
+    let arguments = [directory as usize, at, new, flags as usize, 0, 0];
     let follows = flags & AT_SYMLINK_NOFOLLOW == 0;
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        change_at(directory, path, follows, || {
-            sys::syscall(number::UTIMENSAT, arguments)
-        })
+        let act = || sys::syscall(number::UTIMENSAT, arguments);
+        let date = |file| times::set(file, times);
+        change_at(directory, path, follows, act, date)
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::call::admit;
 use super::super::failing::{self, Direction};
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, contents, file_of, position};
-use super::{AT_FDCWD, Call, journal};
+use super::{AT_FDCWD, Call, journal, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active, has_components, may_crash_here};
 use crate::platform::descriptor::Kind;
@@ -45,6 +45,7 @@ fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> 
 /// Records that the call has written to `file`.
 fn writes(call: &mut Call, file: Inode) {
     call.writes(contents(file));
+    times::modified(file);
 }
 
 /// Performs a task's read `act` of a file, from the position of the open file on.

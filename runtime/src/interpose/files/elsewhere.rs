@@ -136,7 +136,8 @@ fn elsewhere() -> &'static mut Elsewhere {
 }
 
 /// Does the same as [`path::find`]. Also records the path of the found entry, with the use `used`,
-/// if this path is outside of the test's own directory.
+/// if this path is outside of the test's own directory. If the call may change the entry, also
+/// finds the directory that has it.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -148,8 +149,12 @@ pub(super) unsafe fn find(
     touches: &mut Touches,
 ) -> Option<path::Place> {
     // SAFETY: the caller's promise.
-    let place = unsafe { path::find(directory, path, follows, touches) }?;
-    elsewhere().add(&known().at, used);
+    let mut place = unsafe { path::find(directory, path, follows, touches) }?;
+    let at = &known().at;
+    elsewhere().add(at, used);
+    if matches!(used, Use::Writes | Use::WritesBelow) {
+        place.parent = path::parent_of(at);
+    }
     Some(place)
 }
 

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use super::super::call::admit;
 use super::elsewhere::{self, Use};
 use super::known::{attributes, contents, file_of};
-use super::{AT_FDCWD, Call};
+use super::{AT_FDCWD, Call, times};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
@@ -67,8 +67,14 @@ unsafe fn stat_call(
         return sys::libc_result(act()) as c_int;
     }
     admit(out_at, STAT_SIZE);
-    // SAFETY: the caller's path ends in a zero.
-    unsafe { look(directory, path, flags, act) as c_int }
+    // SAFETY: the caller's path ends in a zero, and a successful call has filled the structure.
+    unsafe {
+        let result = look(directory, path, flags, act);
+        if result == 0 {
+            times::show_in_stat(out);
+        }
+        result as c_int
+    }
 }
 
 macro_rules! stats {
@@ -153,8 +159,14 @@ pub(in super::super) unsafe extern "C" fn statx(
         return sys::libc_result(act()) as c_int;
     }
     admit(out as usize, STATX_SIZE);
-    // SAFETY: the caller's path ends in a zero.
-    unsafe { look(directory, path, flags, act) as c_int }
+    // SAFETY: as in `stat_call`.
+    unsafe {
+        let result = look(directory, path, flags, act);
+        if result == 0 {
+            times::show_in_statx(out);
+        }
+        result as c_int
+    }
 }
 
 /// libc's `access`.

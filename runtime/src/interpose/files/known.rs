@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 
 pub(super) use super::inode::Inode;
+use super::times::Times;
 use super::touches::Touches;
 use super::unsynced::Journal;
 use crate::base::fingerprint::mix;
@@ -55,6 +56,7 @@ pub(crate) struct Known {
     made_up: Option<[u64; 2]>,
     /// The unsynced writes of components that may crash.
     pub(super) journal: Journal,
+    pub(super) times: Times,
 }
 
 impl Known {
@@ -70,6 +72,7 @@ impl Known {
             has_moved: false,
             made_up: None,
             journal: Journal::new(),
+            times: Times::new(),
         }
     }
 
@@ -81,6 +84,7 @@ impl Known {
         self.descriptors.clear();
         self.counts.clear();
         self.journal.clear();
+        self.times.clear();
         if core::mem::take(&mut self.has_moved) {
             let path = self.home.as_ptr() as usize;
             // SAFETY: a path that ends in a zero.

@@ -17,6 +17,7 @@ mod lock;
 mod names;
 mod open;
 mod path;
+mod times;
 mod touches;
 mod unsynced;
 
@@ -39,6 +40,7 @@ pub(super) use names::{
     link, linkat, mkdir, mkdirat, rename, renameat2, rmdir, symlink, symlinkat, unlink, unlinkat,
 };
 pub(super) use open::{creat, dup, dup2, dup3, fcntl, open64, openat64};
+pub(super) use times::others_write;
 
 use self::touches::Touches;
 use crate::base::sys;
@@ -89,6 +91,7 @@ impl Call {
         mut touches: Touches,
         find: impl FnOnce(&mut Touches) -> Option<T>,
     ) -> (Self, Option<T>) {
+        known::known().times.begin();
         let found = find(&mut touches);
         let call = Self {
             op,

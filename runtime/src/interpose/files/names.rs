@@ -9,7 +9,7 @@ use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, known};
 use super::path::Place;
-use super::{AT_FDCWD, Call};
+use super::{AT_FDCWD, Call, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active, may_crash_here};
 
@@ -19,11 +19,15 @@ const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
 impl Call {
     /// Records that the call has created or removed the directory entry `place`.
-    fn changes(&mut self, place: Place) {
+    pub(super) fn changes(&mut self, place: Place) {
         self.writes(place.entry());
         self.touches.add(place.directory(), Effect::Update);
+        if let Some(directory) = place.parent {
+            times::modified(directory);
+        }
         if let Some(inode) = place.inode {
             self.writes(attributes(inode));
+            times::changed(inode);
         }
     }
 }
@@ -66,6 +70,7 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
             let new = unsafe { Inode::at(directory, path.cast(), AT_SYMLINK_NOFOLLOW) };
             if let Ok(inode) = new {
                 known().made(inode, place.name());
+                times::created(inode);
             }
         } else if op == Op::DirectoryRemove {
             call.writes(place.entries());
@@ -218,6 +223,7 @@ pub(in super::super) unsafe extern "C" fn linkat(
         call.changes(new);
         if let Some(inode) = old.and_then(|old| old.inode) {
             call.writes(attributes(inode));
+            times::changed(inode);
         }
     }
     call.end(result) as c_int

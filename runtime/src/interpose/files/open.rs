@@ -8,9 +8,9 @@ use super::super::call::admit;
 use super::super::{failing, process_attributes};
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, journal, lock};
+use super::{AT_FDCWD, Call, journal, lock, times};
 use crate::base::sys::{self, number};
-use crate::execution::{Effect, Op, active, may_crash_here};
+use crate::execution::{Op, active, may_crash_here};
 
 const O_ACCMODE: c_int = 3;
 const O_CREAT: c_int = 0o100;
@@ -69,13 +69,15 @@ pub(in super::super) unsafe extern "C" fn openat64(
             let known = known();
             let name = known.next_name();
             known.made(inode, name);
+            times::created(inode);
         } else if place.inode.is_none() {
             // The file did not exist before.
             known().made(inode, place.name());
-            call.writes(place.entry());
-            call.touches.add(place.directory(), Effect::Update);
+            times::created(inode);
+            call.changes(place);
         } else if flags & O_TRUNC != 0 {
             call.writes(contents(inode));
+            times::modified(inode);
         }
         known().open(descriptor, inode);
     }

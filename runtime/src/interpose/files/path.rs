@@ -29,6 +29,8 @@ pub(super) struct Place {
     name: u64,
     /// The hash of the path of the directory that has the entry.
     directory: u64,
+    /// The directory that has the entry, for calls that may change it; otherwise `None`.
+    pub(super) parent: Option<Inode>,
     /// The file at the entry; `None` if there is none, or if it cannot be inspected.
     pub(super) inode: Option<Inode>,
 }
@@ -94,6 +96,14 @@ fn look(at: &mut EngineVec<u8>) -> Result<Inode, isize> {
     found
 }
 
+/// Returns the directory that has the entry at the path `at`.
+pub(super) fn parent_of(at: &[u8]) -> Option<Inode> {
+    let parent = at.iter().rposition(|&byte| byte == b'/')?;
+    let mut path = engine_vec();
+    path.extend_from_slice(&at[..parent]);
+    look(&mut path).ok()
+}
+
 /// Stores the target of the link at path `at` in `into`. Returns whether it could be
 /// read.
 pub(super) fn read_link(at: &mut EngineVec<u8>, into: &mut EngineVec<u8>) -> bool {
@@ -153,6 +163,7 @@ pub(super) unsafe fn find(
     let unknown = Place {
         name: 0,
         directory: 0,
+        parent: None,
         inode: None,
     };
     if path.is_null() {
@@ -218,6 +229,7 @@ fn follow(
             return Some(Place {
                 name: hash(at),
                 directory: hash(&at[..parent]),
+                parent: None,
                 inode: look(at).ok(),
             });
         }
@@ -248,6 +260,7 @@ fn follow(
         let mut place = Place {
             name: hash(at),
             directory: hash(&at[..parent]),
+            parent: None,
             inode: None,
         };
         let inode = match look(at) {
