@@ -5,6 +5,7 @@ use core::sync::atomic::AtomicBool;
 
 use chess_vocabulary::{ObjectKind, Op, TaskId};
 
+use super::arrivals::Arrivals;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{Identity, Kind, PollEntry};
 use crate::search::ObjectId;
@@ -20,6 +21,12 @@ pub(crate) struct Descriptors {
     pub(super) watchful: bool,
     /// Children for which no task has waited yet.
     pub(crate) children: EngineVec<i32>,
+    /// The children whose end has been signalled.
+    pub(super) signalled: EngineVec<i32>,
+    /// Signals from outside the process.
+    pub(super) arrivals: Arrivals,
+    /// The number of processes that the execution has started.
+    pub(crate) processes: u32,
     /// The argument of the next wait in the kernel: the handles of children, and the descriptors of
     /// waiting tasks that something outside the process may make ready.
     pub(super) gathered: EngineVec<PollEntry>,
@@ -56,6 +63,9 @@ impl Descriptors {
             waiting: 0,
             watchful: false,
             children: engine_vec(),
+            signalled: engine_vec(),
+            arrivals: Arrivals::new(),
+            processes: 0,
             gathered: engine_vec(),
             in_kernel: AtomicBool::new(false),
             grace: GRACE,
@@ -69,6 +79,8 @@ impl Descriptors {
         self.waiting = 0;
         self.watchful = false;
         self.children.clear();
+        self.processes = 0;
+        self.signalled.clear();
         self.takings.clear();
     }
 

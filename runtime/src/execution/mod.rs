@@ -7,6 +7,7 @@
 
 mod access;
 mod address_reuse;
+mod arrivals;
 mod awaited;
 mod blocking;
 mod borrow;
@@ -87,6 +88,7 @@ pub use access::{
 pub(crate) use access::{note_fault, note_panic, print, saw, touch_unseen};
 pub use address_reuse::read_pointer;
 pub(crate) use address_reuse::reused;
+pub(crate) use arrivals::{ARRIVALS, arrivals};
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub use component::{end_component, run_component};

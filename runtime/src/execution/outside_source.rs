@@ -27,7 +27,7 @@ pub(super) fn of_one(descriptor: c_int, wanted: i16) -> Option<OutsideEffect> {
 pub(super) fn is_running(child: c_int) -> Option<bool> {
     const P_PID: usize = 1;
     const WNOHANG_EXITED_NOWAIT: usize = 0x0100_0005;
-    const PID_AT: usize = 3;
+    const PID_AT: usize = 4;
     let mut info = [0u32; 32];
     let at = &raw mut info as usize;
     let arguments = [P_PID, child as usize, at, WNOHANG_EXITED_NOWAIT, 0, 0];

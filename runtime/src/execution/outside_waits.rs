@@ -26,6 +26,8 @@ use crate::platform::leftovers::first_descriptor;
 /// The real time, in nanoseconds, for which the engine waits for events outside the process when
 /// the only enabled task yields.
 const BREATH: u64 = 1_000_000;
+/// The usual time, in nanoseconds, that the start of a process takes.
+const START_OF_PROCESS: u64 = 1_000_000;
 /// The least value of [`Descriptors::grace`].
 const LEAST_GRACE: u32 = 4;
 
@@ -33,7 +35,11 @@ impl Execution {
     /// Whether the engine must poll for events outside the process if no task is enabled.
     #[inline]
     pub(super) fn awaits_outside(&self) -> bool {
-        (self.descriptors.waiting > 0 || !self.descriptors.children.is_empty()) && !self.body_done
+        let descriptors = &self.descriptors;
+        (descriptors.waiting > 0
+            || !descriptors.children.is_empty()
+            || descriptors.arrivals.are_there())
+            && !self.body_done
     }
 
     /// Blocks the current task until something outside the process makes it ready. The number of
@@ -86,10 +92,15 @@ impl Execution {
         if !stuck && !only_yields {
             return;
         }
-        if stuck && self.descriptors.waiting == 0 && self.schedule.late.is_empty() {
+        let is_awaited = self.descriptors.waiting > 0 || self.descriptors.arrivals.are_open();
+        if stuck && !is_awaited && self.schedule.late.is_empty() {
             return;
         }
         loop {
+            self.wait_for_signals_of_children();
+            if self.wake_for_arrivals() {
+                return;
+            }
             if stuck && self.descriptors.watchful {
                 self.wait_for_the_others();
             }
@@ -109,7 +120,9 @@ impl Execution {
             if !self.wait_in_kernel(limit) {
                 return;
             }
-            if limit.is_some() && !self.wakes_by_now() {
+            self.wait_for_signals_of_children();
+            let arrived = self.descriptors.arrivals.are_there();
+            if limit.is_some() && !arrived && !self.wakes_by_now() {
                 // A child has ended for which no task waits.
                 return;
             }
@@ -185,9 +198,11 @@ impl Execution {
                 gathered.extend_from_slice(entries);
             }
         }
+        let is_awaited = !gathered.is_empty();
+        gathered.extend(self.descriptors.arrivals.entry());
         self.descriptors.handles = handles;
         self.descriptors.gathered = gathered;
-        !self.descriptors.gathered.is_empty()
+        is_awaited
     }
 
     /// Waits until a collected descriptor is ready, for at most `limit` nanoseconds. Returns
@@ -234,9 +249,12 @@ impl Descriptors {
     }
 }
 
-/// Records a new child process, for which the tasks may wait.
+/// Records a new child process, for which the tasks may wait. Its start takes virtual time: a test
+/// that starts processes until a second is over would otherwise start a million.
 pub(crate) fn add_child(child: c_int) {
     with(|execution| {
+        execution.clock += START_OF_PROCESS;
+        execution.descriptors.processes += 1;
         execution.descriptors.watchful = true;
         execution.descriptors.children.push(child);
     });
@@ -248,6 +266,10 @@ pub(crate) fn forget_child(child: c_int) {
         execution
             .descriptors
             .children
+            .retain(|&known| known != child);
+        execution
+            .descriptors
+            .signalled
             .retain(|&known| known != child);
     });
 }

@@ -14,6 +14,8 @@ pub(super) struct Counted {
     pub(super) file_calls: u64,
     /// The file calls that change a directory.
     pub(super) directory_changes: u64,
+    /// The processes that the tasks started.
+    pub(super) processes: u64,
     /// Whether the execution had its own process.
     pub(super) has_process: bool,
 }
@@ -26,11 +28,13 @@ pub(super) fn of(counted: Counted) -> u64 {
         tasks,
         file_calls,
         directory_changes,
+        processes,
         has_process,
     } = counted;
     let process = if has_process { PER_PROCESS } else { 0 };
+    let children = PER_CHILD * processes;
     let files = PER_FILE_CALL * file_calls + PER_DIRECTORY_CHANGE * directory_changes;
-    PER_EXECUTION + PER_TASK * tasks + PER_STEP * steps + files + process
+    PER_EXECUTION + PER_TASK * tasks + PER_STEP * steps + files + children + process
 }
 
 /// The work of `execution`, which has ended.
@@ -40,6 +44,7 @@ pub(super) fn of_execution(execution: &Execution) -> u64 {
         tasks: execution.schedule.live as u64,
         file_calls: execution.files.calls.into(),
         directory_changes: execution.files.directory_changes.into(),
+        processes: execution.descriptors.processes.into(),
         has_process: execution.options.has_processes,
     })
 }
@@ -58,6 +63,8 @@ const PER_STEP: u64 = 2;
 const PER_FILE_CALL: u64 = 100;
 /// The further work of a call that changes a directory.
 const PER_DIRECTORY_CHANGE: u64 = 400;
+/// The work of starting another program, and of its end. Measured with the tests of `shared_child`.
+const PER_CHILD: u64 = 10_000;
 /// The work of forking a process.
 const PER_PROCESS: u64 = 4_000;
 /// The usual work in one millisecond.

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use chess_vocabulary::Fault;
 
 use super::call::{admit, wait_for};
-use super::{failing, files};
+use super::{caught, failing, files};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
@@ -234,6 +234,7 @@ macro_rules! spawns {
                         return -error as c_int;
                     }
                     files::others_write();
+                    caught::child_starts();
                 }
                 // SAFETY: the caller's arguments are those of the real function.
                 unsafe {

@@ -4,8 +4,9 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::caught::Caught;
 use super::signal::Info;
-use super::{call, timer, wait_signal};
+use super::{call, caught, timer, wait_signal};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
@@ -35,6 +36,8 @@ pub(crate) struct Signals {
     /// task runs on a kernel thread of its own. There, the kernel keeps a sent signal for one
     /// kernel thread, so the tasks on other kernel threads could not receive it.
     pub(super) pending: EngineVec<(c_int, Info)>,
+    /// The handlers of signals from outside the process.
+    pub(super) caught: Caught,
     /// The running handlers, except those with the flag `SA_NODEFER`.
     pub(super) handling: EngineVec<Handling>,
 }
@@ -55,7 +58,7 @@ pub(super) struct Disposition {
     pub(super) handler: usize,
     pub(super) flags: u64,
     restorer: usize,
-    mask: u64,
+    pub(super) mask: u64,
 }
 
 impl Disposition {
@@ -67,7 +70,7 @@ impl Disposition {
     };
 
     /// Returns the kernel's disposition; `None` if there is no such signal.
-    fn of(signal: c_int) -> Option<Self> {
+    pub(super) fn of(signal: c_int) -> Option<Self> {
         let mut now = Self::DEFAULT;
         let at = &raw mut now as usize;
         // SAFETY: room for the kernel's structure.
@@ -76,7 +79,19 @@ impl Disposition {
         (result == 0).then_some(now)
     }
 
-    fn put(self, signal: c_int) {
+    /// Returns libc's form of the action.
+    fn to_libc(self) -> sigaction_t {
+        let mut action = sigaction_t {
+            handler: self.handler,
+            mask: [0; 16],
+            flags: self.flags as c_int,
+            restorer: 0,
+        };
+        action.mask[0] = self.mask;
+        action
+    }
+
+    pub(super) fn put(self, signal: c_int) {
         let at = &raw const self as usize;
         // SAFETY: an action that the kernel held before, or the default one.
         unsafe { sys::syscall(number::RT_SIGACTION, [signal as usize, at, 0, 8, 0, 0]) };
@@ -91,6 +106,7 @@ impl Signals {
             blocked: 0,
             mask: None,
             pending: engine_vec(),
+            caught: Caught::new(),
             handling: engine_vec(),
         }
     }
@@ -104,6 +120,7 @@ impl Signals {
         for (signal, before) in self.changed.drain(..) {
             before.put(signal);
         }
+        self.caught.clear();
         if let Some(mask) = self.mask.take() {
             self.put_back_mask(mask);
         }
@@ -147,10 +164,10 @@ impl Signals {
     /// The program's action for `signal`. `None` if there is no such signal.
     pub(super) fn disposition(&self, signal: c_int) -> Option<Disposition> {
         if signal == SIGSEGV {
-            Some(self.fault)
-        } else {
-            Disposition::of(signal)
+            return Some(self.fault);
         }
+        let caught = self.caught.action(signal);
+        caught.or_else(|| Disposition::of(signal))
     }
 
     /// Sets the program's action for `signal` to the default.
@@ -159,6 +176,7 @@ impl Signals {
             self.fault = Disposition::DEFAULT;
         } else {
             self.remember(signal);
+            self.caught.forget(signal);
             Disposition::DEFAULT.put(signal);
         }
     }
@@ -168,7 +186,7 @@ impl Signals {
     }
 
     /// Saves the action for `signal` before its first change in the execution.
-    fn remember(&mut self, signal: c_int) {
+    pub(super) fn remember(&mut self, signal: c_int) {
         let is_known = self.changed.iter().any(|(known, _)| *known == signal);
         if !is_known && let Some(before) = Disposition::of(signal) {
             self.changed.push((signal, before));
@@ -191,7 +209,7 @@ pub(crate) fn fault_handler() -> Option<usize> {
     (active() && handler > SIG_IGN).then_some(handler)
 }
 
-fn bit(signal: c_int) -> u64 {
+pub(super) fn bit(signal: c_int) -> u64 {
     1u64.checked_shl(signal.wrapping_sub(1).cast_unsigned())
         .unwrap_or(0)
 }
@@ -217,7 +235,18 @@ pub(super) unsafe extern "C" fn sigaction(
             if !new.is_null() {
                 signals().remember(signal);
             }
-            real::sigaction(signal, new, old)
+            let caught = signals().caught.action(signal);
+            let result = real::sigaction(signal, new, old);
+            if result == 0
+                && !old.is_null()
+                && let Some(caught) = caught
+            {
+                old.write(caught.to_libc());
+            }
+            if result == 0 && !new.is_null() {
+                caught::action_set(signal);
+            }
+            result
         };
         let effect = if new.is_null() {
             Effect::Read
@@ -243,13 +272,7 @@ unsafe fn change_fault(new: *const sigaction_t, old: *mut sigaction_t) {
             };
         }
         if !old.is_null() {
-            old.write(sigaction_t {
-                handler: before.handler,
-                mask: [0; 16],
-                flags: before.flags as c_int,
-                restorer: 0,
-            });
-            (*old).mask[0] = before.mask;
+            old.write(before.to_libc());
         }
     }
 }

@@ -15,6 +15,7 @@ mod allocator;
 mod buffers;
 mod c11_threads;
 mod call;
+mod caught;
 mod child;
 mod connection;
 mod content_length;

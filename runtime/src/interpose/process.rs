@@ -6,6 +6,7 @@ use core::mem::offset_of;
 use chess_vocabulary::Fault;
 
 use super::alarm::{self, Alarm};
+use super::caught;
 use super::credentials::{self, Credentials};
 use super::disposition::{self, Signals};
 use super::failing;
@@ -113,6 +114,10 @@ unsafe extern "C" fn fork() -> c_int {
     if let Some(error) = failing::fails(Fault::Process) {
         return sys::libc_result(error) as c_int;
     }
+    if execution::active() {
+        files::others_write();
+        caught::child_starts();
+    }
     // SAFETY: `fork` as the caller asked for it.
     let child = unsafe { real::fork() };
     if child == 0 && execution::active() {
@@ -120,9 +125,6 @@ unsafe extern "C" fn fork() -> c_int {
         // SAFETY: the engine's memory is shared with the parent: the child only reads it.
         unsafe { (*image()).open() };
     } else if child > 0 {
-        if execution::active() {
-            files::others_write();
-        }
         execution::add_child(child);
     }
     child

@@ -28,7 +28,7 @@ pub(super) type Info = [u64; 16];
 /// C's `ucontext_t`. Handlers get one that is all zero.
 type Context = [u64; 128];
 
-fn own_process() -> c_int {
+pub(super) fn own_process() -> c_int {
     // SAFETY: no arguments, no effect.
     unsafe { sys::syscall(number::GETPID, [0; 6]) as c_int }
 }

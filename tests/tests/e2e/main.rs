@@ -49,6 +49,7 @@ mod not_text;
 mod observers;
 mod one_thread;
 mod outside_control;
+mod outside_signals;
 mod package;
 mod pairs;
 mod panics;

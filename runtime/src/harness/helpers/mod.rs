@@ -71,6 +71,7 @@ impl Explorer<'_> {
             tasks: found.tasks as u64,
             file_calls: found.file_calls.into(),
             directory_changes: found.directory_changes.into(),
+            processes: found.processes.into(),
             // If executions have their own processes, there are no helpers.
             has_process: false,
         });
@@ -323,6 +324,7 @@ impl Explorer<'_> {
                 steps: execution.budget.steps,
                 file_calls: execution.files.calls,
                 directory_changes: execution.files.directory_changes,
+                processes: execution.descriptors.processes,
                 graph: execution.log.graph(),
                 possible: findings.possible,
             };

@@ -141,6 +141,7 @@ pub(super) struct HelperResult {
     pub(super) steps: u64,
     pub(super) file_calls: u32,
     pub(super) directory_changes: u32,
+    pub(super) processes: u32,
     pub(super) graph: u64,
     pub(super) possible: u64,
 }

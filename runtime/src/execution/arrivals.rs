@@ -1,0 +1,233 @@
+//! Signals from outside the process that wait for the task that handles them.
+//!
+//! The kernel delivers such a signal at any moment, on any thread, also while the engine runs. So
+//! the handler in the kernel only records the arrival. The engine looks at the arrivals when it
+//! waits for the outside, and then enables the task that handles them.
+
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+use super::descriptors::Descriptors;
+use super::outside_source;
+use super::state::{Execution, execution};
+use crate::base::sys::{self, number};
+use crate::platform::descriptor::{self, POLLIN, PollEntry};
+
+/// The address of the arrivals in the side table. No other object lies there.
+pub(crate) const ARRIVALS: usize = 56;
+
+/// The bit of SIGCHLD.
+const SIGCHLD: u64 = 1 << 16;
+/// The number of naps for which SIGCHLD may be late.
+const LATE: u32 = 20;
+
+/// The arrivals of one execution. Handlers on other threads use them at the same time.
+pub(crate) struct Arrivals {
+    /// The signals whose information is being stored, or is stored.
+    claimed: AtomicU64,
+    /// The signals whose information is stored.
+    stored: AtomicU64,
+    /// The stored signals that the task may take. Others must wait until no task can run.
+    granted: AtomicU64,
+    /// The signals whose arrivals are recorded.
+    caught: AtomicU64,
+    /// The number of threads that run the handler now.
+    running: AtomicU32,
+    /// An event counter that ends the engine's wait in the kernel; negative if the execution
+    /// receives no signals.
+    event: AtomicI32,
+}
+
+/// Returns the arrivals of the running execution.
+pub(crate) fn arrivals() -> &'static Arrivals {
+    // SAFETY: all fields of the arrivals are atomic, so references may exist beside a borrow of the
+    // execution by the engine.
+    unsafe { &(*execution()).descriptors.arrivals }
+}
+
+impl Arrivals {
+    pub(super) const fn new() -> Self {
+        Self {
+            claimed: AtomicU64::new(0),
+            stored: AtomicU64::new(0),
+            granted: AtomicU64::new(0),
+            caught: AtomicU64::new(0),
+            running: AtomicU32::new(0),
+            event: AtomicI32::new(-1),
+        }
+    }
+
+    /// Begins to receive signals.
+    pub(crate) fn open(&self) {
+        const HIGH: usize = 800;
+        const F_DUPFD_CLOEXEC: usize = 1030;
+        const NONBLOCKING: usize = 0o4_000;
+        // SAFETY: no memory is passed; the first descriptor is closed by the call that opened it.
+        let event = unsafe {
+            let low = sys::syscall(number::EVENTFD2, [0, NONBLOCKING, 0, 0, 0, 0]);
+            if low < 0 {
+                return;
+            }
+            let arguments = [low.cast_unsigned(), F_DUPFD_CLOEXEC, HIGH, 0, 0, 0];
+            let high = sys::syscall(number::FCNTL, arguments);
+            descriptor::close(low as i32);
+            high as i32
+        };
+        self.event.store(event.max(-1), Ordering::Relaxed);
+    }
+
+    /// Ends to receive signals, and forgets all arrivals. The caller has removed the handlers.
+    pub(crate) fn close(&self) {
+        let event = self.event.swap(-1, Ordering::SeqCst);
+        // A handler that has begun on another thread may still use the event counter.
+        while self.running.load(Ordering::SeqCst) > 0 {
+            sys::nap();
+        }
+        if event >= 0 {
+            descriptor::close(event);
+        }
+        self.claimed.store(0, Ordering::Relaxed);
+        self.stored.store(0, Ordering::Relaxed);
+        self.granted.store(0, Ordering::Relaxed);
+        self.caught.store(0, Ordering::Relaxed);
+    }
+
+    /// States whether arrivals of the signal with the bit `bit` are recorded from now on.
+    pub(crate) fn catch(&self, bit: u64, is_caught: bool) {
+        if is_caught {
+            self.caught.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            self.caught.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Records the arrival of the signal with the bit `bit`, whose information `store` stores. For
+    /// the handler in the kernel. A signal that arrives once more before it is handled counts once.
+    pub(crate) fn add(&self, bit: u64, store: impl FnOnce()) {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let event = self.event.load(Ordering::SeqCst);
+        if event >= 0 && self.claimed.fetch_or(bit, Ordering::Acquire) & bit == 0 {
+            store();
+            self.stored.fetch_or(bit, Ordering::Release);
+            let one = 1u64;
+            let at = &raw const one as usize;
+            // SAFETY: eight readable bytes.
+            unsafe { sys::syscall(number::WRITE, [event as usize, at, 8, 0, 0, 0]) };
+        }
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Removes one granted signal, and calls `load` with its number to load its information. Returns
+    /// `None` if no such signal is left.
+    pub(crate) fn take<T>(&self, load: impl FnOnce(u32) -> T) -> Option<T> {
+        let signal = self.granted.load(Ordering::Relaxed).trailing_zeros();
+        if signal == u64::BITS {
+            return None;
+        }
+        let loaded = load(signal + 1);
+        self.granted.fetch_and(!(1 << signal), Ordering::Relaxed);
+        self.stored.fetch_and(!(1 << signal), Ordering::Relaxed);
+        self.claimed.fetch_and(!(1 << signal), Ordering::Release);
+        Some(loaded)
+    }
+
+    /// Allows the task to take all signals that have arrived so far.
+    fn grant(&self) {
+        let mut count = 0u64;
+        let (event, at) = (self.event.load(Ordering::Relaxed), &raw mut count as usize);
+        // SAFETY: eight writable bytes.
+        unsafe { sys::syscall(number::READ, [event as usize, at, 8, 0, 0, 0]) };
+        let stored = self.stored.load(Ordering::Acquire);
+        self.granted.fetch_or(stored, Ordering::Relaxed);
+    }
+
+    /// Whether a signal has arrived that is not granted yet.
+    #[inline]
+    pub(super) fn are_there(&self) -> bool {
+        let stored = self.stored.load(Ordering::Acquire);
+        stored & !self.granted.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether the execution receives signals.
+    pub(super) fn are_open(&self) -> bool {
+        self.event.load(Ordering::Relaxed) >= 0
+    }
+
+    /// The entry for a wait in the kernel that ends when a signal arrives.
+    pub(super) fn entry(&self) -> Option<PollEntry> {
+        let event = self.event.load(Ordering::Relaxed);
+        (event >= 0).then(|| PollEntry::new(event, POLLIN))
+    }
+}
+
+impl Execution {
+    /// Enables the task that handles signals, if a signal has arrived and the task waits. Returns
+    /// whether it did.
+    pub(super) fn wake_for_arrivals(&mut self) -> bool {
+        if !self.descriptors.arrivals.are_there() {
+            return false;
+        }
+        let object = self.object(ARRIVALS);
+        let waits = self.objects.get(object).waiters > 0;
+        if waits {
+            self.descriptors.arrivals.grant();
+            self.wake_waiters(object);
+        }
+        waits
+    }
+
+    /// If children have ended, waits for the arrival of SIGCHLD: another thread may not have run
+    /// the handler yet. So a task handles the signal before others see the end of the child.
+    pub(super) fn wait_for_signals_of_children(&mut self) {
+        let Descriptors {
+            arrivals,
+            children,
+            signalled,
+            ..
+        } = &mut self.descriptors;
+        if arrivals.caught.load(Ordering::Relaxed) & SIGCHLD == 0 {
+            return;
+        }
+        let known = signalled.len();
+        for &child in children.iter() {
+            if !signalled.contains(&child) && outside_source::is_running(child) == Some(false) {
+                signalled.push(child);
+            }
+        }
+        if signalled.len() > known {
+            _ = (0..LATE).any(|_| {
+                let has_arrived = arrivals.are_there();
+                if !has_arrived {
+                    sys::nap();
+                }
+                has_arrived
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_counts_once_until_it_is_taken() {
+        let arrivals = Arrivals::new();
+        let mut stored = 0;
+        arrivals.add(1 << 16, || unreachable!("no signals are received"));
+        arrivals.open();
+        for _ in 0..2 {
+            arrivals.add(1 << 16, || stored += 1);
+        }
+        arrivals.add(1, || stored += 1);
+        assert_eq!(stored, 2);
+        assert!(arrivals.take(|_| ()).is_none() && arrivals.are_there());
+        arrivals.grant();
+        let taken: Vec<u32> = core::iter::from_fn(|| arrivals.take(|signal| signal)).collect();
+        assert_eq!(taken, [1, 17]);
+        assert!(!arrivals.are_there());
+        arrivals.add(1 << 16, || stored += 1);
+        assert!(stored == 3 && arrivals.are_there());
+        arrivals.close();
+        assert!(!arrivals.are_there() && arrivals.entry().is_none());
+    }
+}

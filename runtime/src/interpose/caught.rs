@@ -1,0 +1,171 @@
+//! Handlers of signals from outside the process, for instance of SIGCHLD when a child ends.
+//!
+//! The kernel would run such a handler at any moment, also within the engine, and no schedule could
+//! repeat that. So the kernel gets a handler of the runtime, which only records the arrival. A
+//! separate task runs the program's handler. Like all answers from outside, a signal is slower than
+//! every task: it arrives when no task can run. In a process of `cargo test`, the kernel delivers
+//! signals to a thread of the harness, so the threads of a test continue during the handler, too.
+//!
+//! Only child processes are expected to send signals. The program's handlers stay in the kernel
+//! until a task starts a child.
+
+use core::ffi::{c_int, c_void};
+
+use super::disposition::{Disposition, SIG_IGN, bit, signals};
+use super::signal::{self, Info};
+use super::wait_signal;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::execution::{self, ARRIVALS, Effect, Op, arrivals, opaque};
+
+const SA_SIGINFO: u64 = 4;
+const SA_RESTART: u64 = 0x1000_0000;
+const SA_RESETHAND: u64 = 0x8000_0000;
+/// The number of signals.
+const COUNT: usize = 64;
+/// The signals whose handlers stay in the kernel. The kernel sends SIGILL, SIGTRAP, SIGABRT,
+/// SIGBUS, SIGFPE, SIGSEGV and SIGSYS to a thread because of what the thread does. The last two
+/// belong to glibc.
+const LEFT: [c_int; 9] = [4, 5, 6, 7, 8, 11, 31, 32, 33];
+
+/// The handlers of signals from outside.
+pub(super) struct Caught {
+    /// The process that receives the signals; 0 until a task has started a child.
+    process: c_int,
+    /// The program's actions for the signals whose handler is the runtime's.
+    actions: EngineVec<(c_int, Disposition)>,
+    /// Whether a task waits for signals.
+    has_task: bool,
+    /// The information of the signals that have arrived.
+    arrived: [Info; COUNT],
+}
+
+impl Caught {
+    pub(super) const fn new() -> Self {
+        Self {
+            process: 0,
+            actions: engine_vec(),
+            has_task: false,
+            arrived: [[0; 16]; COUNT],
+        }
+    }
+
+    /// Resets the state for a new execution. The kernel has its former handlers again.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        if self.process != 0 {
+            arrivals().close();
+            self.process = 0;
+            self.actions.clear();
+            self.has_task = false;
+        }
+    }
+
+    /// The program's action for `signal`, if the kernel has the runtime's handler.
+    pub(super) fn action(&self, signal: c_int) -> Option<Disposition> {
+        let mut known = self.actions.iter();
+        known
+            .find(|(it, _)| *it == signal)
+            .map(|&(_, action)| action)
+    }
+
+    /// Forgets the program's action for `signal`.
+    pub(super) fn forget(&mut self, signal: c_int) {
+        self.actions.retain(|&(known, _)| known != signal);
+        arrivals().catch(bit(signal), false);
+    }
+}
+
+/// Must be called before a task starts a child. From now on, signals from outside are handled
+/// by a task.
+pub(super) fn child_starts() {
+    if signals().caught.process != 0 {
+        return;
+    }
+    arrivals().open();
+    signals().caught.process = signal::own_process();
+    for signal in 1..=COUNT as c_int {
+        catch(signal);
+    }
+    start_task();
+}
+
+/// Must be called after a task has set the action for `signal` in the kernel.
+pub(super) fn action_set(signal: c_int) {
+    if signals().caught.process == 0 {
+        return;
+    }
+    signals().caught.forget(signal);
+    catch(signal);
+    start_task();
+}
+
+/// If the kernel has a handler of the program for `signal`, replaces it by that of the runtime.
+fn catch(signal: c_int) {
+    if LEFT.contains(&signal) {
+        return;
+    }
+    let Some(action) = Disposition::of(signal).filter(|action| action.handler > SIG_IGN) else {
+        return;
+    };
+    signals().remember(signal);
+    signals().caught.actions.push((signal, action));
+    arrivals().catch(bit(signal), true);
+    let mut own = action;
+    own.handler = record as *const () as usize;
+    own.flags = action.flags & !SA_RESETHAND | SA_SIGINFO | SA_RESTART;
+    own.mask = u64::MAX;
+    own.put(signal);
+}
+
+/// The handler in the kernel. It runs at any moment, on any thread.
+extern "C" fn record(signal: c_int, info: *mut Info, context: *mut c_void) {
+    let caught = &raw mut signals().caught;
+    // SAFETY: the process is set before the first handler. The kernel passes the information. Each
+    // place of `arrived` has one user at a time: see `Arrivals`.
+    unsafe {
+        if (*caught).process == signal::own_process() {
+            arrivals().add(bit(signal), || {
+                (&raw mut (*caught).arrived[signal as usize - 1]).write(*info);
+            });
+            return;
+        }
+        // This process was forked from that of the tasks, and is not under control.
+        if let Some(action) = (*caught).action(signal) {
+            let handler: extern "C" fn(c_int, *mut Info, *mut c_void) =
+                core::mem::transmute(action.handler);
+            handler(signal, info, context);
+        }
+    }
+}
+
+/// Starts the task that handles signals, if the program has a handler and there is no such task.
+fn start_task() {
+    let caught = &mut signals().caught;
+    if caught.actions.is_empty() || caught.has_task {
+        return;
+    }
+    caught.has_task = true;
+    let task = execution::spawn_pthread(handle_arrivals, core::ptr::null_mut(), 0);
+    execution::detach_and_name(task, "signals");
+}
+
+/// The function of the task that handles signals from outside.
+unsafe extern "C" fn handle_arrivals(_: *mut c_void) -> *mut c_void {
+    loop {
+        execution::touch(ARRIVALS, Effect::Write);
+        opaque::sleep(Op::SignalWait, ARRIVALS, None);
+        let load = |signal: u32| {
+            let info = signals().caught.arrived[signal as usize - 1];
+            (signal.cast_signed(), info)
+        };
+        while let Some((signal, info)) = arrivals().take(load) {
+            if signals().is_blocked(signal) {
+                signals().pend(signal, &info);
+                wait_signal::pending();
+            } else {
+                signal::handle(signal, &info);
+                wait_signal::handled();
+            }
+        }
+    }
+}
