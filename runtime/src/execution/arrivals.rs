@@ -130,21 +130,26 @@ impl Arrivals {
         Some(loaded)
     }
 
-    /// Allows the task to take all signals that have arrived so far.
-    fn grant(&self) {
+    /// Allows tasks to take the signals that have arrived so far, if `is_wanted` returns `true` for
+    /// the signal.
+    pub(crate) fn grant(&self, is_wanted: impl Fn(u32) -> bool) {
         let mut count = 0u64;
         let (event, at) = (self.event.load(Ordering::Relaxed), &raw mut count as usize);
         // SAFETY: eight writable bytes.
         unsafe { sys::syscall(number::READ, [event as usize, at, 8, 0, 0, 0]) };
         let stored = self.stored.load(Ordering::Acquire);
-        self.granted.fetch_or(stored, Ordering::Relaxed);
+        for signal in 0..u64::BITS {
+            if stored >> signal & 1 != 0 && is_wanted(signal + 1) {
+                self.granted.fetch_or(1 << signal, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Whether a signal has arrived that is not granted yet.
     #[inline]
     pub(super) fn are_there(&self) -> bool {
         let stored = self.stored.load(Ordering::Acquire);
-        stored & !self.granted.load(Ordering::Relaxed) != 0
+        stored != 0 && stored & !self.granted.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the execution receives signals.
@@ -169,7 +174,7 @@ impl Execution {
         let object = self.object(ARRIVALS);
         let waits = self.objects.get(object).waiters > 0;
         if waits {
-            self.descriptors.arrivals.grant();
+            self.descriptors.arrivals.grant(|_| true);
             self.wake_waiters(object);
         }
         waits
@@ -221,7 +226,9 @@ mod tests {
         arrivals.add(1, || stored += 1);
         assert_eq!(stored, 2);
         assert!(arrivals.take(|_| ()).is_none() && arrivals.are_there());
-        arrivals.grant();
+        arrivals.grant(|signal| signal == 2);
+        assert!(arrivals.take(|_| ()).is_none());
+        arrivals.grant(|_| true);
         let taken: Vec<u32> = core::iter::from_fn(|| arrivals.take(|signal| signal)).collect();
         assert_eq!(taken, [1, 17]);
         assert!(!arrivals.are_there());

@@ -154,18 +154,35 @@ unsafe extern "C" fn handle_arrivals(_: *mut c_void) -> *mut c_void {
     loop {
         execution::touch(ARRIVALS, Effect::Write);
         opaque::sleep(Op::SignalWait, ARRIVALS, None);
-        let load = |signal: u32| {
-            let info = signals().caught.arrived[signal as usize - 1];
-            (signal.cast_signed(), info)
-        };
-        while let Some((signal, info)) = arrivals().take(load) {
-            if signals().is_blocked(signal) {
-                signals().pend(signal, &info);
-                wait_signal::pending();
-            } else {
-                signal::handle(signal, &info);
-                wait_signal::handled();
-            }
+        handle_granted();
+    }
+}
+
+/// Must be called after a task has changed the mask of blocked signals. Handles the signals that
+/// tasks had sent while they were blocked, and that have arrived now.
+pub(super) fn mask_changed() {
+    if signals().caught.process != 0 {
+        arrivals().grant(|signal| {
+            let info = &signals().caught.arrived[signal as usize - 1];
+            signal::is_sent_by_own_process(info)
+        });
+        handle_granted();
+    }
+}
+
+/// Runs the handlers of the arrived signals that tasks may handle now.
+fn handle_granted() {
+    let load = |signal: u32| {
+        let info = signals().caught.arrived[signal as usize - 1];
+        (signal.cast_signed(), info)
+    };
+    while let Some((signal, info)) = arrivals().take(load) {
+        if signals().is_blocked(signal) {
+            signals().pend(signal, &info);
+            wait_signal::pending();
+        } else {
+            signal::handle(signal, &info);
+            wait_signal::handled();
         }
     }
 }

@@ -323,7 +323,11 @@ unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const u64, old: *mut c_vo
                 }
             }
         }
-        real::pthread_sigmask(how, new, old)
+        let error = real::pthread_sigmask(how, new, old);
+        if active() && !new.is_null() {
+            caught::mask_changed();
+        }
+        error
     }
 }
 

@@ -61,6 +61,12 @@ fn info(signal: c_int, code: i32, value: usize) -> Info {
     info
 }
 
+/// Whether a call of this process, and not the kernel, has sent the signal with this information.
+pub(super) fn is_sent_by_own_process(info: &Info) -> bool {
+    let (code, sender) = (info[1] as i32, info[2] as c_int);
+    code <= SI_USER && sender == own_process()
+}
+
 /// Handles the signal of an alarm that is due, on the calling task.
 pub(super) fn send_alarm(signal: c_int) {
     const SI_KERNEL: i32 = 0x80;

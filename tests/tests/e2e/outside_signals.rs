@@ -16,6 +16,8 @@ const SIGCHLD: c_int = 17;
 unsafe extern "C" {
     fn signal(signal: c_int, handler: usize) -> usize;
     fn pause() -> c_int;
+    fn pthread_sigmask(how: c_int, new: *const u64, old: *mut u64) -> c_int;
+    fn raise(signal: c_int) -> c_int;
     fn pipe(ends: *mut c_int) -> c_int;
     fn read(descriptor: c_int, bytes: *mut c_void, length: usize) -> isize;
     fn write(descriptor: c_int, bytes: *const c_void, length: usize) -> isize;
@@ -119,6 +121,21 @@ fn other_signals() {
     assert_eq!(OTHERS.load(SeqCst), 1);
 }
 
+/// A signal that the process has sent itself is handled as soon as it is not blocked any more.
+#[test]
+fn unblocks() {
+    install(SIGUSR1, count_others);
+    start("exit 0").wait().unwrap();
+    let set = [1u64 << (SIGUSR1 - 1); 16];
+    unsafe {
+        pthread_sigmask(0, set.as_ptr(), std::ptr::null_mut());
+        raise(SIGUSR1);
+        assert_eq!(OTHERS.load(SeqCst), 0);
+        pthread_sigmask(1, set.as_ptr(), std::ptr::null_mut());
+    }
+    assert_eq!(OTHERS.load(SeqCst), 1);
+}
+
 /// Tasks that wait for each other are still a deadlock.
 #[test]
 fn deadlock() {
@@ -173,7 +190,7 @@ fn signals_of_children_are_handled_by_a_task() {
         let other = |line: &&str| line.starts_with("warning: ") && !polls(line);
         assert_eq!(run.stderr.lines().find(other), None, "{}", run.stderr);
         let verdicts = run.verdicts_by_name();
-        assert_eq!(verdicts.len(), 9, "{}", run.stderr);
+        assert_eq!(verdicts.len(), 10, "{}", run.stderr);
         for (test, verdict) in verdicts {
             let expected = match test.as_str() {
                 "deadlock" | "deadlock_beside_a_child" => ("failed", "deadlock"),
