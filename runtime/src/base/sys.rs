@@ -107,6 +107,9 @@ pub(crate) struct sigaction_t {
     pub(crate) restorer: usize,
 }
 
+/// The place of the child's number in a result of `waitid`, in words of 32 bits.
+pub(crate) const CHILD_AT: usize = 4;
+
 #[repr(C)]
 pub(crate) struct siginfo_t {
     pub(crate) signo: c_int,

@@ -27,13 +27,12 @@ pub(super) fn of_one(descriptor: c_int, wanted: i16) -> Option<OutsideEffect> {
 pub(super) fn is_running(child: c_int) -> Option<bool> {
     const P_PID: usize = 1;
     const WNOHANG_EXITED_NOWAIT: usize = 0x0100_0005;
-    const PID_AT: usize = 4;
     let mut info = [0u32; 32];
     let at = &raw mut info as usize;
     let arguments = [P_PID, child as usize, at, WNOHANG_EXITED_NOWAIT, 0, 0];
     // SAFETY: `info` is as large as the kernel's structure.
     let result = unsafe { sys::syscall(number::WAITID, arguments) };
-    (result == 0).then(|| info[PID_AT] == 0)
+    (result == 0).then(|| info[sys::CHILD_AT] == 0)
 }
 
 /// Opens a descriptor of `process` that becomes readable when the process ends.

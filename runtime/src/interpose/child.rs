@@ -163,7 +163,6 @@ pub(super) unsafe fn waitid5(
     options: c_int,
     usage: *mut c_void,
 ) -> c_int {
-    const PID_AT: usize = 3;
     let (kind_word, id_word, usage_at) = (kind as usize, id as usize, usage as usize);
     if !active() {
         let arguments = [
@@ -192,7 +191,7 @@ pub(super) unsafe fn waitid5(
             if result < 0 {
                 result
             } else {
-                (*own_at)[PID_AT] as isize
+                (*own_at)[sys::CHILD_AT] as isize
             }
         }
     });
