@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicBool;
 
 use chess_vocabulary::{ObjectKind, Op, TaskId};
 
-use super::arrivals::Arrivals;
+use super::arrived_signals::Arrivals;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{Identity, Kind, PollEntry};
 use crate::search::ObjectId;

@@ -7,7 +7,7 @@
 
 mod access;
 mod address_reuse;
-mod arrivals;
+mod arrived_signals;
 mod awaited;
 mod blocking;
 mod borrow;
@@ -88,7 +88,7 @@ pub use access::{
 pub(crate) use access::{note_fault, note_panic, print, saw, touch_unseen};
 pub use address_reuse::read_pointer;
 pub(crate) use address_reuse::reused;
-pub(crate) use arrivals::{ARRIVALS, arrivals};
+pub(crate) use arrived_signals::ARRIVALS;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub use component::{end_component, run_component};
@@ -124,7 +124,7 @@ pub(crate) use object_calls::Overlap;
 pub(crate) use options::{Faults, Limit, Spurious, Timers};
 pub(crate) use outside_source::open_process;
 pub(crate) use outside_waits::{
-    add_child, children, forget_child, is_outside, note as note_outside,
+    add_child, arrivals, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
 };
 pub use panic_hook::change_hook;

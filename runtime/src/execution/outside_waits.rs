@@ -11,6 +11,7 @@ use core::sync::atomic::Ordering;
 use chess_vocabulary::OutsideEffect;
 
 use super::TaskId;
+use super::arrived_signals::{ARRIVALS, Arrivals};
 use super::descriptors::Descriptors;
 use super::outside_source;
 use super::running::{running, with};
@@ -30,6 +31,11 @@ const BREATH: u64 = 1_000_000;
 const START_OF_PROCESS: u64 = 1_000_000;
 /// The least value of [`Descriptors::grace`].
 const LEAST_GRACE: u32 = 4;
+
+/// The bit of SIGCHLD.
+const SIGCHLD: u64 = 1 << 16;
+/// The number of naps for which SIGCHLD may be late.
+const LATE: u32 = 20;
 
 impl Execution {
     /// Whether the engine must poll for events outside the process if no task is enabled.
@@ -232,6 +238,52 @@ impl Execution {
     }
 }
 
+impl Execution {
+    /// Enables the task that handles signals, if a signal has arrived and the task waits. Returns
+    /// whether it did.
+    pub(super) fn wake_for_arrivals(&mut self) -> bool {
+        if !self.descriptors.arrivals.are_there() {
+            return false;
+        }
+        let object = self.object(ARRIVALS);
+        let waits = self.objects.get(object).waiters > 0;
+        if waits {
+            self.descriptors.arrivals.grant(|_| true);
+            self.wake_waiters(object);
+        }
+        waits
+    }
+
+    /// If children have ended, waits for the arrival of SIGCHLD: another thread may not have run
+    /// the handler yet. So a task handles the signal before others see the end of the child.
+    pub(super) fn wait_for_signals_of_children(&mut self) {
+        let Descriptors {
+            arrivals,
+            children,
+            signalled,
+            ..
+        } = &mut self.descriptors;
+        if arrivals.caught.load(Ordering::Relaxed) & SIGCHLD == 0 {
+            return;
+        }
+        let known = signalled.len();
+        for &child in children.iter() {
+            if !signalled.contains(&child) && outside_source::is_running(child) == Some(false) {
+                signalled.push(child);
+            }
+        }
+        if signalled.len() > known {
+            _ = (0..LATE).any(|_| {
+                let has_arrived = arrivals.are_there();
+                if !has_arrived {
+                    sys::nap();
+                }
+                has_arrived
+            });
+        }
+    }
+}
+
 impl Descriptors {
     /// Kills the remaining children of an execution, since the next execution does not know them.
     pub(crate) fn end_children(&mut self) {
@@ -247,6 +299,13 @@ impl Descriptors {
             }
         }
     }
+}
+
+/// Returns the arrivals of the running execution.
+pub(crate) fn arrivals() -> &'static Arrivals {
+    // SAFETY: all fields of the arrivals are atomic, so references may exist beside a borrow of the
+    // execution by the engine.
+    unsafe { &(*execution()).descriptors.arrivals }
 }
 
 /// Records a new child process, for which the tasks may wait. Its start takes virtual time: a test

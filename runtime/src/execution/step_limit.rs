@@ -46,8 +46,7 @@ const CLOCK_PATIENCE: u64 = 500;
 const LONGEST_TIME_LIMIT: u64 = 100_000_000_000;
 
 /// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native
-/// step. It is longer than a read of the clock, because a loop that runs for a second does far more
-/// than read the clock.
+/// step. So a loop that runs for a second of the clock ends, even if it rarely reads the clock.
 const STEP: u64 = 100;
 
 impl Execution {

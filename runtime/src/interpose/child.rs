@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use chess_vocabulary::Fault;
 
 use super::call::{admit, wait_for};
-use super::{caught, failing, files};
+use super::{failing, files, outside_signals};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
@@ -233,7 +233,7 @@ macro_rules! spawns {
                         return -error as c_int;
                     }
                     files::others_write();
-                    caught::child_starts();
+                    outside_signals::child_starts();
                 }
                 // SAFETY: the caller's arguments are those of the real function.
                 unsafe {

@@ -1,20 +1,18 @@
-//! `sigaction` and signal masks. Before the next execution, the runtime undoes the changes by
-//! tasks. The program cannot undo them, because its memory is restored then, and contains no
-//! record of the changes.
+//! The actions for signals, and the mask of blocked signals. Before the next execution, the runtime
+//! undoes the changes by tasks. The program cannot undo them, because its memory is restored then,
+//! and contains no record of the changes.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 
-use super::caught::Caught;
 use super::signal::Info;
-use super::{call, caught, timer, wait_signal};
+use super::timer;
 use crate::base::memory::{EngineVec, Place, engine_vec};
-use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
-use crate::execution::{self, Effect, Op, TaskId, active};
+use crate::execution::{TaskId, active, arrivals};
 
 pub(super) const SIG_DFL: usize = 0;
 pub(super) const SIG_IGN: usize = 1;
-const SIG_ERR: usize = usize::MAX;
+pub(super) const SIG_SETMASK: usize = 2;
 
 /// The place of this state in the engine's memory.
 pub(super) const PLACE: Place<Signals> = Place::after(&timer::PLACE);
@@ -26,12 +24,12 @@ pub(crate) struct Signals {
     changed: EngineVec<(c_int, Disposition)>,
     /// The program's own action for SIGSEGV. The kernel has the runtime's handler of page faults
     /// as the action.
-    fault: Disposition,
+    pub(super) fault: Disposition,
     /// The signals that tasks have blocked. All tasks have one mask, because tasks that run on one
     /// kernel thread share the mask of this thread.
     pub(super) blocked: u64,
     /// The mask of the exploring thread before a task changed it; `None` if no task has.
-    mask: Option<u64>,
+    pub(super) mask: Option<u64>,
     /// The blocked signals that tasks have sent and no task has received yet. Used only if each
     /// task runs on a kernel thread of its own. There, the kernel keeps a sent signal for one
     /// kernel thread, so the tasks on other kernel threads could not receive it.
@@ -49,6 +47,56 @@ pub(super) struct Handling {
     pub(super) signal: c_int,
     /// Whether the signal was sent again since the handler has started.
     pub(super) again: bool,
+}
+
+/// The number of signals.
+pub(super) const COUNT: usize = 64;
+/// The handlers of signals from outside.
+pub(super) struct Caught {
+    /// The process that receives the signals; 0 until a task has started a child.
+    pub(super) process: c_int,
+    /// The program's actions for the signals whose handler is the runtime's.
+    pub(super) actions: EngineVec<(c_int, Disposition)>,
+    /// Whether a task waits for signals.
+    pub(super) has_task: bool,
+    /// The information of the signals that have arrived.
+    pub(super) arrived: [Info; COUNT],
+}
+
+impl Caught {
+    pub(super) const fn new() -> Self {
+        Self {
+            process: 0,
+            actions: engine_vec(),
+            has_task: false,
+            arrived: [[0; 16]; COUNT],
+        }
+    }
+
+    /// Resets the state for a new execution. The kernel has its former handlers again.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        if self.process != 0 {
+            arrivals().close();
+            self.process = 0;
+            self.actions.clear();
+            self.has_task = false;
+        }
+    }
+
+    /// The program's action for `signal`, if the kernel has the runtime's handler.
+    pub(super) fn action(&self, signal: c_int) -> Option<Disposition> {
+        let mut known = self.actions.iter();
+        known
+            .find(|(it, _)| *it == signal)
+            .map(|&(_, action)| action)
+    }
+
+    /// Forgets the program's action for `signal`.
+    pub(super) fn forget(&mut self, signal: c_int) {
+        self.actions.retain(|&(known, _)| known != signal);
+        arrivals().catch(bit(signal), false);
+    }
 }
 
 /// The action for a signal: the kernel's `struct sigaction`.
@@ -79,8 +127,18 @@ impl Disposition {
         (result == 0).then_some(now)
     }
 
+    /// Returns the action of libc's form.
+    pub(super) fn from_libc(action: &sigaction_t) -> Self {
+        Self {
+            handler: action.handler,
+            flags: u64::from(action.flags.cast_unsigned()),
+            restorer: 0,
+            mask: action.mask[0],
+        }
+    }
+
     /// Returns libc's form of the action.
-    fn to_libc(self) -> sigaction_t {
+    pub(super) fn to_libc(self) -> sigaction_t {
         let mut action = sigaction_t {
             handler: self.handler,
             mask: [0; 16],
@@ -212,129 +270,4 @@ pub(crate) fn fault_handler() -> Option<usize> {
 pub(super) fn bit(signal: c_int) -> u64 {
     1u64.checked_shl(signal.wrapping_sub(1).cast_unsigned())
         .unwrap_or(0)
-}
-
-/// libc's `sigaction`.
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn sigaction(
-    signal: c_int,
-    new: *const sigaction_t,
-    old: *mut sigaction_t,
-) -> c_int {
-    // SAFETY: the caller's arguments are those of the real function.
-    unsafe {
-        if !active() {
-            return real::sigaction(signal, new, old);
-        }
-        execution::before_call(Op::SignalAction, 0);
-        let result = if signal == SIGSEGV {
-            change_fault(new, old);
-            0
-        } else {
-            call::admit(old as usize, size_of::<sigaction_t>());
-            if !new.is_null() {
-                signals().remember(signal);
-            }
-            let caught = signals().caught.action(signal);
-            let result = real::sigaction(signal, new, old);
-            if result == 0
-                && !old.is_null()
-                && let Some(caught) = caught
-            {
-                old.write(caught.to_libc());
-            }
-            if result == 0 && !new.is_null() {
-                caught::action_set(signal);
-            }
-            result
-        };
-        let effect = if new.is_null() {
-            Effect::Read
-        } else {
-            Effect::Write
-        };
-        execution::after_call(Op::SignalAction, 0, effect);
-        result
-    }
-}
-
-/// Performs a task's `sigaction` for SIGSEGV.
-unsafe fn change_fault(new: *const sigaction_t, old: *mut sigaction_t) {
-    // SAFETY: the caller passes null or an action, and null or room for one.
-    unsafe {
-        let before = signals().fault;
-        if let Some(new) = new.as_ref() {
-            signals().fault = Disposition {
-                handler: new.handler,
-                flags: u64::from(new.flags.cast_unsigned()),
-                restorer: 0,
-                mask: new.mask[0],
-            };
-        }
-        if !old.is_null() {
-            old.write(before.to_libc());
-        }
-    }
-}
-
-/// libc's `signal`, with its semantics on Linux.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
-    const SA_RESTART: c_int = 0x1000_0000;
-    let mut action = sigaction_t {
-        handler,
-        mask: [0; 16],
-        flags: SA_RESTART,
-        restorer: 0,
-    };
-    let mut old = sigaction_t { ..action };
-    action.mask[0] = bit(signal);
-    // SAFETY: a valid action, if the caller's handler is one.
-    let result = unsafe { sigaction(signal, &raw const action, &raw mut old) };
-    if result < 0 { SIG_ERR } else { old.handler }
-}
-
-const SIG_BLOCK: usize = 0;
-const SIG_UNBLOCK: usize = 1;
-const SIG_SETMASK: usize = 2;
-
-/// libc's `pthread_sigmask`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const u64, old: *mut c_void) -> c_int {
-    const SET_SIZE: usize = 128;
-    // SAFETY: the caller's arguments are those of the real function.
-    unsafe {
-        if active() {
-            call::admit(old as usize, SET_SIZE);
-            if let Some(&set) = new.as_ref() {
-                wait_signal::changes_mask();
-                let signals = signals();
-                if signals.mask.is_none() {
-                    let mut mask = 0u64;
-                    let at = &raw mut mask as usize;
-                    sys::syscall(number::RT_SIGPROCMASK, [SIG_BLOCK, 0, at, 8, 0, 0]);
-                    signals.mask = Some(mask);
-                }
-                match how as usize {
-                    SIG_BLOCK => signals.blocked |= set,
-                    SIG_UNBLOCK => signals.blocked &= !set,
-                    SIG_SETMASK => signals.blocked = set,
-                    _ => {}
-                }
-            }
-        }
-        let error = real::pthread_sigmask(how, new, old);
-        if active() && !new.is_null() {
-            caught::mask_changed();
-        }
-        error
-    }
-}
-
-/// libc's `sigprocmask`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigprocmask(how: c_int, new: *const u64, old: *mut c_void) -> c_int {
-    // SAFETY: the caller's arguments are those of the real function.
-    let error = unsafe { pthread_sigmask(how, new, old) };
-    sys::libc_result(-(error as isize)) as c_int
 }

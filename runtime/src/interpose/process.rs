@@ -6,13 +6,13 @@ use core::mem::offset_of;
 use chess_vocabulary::Fault;
 
 use super::alarm::{self, Alarm};
-use super::caught;
 use super::credentials::{self, Credentials};
 use super::disposition::{self, Signals};
 use super::failing;
 use super::files::{self, Elsewhere, Known};
 use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
+use super::outside_signals;
 use super::process_attributes::{self, Attributes};
 use super::timer::{self, Timers};
 use crate::base::memory::Place;
@@ -116,7 +116,7 @@ unsafe extern "C" fn fork() -> c_int {
     }
     if execution::active() {
         files::others_write();
-        caught::child_starts();
+        outside_signals::child_starts();
     }
     // SAFETY: `fork` as the caller asked for it.
     let child = unsafe { real::fork() };

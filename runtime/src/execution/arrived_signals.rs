@@ -6,19 +6,11 @@
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use super::descriptors::Descriptors;
-use super::outside_source;
-use super::state::{Execution, execution};
 use crate::base::sys::{self, number};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
 
 /// The address of the arrivals in the side table. No other object lies there.
 pub(crate) const ARRIVALS: usize = 56;
-
-/// The bit of SIGCHLD.
-const SIGCHLD: u64 = 1 << 16;
-/// The number of naps for which SIGCHLD may be late.
-const LATE: u32 = 20;
 
 /// The arrivals of one execution. Handlers on other threads use them at the same time.
 pub(crate) struct Arrivals {
@@ -29,19 +21,12 @@ pub(crate) struct Arrivals {
     /// The stored signals that the task may take. Others must wait until no task can run.
     granted: AtomicU64,
     /// The signals whose arrivals are recorded.
-    caught: AtomicU64,
+    pub(super) caught: AtomicU64,
     /// The number of threads that run the handler now.
     running: AtomicU32,
     /// An event counter that ends the engine's wait in the kernel; negative if the execution
     /// receives no signals.
     event: AtomicI32,
-}
-
-/// Returns the arrivals of the running execution.
-pub(crate) fn arrivals() -> &'static Arrivals {
-    // SAFETY: all fields of the arrivals are atomic, so references may exist beside a borrow of the
-    // execution by the engine.
-    unsafe { &(*execution()).descriptors.arrivals }
 }
 
 impl Arrivals {
@@ -161,52 +146,6 @@ impl Arrivals {
     pub(super) fn entry(&self) -> Option<PollEntry> {
         let event = self.event.load(Ordering::Relaxed);
         (event >= 0).then(|| PollEntry::new(event, POLLIN))
-    }
-}
-
-impl Execution {
-    /// Enables the task that handles signals, if a signal has arrived and the task waits. Returns
-    /// whether it did.
-    pub(super) fn wake_for_arrivals(&mut self) -> bool {
-        if !self.descriptors.arrivals.are_there() {
-            return false;
-        }
-        let object = self.object(ARRIVALS);
-        let waits = self.objects.get(object).waiters > 0;
-        if waits {
-            self.descriptors.arrivals.grant(|_| true);
-            self.wake_waiters(object);
-        }
-        waits
-    }
-
-    /// If children have ended, waits for the arrival of SIGCHLD: another thread may not have run
-    /// the handler yet. So a task handles the signal before others see the end of the child.
-    pub(super) fn wait_for_signals_of_children(&mut self) {
-        let Descriptors {
-            arrivals,
-            children,
-            signalled,
-            ..
-        } = &mut self.descriptors;
-        if arrivals.caught.load(Ordering::Relaxed) & SIGCHLD == 0 {
-            return;
-        }
-        let known = signalled.len();
-        for &child in children.iter() {
-            if !signalled.contains(&child) && outside_source::is_running(child) == Some(false) {
-                signalled.push(child);
-            }
-        }
-        if signalled.len() > known {
-            _ = (0..LATE).any(|_| {
-                let has_arrived = arrivals.are_there();
-                if !has_arrived {
-                    sys::nap();
-                }
-                has_arrived
-            });
-        }
     }
 }
 

@@ -11,69 +11,18 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::disposition::{Disposition, SIG_IGN, bit, signals};
+use super::disposition::{COUNT, Disposition, SIG_IGN, bit, signals};
 use super::signal::{self, Info};
 use super::wait_signal;
-use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{self, ARRIVALS, Effect, Op, arrivals, opaque};
 
 const SA_SIGINFO: u64 = 4;
 const SA_RESTART: u64 = 0x1000_0000;
 const SA_RESETHAND: u64 = 0x8000_0000;
-/// The number of signals.
-const COUNT: usize = 64;
 /// The signals whose handlers stay in the kernel. The kernel sends SIGILL, SIGTRAP, SIGABRT,
 /// SIGBUS, SIGFPE, SIGSEGV and SIGSYS to a thread because of what the thread does. The last two
 /// belong to glibc.
 const LEFT: [c_int; 9] = [4, 5, 6, 7, 8, 11, 31, 32, 33];
-
-/// The handlers of signals from outside.
-pub(super) struct Caught {
-    /// The process that receives the signals; 0 until a task has started a child.
-    process: c_int,
-    /// The program's actions for the signals whose handler is the runtime's.
-    actions: EngineVec<(c_int, Disposition)>,
-    /// Whether a task waits for signals.
-    has_task: bool,
-    /// The information of the signals that have arrived.
-    arrived: [Info; COUNT],
-}
-
-impl Caught {
-    pub(super) const fn new() -> Self {
-        Self {
-            process: 0,
-            actions: engine_vec(),
-            has_task: false,
-            arrived: [[0; 16]; COUNT],
-        }
-    }
-
-    /// Resets the state for a new execution. The kernel has its former handlers again.
-    #[inline]
-    pub(super) fn clear(&mut self) {
-        if self.process != 0 {
-            arrivals().close();
-            self.process = 0;
-            self.actions.clear();
-            self.has_task = false;
-        }
-    }
-
-    /// The program's action for `signal`, if the kernel has the runtime's handler.
-    pub(super) fn action(&self, signal: c_int) -> Option<Disposition> {
-        let mut known = self.actions.iter();
-        known
-            .find(|(it, _)| *it == signal)
-            .map(|&(_, action)| action)
-    }
-
-    /// Forgets the program's action for `signal`.
-    pub(super) fn forget(&mut self, signal: c_int) {
-        self.actions.retain(|&(known, _)| known != signal);
-        arrivals().catch(bit(signal), false);
-    }
-}
 
 /// Must be called before a task starts a child. From now on, signals from outside are handled
 /// by a task.
