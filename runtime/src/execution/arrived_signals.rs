@@ -21,7 +21,7 @@ pub(crate) struct Arrivals {
     /// The stored signals that the task may take. Others must wait until no task can run.
     granted: AtomicU64,
     /// The signals whose arrivals are recorded.
-    pub(super) caught: AtomicU64,
+    caught: AtomicU64,
     /// The number of threads that run the handler now.
     running: AtomicU32,
     /// An event counter that ends the engine's wait in the kernel; negative if the execution
@@ -41,23 +41,19 @@ impl Arrivals {
         }
     }
 
-    /// Begins to receive signals.
-    pub(crate) fn open(&self) {
-        const HIGH: usize = 800;
-        const F_DUPFD_CLOEXEC: usize = 1030;
-        const NONBLOCKING: usize = 0o4_000;
-        // SAFETY: no memory is passed; the first descriptor is closed by the call that opened it.
-        let event = unsafe {
-            let low = sys::syscall(number::EVENTFD2, [0, NONBLOCKING, 0, 0, 0, 0]);
-            if low < 0 {
-                return;
-            }
-            let arguments = [low.cast_unsigned(), F_DUPFD_CLOEXEC, HIGH, 0, 0, 0];
-            let high = sys::syscall(number::FCNTL, arguments);
-            descriptor::close(low as i32);
-            high as i32
-        };
-        self.event.store(event.max(-1), Ordering::Relaxed);
+    /// Begins to receive signals. Returns whether this is possible: not if the process may open no
+    /// further descriptor.
+    pub(crate) fn open(&self) -> bool {
+        const CLOSE_ON_EXEC_NONBLOCKING: usize = 0o2_004_000;
+        let arguments = [0, CLOSE_ON_EXEC_NONBLOCKING, 0, 0, 0, 0];
+        // SAFETY: no memory is passed.
+        let event = unsafe { sys::syscall(number::EVENTFD2, arguments) };
+        if event < 0 {
+            return false;
+        }
+        let event = descriptor::move_up(event as i32);
+        self.event.store(event, Ordering::Relaxed);
+        true
     }
 
     /// Ends to receive signals, and forgets all arrivals. The caller has removed the handlers.
@@ -83,6 +79,11 @@ impl Arrivals {
         } else {
             self.caught.fetch_and(!bit, Ordering::Relaxed);
         }
+    }
+
+    /// Whether arrivals of the signal with the bit `bit` are recorded.
+    pub(super) fn are_caught(&self, bit: u64) -> bool {
+        self.caught.load(Ordering::Relaxed) & bit != 0
     }
 
     /// Records the arrival of the signal with the bit `bit`, whose information `store` stores. For
@@ -158,7 +159,7 @@ mod tests {
         let arrivals = Arrivals::new();
         let mut stored = 0;
         arrivals.add(1 << 16, || unreachable!("no signals are received"));
-        arrivals.open();
+        assert!(arrivals.open());
         for _ in 0..2 {
             arrivals.add(1 << 16, || stored += 1);
         }

@@ -21,7 +21,7 @@ pub(crate) struct Descriptors {
     pub(super) watchful: bool,
     /// Children for which no task has waited yet.
     pub(crate) children: EngineVec<i32>,
-    /// The children whose end has been signalled.
+    /// The children whose end SIGCHLD has signalled, or for whose signal the engine has waited.
     pub(super) signalled: EngineVec<i32>,
     /// Signals from outside the process.
     pub(super) arrivals: Arrivals,

@@ -31,11 +31,13 @@ const BREATH: u64 = 1_000_000;
 const START_OF_PROCESS: u64 = 1_000_000;
 /// The least value of [`Descriptors::grace`].
 const LEAST_GRACE: u32 = 4;
-
 /// The bit of SIGCHLD.
 const SIGCHLD: u64 = 1 << 16;
-/// The number of naps for which SIGCHLD may be late.
-const LATE: u32 = 20;
+/// The number of naps (milliseconds) for which SIGCHLD may be late. It comes for certain unless all
+/// threads block it, but the thread that receives it may wait for a processor.
+const LATE: u32 = 1000;
+/// The number of naps after which a pending SIGCHLD counts as blocked by all threads.
+const LATE_IF_BLOCKED: u32 = 20;
 
 impl Execution {
     /// Whether the engine must poll for events outside the process if no task is enabled.
@@ -236,12 +238,10 @@ impl Execution {
         }
         ready > 0
     }
-}
 
-impl Execution {
     /// Enables the task that handles signals, if a signal has arrived and the task waits. Returns
     /// whether it did.
-    pub(super) fn wake_for_arrivals(&mut self) -> bool {
+    fn wake_for_arrivals(&mut self) -> bool {
         if !self.descriptors.arrivals.are_there() {
             return false;
         }
@@ -249,6 +249,7 @@ impl Execution {
         let waits = self.objects.get(object).waiters > 0;
         if waits {
             self.descriptors.arrivals.grant(|_| true);
+            self.descriptors.note_ended_children();
             self.wake_waiters(object);
         }
         waits
@@ -256,35 +257,43 @@ impl Execution {
 
     /// If children have ended, waits for the arrival of SIGCHLD: another thread may not have run
     /// the handler yet. So a task handles the signal before others see the end of the child.
-    pub(super) fn wait_for_signals_of_children(&mut self) {
-        let Descriptors {
-            arrivals,
-            children,
-            signalled,
-            ..
-        } = &mut self.descriptors;
-        if arrivals.caught.load(Ordering::Relaxed) & SIGCHLD == 0 {
+    fn wait_for_signals_of_children(&mut self) {
+        let descriptors = &mut self.descriptors;
+        if !descriptors.arrivals.are_caught(SIGCHLD) || !descriptors.note_ended_children() {
             return;
         }
-        let known = signalled.len();
-        for &child in children.iter() {
-            if !signalled.contains(&child) && outside_source::is_running(child) == Some(false) {
-                signalled.push(child);
+        for nap in 0..LATE {
+            let is_blocked = nap > LATE_IF_BLOCKED && is_pending(SIGCHLD);
+            if is_blocked || descriptors.arrivals.are_there() {
+                return;
             }
-        }
-        if signalled.len() > known {
-            _ = (0..LATE).any(|_| {
-                let has_arrived = arrivals.are_there();
-                if !has_arrived {
-                    sys::nap();
-                }
-                has_arrived
-            });
+            sys::nap();
         }
     }
 }
 
+/// Whether the signal with the bit `bit` is pending in the kernel.
+fn is_pending(bit: u64) -> bool {
+    let mut pending = 0u64;
+    let at = &raw mut pending as usize;
+    // SAFETY: the kernel writes the set, which has eight bytes.
+    unsafe { sys::syscall(number::RT_SIGPENDING, [at, 8, 0, 0, 0, 0]) };
+    pending & bit != 0
+}
+
 impl Descriptors {
+    /// Adds the children that have ended to [`Self::signalled`]. Returns whether there are new ones.
+    fn note_ended_children(&mut self) -> bool {
+        let known = self.signalled.len();
+        for &child in &self.children {
+            let has_ended = || outside_source::is_running(child) == Some(false);
+            if !self.signalled.contains(&child) && has_ended() {
+                self.signalled.push(child);
+            }
+        }
+        self.signalled.len() > known
+    }
+
     /// Kills the remaining children of an execution, since the next execution does not know them.
     pub(crate) fn end_children(&mut self) {
         for child in self.children.drain(..) {

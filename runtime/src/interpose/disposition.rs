@@ -13,6 +13,7 @@ use crate::execution::{TaskId, active, arrivals};
 pub(super) const SIG_DFL: usize = 0;
 pub(super) const SIG_IGN: usize = 1;
 pub(super) const SIG_SETMASK: usize = 2;
+pub(super) const SA_RESTART: c_int = 0x1000_0000;
 
 /// The place of this state in the engine's memory.
 pub(super) const PLACE: Place<Signals> = Place::after(&timer::PLACE);
@@ -51,6 +52,7 @@ pub(super) struct Handling {
 
 /// The number of signals.
 pub(super) const COUNT: usize = 64;
+
 /// The handlers of signals from outside.
 pub(super) struct Caught {
     /// The process that receives the signals; 0 until a task has started a child.

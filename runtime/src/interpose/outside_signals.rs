@@ -11,14 +11,12 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::disposition::{COUNT, Disposition, SIG_IGN, bit, signals};
-use super::signal::{self, Info};
+use super::disposition::{COUNT, Disposition, SA_RESTART, SIG_IGN, bit, signals};
+use super::signal::{self, Info, SA_RESETHAND};
 use super::wait_signal;
+use crate::base::sys::SA_SIGINFO;
 use crate::execution::{self, ARRIVALS, Effect, Op, arrivals, opaque};
 
-const SA_SIGINFO: u64 = 4;
-const SA_RESTART: u64 = 0x1000_0000;
-const SA_RESETHAND: u64 = 0x8000_0000;
 /// The signals whose handlers stay in the kernel. The kernel sends SIGILL, SIGTRAP, SIGABRT,
 /// SIGBUS, SIGFPE, SIGSEGV and SIGSYS to a thread because of what the thread does. The last two
 /// belong to glibc.
@@ -27,10 +25,9 @@ const LEFT: [c_int; 9] = [4, 5, 6, 7, 8, 11, 31, 32, 33];
 /// Must be called before a task starts a child. From now on, signals from outside are handled
 /// by a task.
 pub(super) fn child_starts() {
-    if signals().caught.process != 0 {
+    if signals().caught.process != 0 || !arrivals().open() {
         return;
     }
-    arrivals().open();
     signals().caught.process = signal::own_process();
     for signal in 1..=COUNT as c_int {
         catch(signal);
@@ -61,7 +58,8 @@ fn catch(signal: c_int) {
     arrivals().catch(bit(signal), true);
     let mut own = action;
     own.handler = record as *const () as usize;
-    own.flags = action.flags & !SA_RESETHAND | SA_SIGINFO | SA_RESTART;
+    let added = (SA_SIGINFO | SA_RESTART).cast_unsigned();
+    own.flags = action.flags & !SA_RESETHAND | u64::from(added);
     own.mask = u64::MAX;
     own.put(signal);
 }

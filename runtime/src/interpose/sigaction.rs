@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::disposition::{Disposition, SIG_SETMASK, bit, signals};
+use super::disposition::{Disposition, SA_RESTART, SIG_SETMASK, bit, signals};
 use super::{call, outside_signals, wait_signal};
 use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
@@ -71,7 +71,6 @@ unsafe fn change_fault(new: *const sigaction_t, old: *mut sigaction_t) {
 /// libc's `signal`, with its semantics on Linux.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
-    const SA_RESTART: c_int = 0x1000_0000;
     let mut action = sigaction_t {
         handler,
         mask: [0; 16],

@@ -6,7 +6,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::disposition::{Handling, SIG_DFL, SIG_IGN, signals};
+use super::disposition::{COUNT, Handling, SIG_DFL, SIG_IGN, signals};
 use super::wait_signal;
 use crate::base::real;
 use crate::base::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
@@ -17,8 +17,7 @@ use crate::platform::stack_pool::pool;
 const SI_USER: i32 = 0;
 const SI_QUEUE: i32 = -1;
 const SI_TKILL: i32 = -6;
-const SA_RESETHAND: u64 = 0x8000_0000;
-const LAST: c_int = 64;
+pub(super) const SA_RESETHAND: u64 = 0x8000_0000;
 /// The signals whose default action is to do nothing.
 const IGNORED: [c_int; 4] = [17, 18, 23, 28];
 
@@ -43,7 +42,7 @@ fn has_own_threads() -> bool {
 /// Whether the caller is a task, `signal` is a valid number, and `process` is the process of the
 /// caller.
 fn is_own(process: c_int, signal: c_int) -> bool {
-    active() && (1..=LAST).contains(&signal) && process == own_process()
+    active() && (1..=COUNT as c_int).contains(&signal) && process == own_process()
 }
 
 fn low(word: c_int) -> u64 {

@@ -133,6 +133,21 @@ pub(crate) fn close(descriptor: c_int) {
     unsafe { sys::syscall(number::CLOSE, [descriptor as usize, 0, 0, 0, 0, 0]) };
 }
 
+/// Moves `descriptor`, which the runtime has opened for itself, above the descriptors of most
+/// programs. Returns its new number; the old one if the limit of the process is too low.
+pub(crate) fn move_up(descriptor: c_int) -> c_int {
+    const HIGH: usize = 800;
+    const F_DUPFD_CLOEXEC: usize = 1030;
+    let arguments = [descriptor as usize, F_DUPFD_CLOEXEC, HIGH, 0, 0, 0];
+    // SAFETY: no memory is passed.
+    let moved = unsafe { sys::syscall(number::FCNTL, arguments) };
+    if moved < 0 {
+        return descriptor;
+    }
+    close(descriptor);
+    moved as c_int
+}
+
 /// Calls `visit` with the open descriptors of this process, from `first` on, until `visit` returns
 /// `true`. Returns whether `visit` returned `true`.
 pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> bool {

@@ -75,24 +75,24 @@ fn pauses() {
     assert!(child.try_wait().unwrap().is_some());
 }
 
-#[test]
-fn sleeps() {
+/// Polls until a child has ended.
+fn poll(pause: fn()) {
     install(SIGCHLD, count);
     let mut child = start("sleep 0.01");
     while ENDED.load(SeqCst) == 0 {
-        thread::sleep(Duration::from_millis(1));
+        pause();
     }
     assert!(child.try_wait().unwrap().is_some());
 }
 
 #[test]
+fn sleeps() {
+    poll(|| thread::sleep(Duration::from_millis(1)));
+}
+
+#[test]
 fn yields() {
-    install(SIGCHLD, count);
-    let mut child = start("sleep 0.01");
-    while ENDED.load(SeqCst) == 0 {
-        thread::yield_now();
-    }
-    assert!(child.try_wait().unwrap().is_some());
+    poll(thread::yield_now);
 }
 
 /// The handler runs before a task sees the end of the child.
@@ -171,6 +171,50 @@ fn processes_for_a_while() {
     assert!((1..30).contains(&children), "{children}");
 }
 "#;
+
+/// A handler that goes on while a task reads what it does.
+const OUTCOMES: &str = r#"
+extern "C" fn write_and_store(_: c_int) {
+    write_to_pipe(0);
+    OTHERS.store(1, SeqCst);
+    ENDED.store(7, SeqCst);
+}
+
+#[test]
+fn outcomes() {
+    let mut ends = [0; 2];
+    assert_eq!(unsafe { pipe(ends.as_mut_ptr()) }, 0);
+    PIPE.store(ends[1], SeqCst);
+    install(SIGCHLD, write_and_store);
+    let mut child = start("exit 0");
+    let mut byte = 0u8;
+    assert_eq!(unsafe { read(ends[0], (&raw mut byte).cast(), 1) }, 1);
+    let seen = (ENDED.load(SeqCst), OTHERS.load(SeqCst));
+    child.wait().unwrap();
+    panic!("{seen:?}");
+}
+"#;
+
+/// `delay` leaves out no schedule.
+#[test]
+fn each_outcome_of_a_handler_is_found() {
+    let workspace = Workspace::with_library(&[TESTS, OUTCOMES].concat());
+    for strategy in ["delay", "icb", "dpor", "auto"] {
+        let strategy = format!("--strategy={strategy}");
+        let limits = ["--preemptions=4", "--schedules=1000", "--keep-going"];
+        let arguments = ["test", &strategy, "--message-format=json"];
+        let run = workspace.chess(&[&arguments[..], &limits, &["outcomes"]].concat());
+        let verdict = run.run().verdict();
+        let others = verdict["other_failures"].as_array().expect("a list").iter();
+        let mut messages: Vec<&str> = others
+            .chain([&verdict])
+            .map(|failure| failure["message"].as_str().expect("a panic"))
+            .collect();
+        messages.sort_unstable();
+        assert_eq!(messages, ["(1, 0)", "(1, 1)", "(7, 1)"], "{strategy}");
+        assert_eq!(verdict["complete"], true, "{strategy}: {verdict}");
+    }
+}
 
 #[test]
 fn signals_of_children_are_handled_by_a_task() {

@@ -21,15 +21,12 @@ use crate::base::sys::{self, number};
 use crate::execution::{
     ComponentId, Disk, Unsynced, component_of, marked_line, note_outside, own_component,
 };
-use crate::platform::descriptor::own_path;
+use crate::platform::descriptor::{self, own_path};
 
 const O_RDWR: usize = 2;
 const O_CLOEXEC: usize = 0o2_000_000;
 const O_DSYNC: isize = 0o10_000;
 const F_GETFL: usize = 3;
-const F_DUPFD_CLOEXEC: usize = 1030;
-/// The lowest number of a descriptor of the journal. It is above the descriptors of most programs.
-const HIGH: usize = 800;
 
 /// The bytes of an open file.
 fn read(descriptor: c_int) -> EngineVec<u8> {
@@ -58,7 +55,7 @@ fn read(descriptor: c_int) -> EngineVec<u8> {
 /// # Safety
 /// The path ends in a zero.
 unsafe fn open(directory: c_int, path: *const u8) -> c_int {
-    // SAFETY: the caller's promise; the first descriptor is closed by the call that closes it.
+    // SAFETY: the caller's promise.
     unsafe {
         let arguments = [
             directory as usize,
@@ -72,13 +69,7 @@ unsafe fn open(directory: c_int, path: *const u8) -> c_int {
         if low < 0 {
             return -1;
         }
-        let low = low.cast_unsigned();
-        let high = sys::syscall(number::FCNTL, [low, F_DUPFD_CLOEXEC, HIGH, 0, 0, 0]);
-        if high < 0 {
-            return low as c_int;
-        }
-        sys::syscall(number::CLOSE, [low, 0, 0, 0, 0, 0]);
-        high as c_int
+        descriptor::move_up(low as c_int)
     }
 }
 
