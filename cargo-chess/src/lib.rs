@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod atomic_file;
 mod build;
 mod cli;
 mod commands;

@@ -12,7 +12,14 @@ use imports::{Sources, texts};
 
 /// Folders and files of `src` from the ground up; each line is a floor.
 const FLOORS: &[&[&str]] = &[
-    &["digest", "error", "interrupt", "suggest", "text"],
+    &[
+        "atomic_file",
+        "digest",
+        "error",
+        "interrupt",
+        "suggest",
+        "text",
+    ],
     &[
         "config",
         "current_exe",

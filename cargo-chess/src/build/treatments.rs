@@ -8,6 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Artifact;
 
 use super::overlays::{self, Overlay};
+use crate::atomic_file;
 use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::plan::{Guard, Place, Plan, PlannedPackage};
@@ -123,11 +124,45 @@ pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<Fallb
 }
 
 /// Saves the instructions in a file whose name depends on their content: another run with other
-/// instructions may build at the same time.
+/// instructions may build at the same time. The wrappers of another run with the same instructions
+/// may read the file while this run writes it.
 pub(super) fn save(instructions: &Instructions, target_dir: &Utf8Path) -> Result<Utf8PathBuf> {
     let text = serde_json::to_vec(instructions).expect("they are plain data");
     let name = format!("chess-{}.json", crate::digest::short(&text, 16));
     let path = target_dir.join(name);
-    std::fs::write(&path, text).map_err(Error::io("write", &path))?;
+    atomic_file::write(&path, text).map_err(Error::io("write", &path))?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// Two runs in one workspace have the same instructions. The one builds while the other starts.
+    #[test]
+    fn instructions_can_be_read_while_another_run_saves_the_same_ones() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let target_dir = Utf8Path::from_path(directory.path()).expect("UTF-8");
+        let instructions = Instructions {
+            cfg: vec!["x".repeat(100_000)],
+            ..Instructions::default()
+        };
+        let file = save(&instructions, target_dir).expect("it is written");
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..1_000 {
+                    save(&instructions, target_dir).expect("it is written");
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                let text = std::fs::read(&file).expect("it is there");
+                serde_json::from_slice::<Instructions>(&text).expect("it is complete");
+            }
+        });
+    }
 }

@@ -3,6 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Schedule, format_1, format_2};
+use crate::atomic_file;
 use crate::digest;
 use crate::error::{Error, Result};
 
@@ -63,16 +64,7 @@ impl Schedule {
         std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
         let id = self.free_id(directory)?;
         let path = directory.join(self.stem_with(&id) + ".chess");
-        // The file is written under another name and then renamed, so that no process reads an
-        // incomplete file.
-        let mut file = tempfile::Builder::new()
-            .prefix(".schedule")
-            .tempfile_in(directory)
-            .map_err(Error::io("write", &path))?;
-        std::io::Write::write_all(&mut file, format_2::print(self, &id).as_bytes())
-            .map_err(Error::io("write", &path))?;
-        file.persist(&path)
-            .map_err(|error| Error::io("write", &path)(error.error))?;
+        atomic_file::write(&path, format_2::print(self, &id)).map_err(Error::io("write", &path))?;
         Ok(path)
     }
 

@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
+use crate::atomic_file;
 use crate::protocol::Finished;
 
 /// The file with the paths that the tests of earlier runs used.
@@ -133,7 +134,7 @@ pub(super) fn keep<'a>(
     if all != before
         && let Ok(text) = serde_json::to_string(&all)
     {
-        let _ = std::fs::write(dir.join(FILE), text);
+        let _ = atomic_file::write(&dir.join(FILE), text);
     }
 }
 

@@ -10,6 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
+use crate::atomic_file;
 
 /// The treatment of a unit in place of the instructed one.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -101,7 +102,7 @@ impl FallbackRecord {
             };
         }
         fs::create_dir_all(records)?;
-        fs::write(file, serde_json::to_vec(self)?)
+        atomic_file::write(&file, serde_json::to_vec(self)?)
     }
 
     /// The record of the unit whose files cargo calls `stem`, such as `bank-0123`.

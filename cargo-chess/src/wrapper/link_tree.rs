@@ -7,8 +7,7 @@ use std::os::unix::fs::symlink;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-/// The suffix of files that are being written.
-const NEW: &str = ".chess-new";
+use crate::atomic_file::{self, NEW};
 
 /// Makes `to` a real directory, if it is not one.
 pub(super) fn directory(to: &Utf8Path) -> io::Result<()> {
@@ -41,9 +40,7 @@ pub(super) fn write(to: &Utf8Path, text: &str) -> io::Result<()> {
     if !to.is_symlink() && fs::read_to_string(to).is_ok_and(|old| old == text) {
         return Ok(());
     }
-    let new = new_beside(to);
-    fs::write(&new, text)?;
-    fs::rename(&new, to)
+    atomic_file::write(to, text)
 }
 
 /// Makes `to` a symbolic link to `from`.
@@ -51,16 +48,12 @@ pub(super) fn link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
     if fs::read_link(to).is_ok_and(|target| target == from) {
         return Ok(());
     }
-    let new = new_beside(to);
+    let new = Utf8PathBuf::from(format!("{to}.{}{NEW}", std::process::id()));
     symlink(from, &new)?;
     if to.is_dir() && !to.is_symlink() {
         ignore(fs::remove_dir_all(to), ErrorKind::NotFound)?;
     }
     fs::rename(&new, to)
-}
-
-fn new_beside(to: &Utf8Path) -> Utf8PathBuf {
-    Utf8PathBuf::from(format!("{to}.{}{NEW}", std::process::id()))
 }
 
 /// Ignores an error of the kind `kind`, because another compiler may have done the same operation

@@ -14,6 +14,7 @@ use std::io;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
 use super::unit::Unit;
+use crate::atomic_file;
 use crate::digest;
 
 /// The files, by their absolute paths without `.` and `..`.
@@ -49,7 +50,7 @@ impl OutsideFiles {
     /// Stores the files for the next build.
     pub(super) fn save(&self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.files).expect("plain data");
-        fs::write(&self.known, text)
+        atomic_file::write(&self.known, text)
     }
 
     /// The name that decides the treatment of a file, if the file is one of the unit's files

@@ -6,6 +6,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
+use crate::atomic_file;
 use crate::build::Build;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
@@ -26,7 +27,7 @@ impl Saved {
     pub(super) fn write(&self) -> Result<()> {
         let path = self.build.target_dir.join(FILE);
         let text = serde_json::to_string(self).expect("it is plain data");
-        fs::write(&path, text).map_err(Error::io("write", &path))
+        atomic_file::write(&path, text).map_err(Error::io("write", &path))
     }
 
     /// Reads the data for the binary at `path`. If the workspace was moved, `root` is its root
