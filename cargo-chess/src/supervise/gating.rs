@@ -29,7 +29,7 @@ pub(crate) struct Gating {
 ///
 /// A test that reaches none of the changed lines has a single such schedule.
 pub(super) fn changed_first(
-    job: Job<'_>,
+    job: &Job<'_>,
     changed: &[String],
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Verdict>> {
@@ -54,7 +54,7 @@ pub(super) fn changed_first(
             time: job.exploration.time.map(|time| time / 4),
         }),
         live: None,
-        ..job
+        ..*job
     };
     let mut verdict = near.run(stop, &mut |_| ())?;
     if let Some(Verdict { finished, .. }) = &mut verdict {

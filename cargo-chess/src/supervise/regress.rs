@@ -36,7 +36,7 @@ pub(super) struct Rerun<'a> {
 
 /// Runs the regressions of `job`'s test. Returns `None` if `stop` returned true first.
 pub(super) fn rerun<'a>(
-    job: Job<'_>,
+    job: &Job<'_>,
     regressions: &'a Regressions,
     plan: &Plan,
     stop: &dyn Fn() -> bool,
@@ -48,7 +48,7 @@ pub(super) fn rerun<'a>(
         states: None,
         slice: None,
         live: None,
-        ..job
+        ..*job
     };
     for regression in regressions.of_test(&job.test.id) {
         let schedule = &regression.schedule;

@@ -111,11 +111,20 @@ pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }
 
-/// A further line of a request: the work after which the search stores its state and pauses,
-/// including the work of earlier processes. With 0, the search never pauses. The line has a fixed
-/// length, as in [`saving`].
-pub(super) fn pause(work: u64) -> String {
-    format!("pause={work:020}\n")
+/// The moment at which a search pauses: after this work or this time, whichever comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pause {
+    /// The work, including the work of earlier slices.
+    pub(crate) work: u64,
+    /// The time of this slice.
+    pub(crate) time: Duration,
+}
+
+/// Further lines of a request: the work and the time after which the search stores its state and
+/// pauses. `None` if it never pauses. The lines have a fixed length, as in [`saving`].
+pub(super) fn pause(pause: Option<Pause>) -> String {
+    let (work, time) = pause.map_or((0, 0), |it| (it.work, it.time.as_millis()));
+    format!("pause={work:020}\npause-ms={time:020}\n")
 }
 
 /// A further line of a request: the time limit of one process of the search. This line has a fixed

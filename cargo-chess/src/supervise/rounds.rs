@@ -2,7 +2,8 @@
 //!
 //! The tests of a round and their order depend on findings and on budgets of work. They do not
 //! depend on the number of tests that run at once. They depend on time only if the run has a time
-//! limit.
+//! limit, or if a test takes fifty times as long as is usual for its work: then its turn ends early,
+//! so that the other tests have theirs, and its search goes on in the next round.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,24 +12,35 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::pool::Turn;
+use super::request::Pause;
 use super::test_process::Verdict;
 use crate::config::Exploration;
 use crate::events::Stop;
 use crate::protocol::Finished;
 
-/// The work after which the first round pauses a test: some 40 ms of a usual processor. In this
-/// time, a search runs thousands of executions of a dozen steps, or dozens of executions of
-/// thousands of steps. The start of a test's process takes some 5 ms.
-const LOOK: u64 = 400_000;
+/// The moment at which the first round pauses a test.
+///
+/// The work takes some 40 ms of a usual processor. In this time, a search runs thousands of
+/// executions of a dozen steps, or dozens of executions of thousands of steps. The start of a
+/// test's process takes some 5 ms. The time is for tests that compute or copy much between their
+/// steps, because work does not count that: without it, the looks at some tests of `ipc-channel`
+/// would take a minute each.
+const LOOK: Pause = Pause {
+    work: 400_000,
+    time: Duration::from_secs(2),
+};
 
 /// The work of the search that preempts only at changed lines. This search runs before the first
-/// round's search of the test, and ends after this work.
-pub(super) const CHANGED: u64 = 4 * LOOK;
+/// round's search of the test, and ends at this moment.
+pub(super) const CHANGED: Pause = Pause {
+    work: 4 * LOOK.work,
+    time: Duration::from_secs(8),
+};
 
-/// The factor between the work at the pauses of a round and that of the previous round. With this
-/// factor, the third round after the look reaches the end of the default budget. A search that has
+/// The factor between the work and the time at the pauses of a round and those of the previous
+/// round. With this factor, the third round after the look reaches the end of the default budget. A search that has
 /// to begin anew in each round does a third more work.
-const GROWTH: u64 = 4;
+const GROWTH: u32 = 4;
 
 /// The lowest time limit of a slice, even if no time is left. A limit of zero would mean no limit.
 const LEAST: Duration = Duration::from_millis(1);
@@ -96,14 +108,15 @@ impl<'a> Rounds<'a> {
         self.round
     }
 
-    /// The work after which a search pauses in this round; `None` if it runs to its end. A search
+    /// The moment at which a search pauses in this round; `None` if it runs to its end. A search
     /// whose budget ends earlier does not pause.
-    pub(super) fn pause(&self) -> Option<u64> {
+    pub(super) fn pause(&self) -> Option<Pause> {
         let exponent = u32::try_from(self.round).unwrap_or(u32::MAX);
-        let pause = GROWTH
-            .checked_pow(exponent)
-            .and_then(|by| LOOK.checked_mul(by));
-        pause.filter(|_| !self.is_single)
+        let by = GROWTH.checked_pow(exponent).filter(|_| !self.is_single)?;
+        Some(Pause {
+            work: LOOK.work.checked_mul(by.into())?,
+            time: LOOK.time.checked_mul(by)?,
+        })
     }
 
     /// The tests of this round in their order.
@@ -268,8 +281,11 @@ mod tests {
             pauses.push(pause);
             rounds.next();
         }
-        assert_eq!(pauses[..3], [LOOK, 4 * LOOK, 16 * LOOK]);
-        assert!(pauses.windows(2).all(|two| two[1] == 4 * two[0]));
+        let work: Vec<u64> = pauses.iter().map(|pause| pause.work).collect();
+        let time: Vec<Duration> = pauses.iter().map(|pause| pause.time).collect();
+        assert_eq!((work[0], time[0]), (LOOK.work, LOOK.time));
+        assert!(work.windows(2).all(|two| two[1] == 4 * two[0]));
+        assert!(time.windows(2).all(|two| two[1] == 4 * two[0]));
         assert!(rounds.turns()[0].is_last);
     }
 

@@ -11,7 +11,7 @@ use super::cores::{Core, Cores};
 use super::exclusion::Exclusion;
 use super::exit_status;
 use super::list::{ListedTest, OWN_HARNESS};
-use super::request::{self, Mode, request};
+use super::request::{self, Mode, Pause, request};
 use super::scratch::{self, Scratch};
 use crate::build::{NotExplored, TestBinary};
 use crate::config::{Exploration, Timing};
@@ -90,9 +90,8 @@ pub(crate) struct Job<'a> {
 /// The limits of a search in one process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slice {
-    /// The work after which the search pauses, including the work of earlier slices. If `None`,
-    /// the search runs to its end.
-    pub(crate) pause: Option<u64>,
+    /// The moment at which the search pauses. If `None`, the search runs to its end.
+    pub(crate) pause: Option<Pause>,
     /// The time limit.
     pub(crate) time: Option<Duration>,
 }
@@ -266,8 +265,7 @@ impl Job<'_> {
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
             text += &request::part(self.part);
-            let pause = self.slice.and_then(|slice| slice.pause);
-            text += &request::pause(pause.unwrap_or(0));
+            text += &request::pause(self.slice.and_then(|slice| slice.pause));
             text += &request::preempt_at(self.preempt_at);
             text += &scratch.map_or_else(String::new, |it| request::scratch(it.path()));
             text += &self.live.map_or_else(String::new, ReplayObserver::request);

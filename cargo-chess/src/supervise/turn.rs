@@ -12,7 +12,7 @@ use super::inputs::Inputs;
 use super::list::ListedTest;
 use super::pool::Done;
 use super::regress::{self, Rerun};
-use super::request::Mode;
+use super::request::{Mode, Pause};
 use super::resume::{Search, Verdicts};
 use super::rounds::{Clock, Look, Time};
 use super::test_process::{Advance, Job, Slice, States, Verdict};
@@ -63,8 +63,8 @@ pub(super) struct Which<'a> {
     pub(super) test: usize,
     /// The number of the round.
     pub(super) round: usize,
-    /// The work after which the test pauses; `None` if it runs to its end.
-    pub(super) pause: Option<u64>,
+    /// The moment at which the test pauses; `None` if it runs to its end.
+    pub(super) pause: Option<Pause>,
     /// The cores for the tests of the round.
     pub(super) cores: &'a Cores,
 }
@@ -121,7 +121,7 @@ impl<'a> Turns<'a> {
             live: None,
         };
         if so_far.rerun.is_none() {
-            let rerun = regress::rerun(job, self.regressions, self.inputs.plan, stop)?;
+            let rerun = regress::rerun(&job, self.regressions, self.inputs.plan, stop)?;
             let Some(rerun) = rerun else {
                 return Ok(None);
             };
@@ -145,7 +145,7 @@ impl<'a> Turns<'a> {
         }
         let changed = self.inputs.gating.map_or(&[][..], |gating| &gating.changed);
         if !so_far.near && !changed.is_empty() {
-            let Some(near) = gating::changed_first(job, changed, stop)? else {
+            let Some(near) = gating::changed_first(&job, changed, stop)? else {
                 return Ok(None);
             };
             so_far.near = true;
@@ -156,7 +156,7 @@ impl<'a> Turns<'a> {
         if so_far.search.is_none() {
             so_far.search = self.verdicts.search(index);
         }
-        match self.explore(which, job, time, so_far, stop, on_advance)? {
+        match self.explore(which, &job, time, so_far, stop, on_advance)? {
             Some(verdict) if verdict.finished.paused => {
                 let look = match so_far.search.as_ref().and_then(|it| it.paused(round)) {
                     Some((look, _)) => look,
@@ -173,7 +173,7 @@ impl<'a> Turns<'a> {
     fn explore(
         &self,
         which: Which<'_>,
-        job: Job<'_>,
+        job: &Job<'_>,
         time: Time,
         so_far: &mut SoFar<'_>,
         stop: &dyn Fn() -> bool,
@@ -192,7 +192,7 @@ impl<'a> Turns<'a> {
         let job = Job {
             states: search.map(|search| search as &dyn States),
             slice: Some(slice),
-            ..job
+            ..*job
         };
         let Some(mut verdict) = job.run(stop, on_advance)? else {
             return Ok(None);

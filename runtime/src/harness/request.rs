@@ -83,6 +83,8 @@ pub struct Request {
     pub(crate) work: u64,
     /// The work after which the search pauses, including that of earlier processes; 0 for never.
     pub(crate) pause: u64,
+    /// The time in milliseconds after which the search pauses in this process; 0 for never.
+    pub(crate) pause_ms: u64,
     pub(crate) time_ms: u64,
     pub(crate) max_steps: u64,
     pub(crate) seed: u64,
@@ -175,6 +177,7 @@ impl Request {
                 "schedules" => request.schedules = number()?,
                 "work" => request.work = number()?,
                 "pause" => request.pause = number()?,
+                "pause-ms" => request.pause_ms = number()?,
                 "time-ms" => request.time_ms = number()?,
                 "max-steps" => request.max_steps = number()?,
                 "seed" => request.seed = number()?,
@@ -250,6 +253,7 @@ impl Default for Request {
             schedules: 100_000,
             work: 0,
             pause: 0,
+            pause_ms: 0,
             time_ms: 0,
             max_steps: 20_000,
             seed: 0,

@@ -58,6 +58,20 @@ fn waits() {
 }
 
 #[test]
+fn computes() {
+    let steps = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                (0..1_000_000).for_each(|number| drop(std::hint::black_box(number)));
+                steps.fetch_add(1, SeqCst);
+                steps.fetch_add(1, SeqCst);
+            });
+        }
+    });
+}
+
+#[test]
 fn changes_its_process() {
     unsafe extern "C" {
         fn getuid() -> u32;
@@ -152,6 +166,28 @@ fn a_search_that_pauses_ends_as_one_that_does_not() {
     // The budget is measured in work as well.
     let request = "strategy=auto\nwork=00000000000000100000";
     assert!(assert_same(&workspace, "passes", request, 2_000) > 2);
+}
+
+#[test]
+fn a_search_that_takes_long_for_its_work_pauses_by_time_and_ends_the_same() {
+    let workspace = workspace();
+    let request = "strategy=auto\nschedules=40";
+    let (whole, _) = explore(&workspace, "computes", request, false);
+    let mut schedules = vec![0];
+    for limit in [10, 1, 100_000] {
+        let request = format!("{request}\npause={:020}\npause-ms={limit:020}", u64::MAX);
+        let (finished, has_state) = explore(&workspace, "computes", &request, schedules.len() > 1);
+        if limit == 100_000 {
+            assert_eq!(finished, whole);
+            break;
+        }
+        assert!(has_state && finished["paused"] == true, "{finished}");
+        schedules.push(finished["schedules"].as_u64().expect("a number"));
+    }
+    assert!(
+        schedules.is_sorted_by(|earlier, later| earlier < later),
+        "{schedules:?}"
+    );
 }
 
 #[test]

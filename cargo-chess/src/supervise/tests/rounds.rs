@@ -79,7 +79,7 @@ fn a_search_without_a_state_begins_anew() {
         echo \"${{CHESS_REQUEST##*resume=}}\" | head -n 1 >>$2.turns
         printf '01\\nfoo' 1<>/dev/stdin
         case $CHESS_REQUEST in
-        *pause=00000000000000400000*) echo '{paused}';;
+        *pause=00000000000000400000?pause-ms=00000000000000002000*) echo '{paused}';;
         *) echo '{PASSED}';;
         esac"
     );

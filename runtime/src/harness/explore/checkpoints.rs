@@ -1,7 +1,7 @@
 //! Checkpoints of the running search: the continuation from an earlier one, and the state for the
 //! next one.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Explorer, note_progress};
 use crate::base::checkpoint::Checkpoint;
@@ -35,6 +35,7 @@ impl Explorer<'_> {
             && let Some(budget) = checkpoint_counters::read(&mut engine, &mut input)
         {
             self.budget = budget;
+            self.earlier = engine.exploration.schedules;
             if engine.exploration.changes_process.is_some() && self.isolation != Isolation::Fork {
                 self.fork_each(engine);
             }
@@ -63,10 +64,12 @@ impl Explorer<'_> {
             .answer(schedules, state, start.elapsed());
     }
 
-    /// Whether the search pauses here, because it has done the requested work. If it does, keeps
-    /// the state of the search for the process that continues it.
+    /// Whether the search pauses here, because it has done the requested work, or has taken the
+    /// requested time. If it does, keeps the state of the search for the process that continues
+    /// it.
     pub(super) fn pauses(&self, mut engine: Root, request: &Request) -> bool {
-        if request.pause == 0 || engine.exploration.work < request.pause {
+        let has_worked = request.pause > 0 && engine.exploration.work >= request.pause;
+        if !has_worked && !self.has_taken(engine.exploration.schedules, request.pause_ms) {
             return false;
         }
         let state = self.state(engine, Checkpoint::new());
@@ -78,6 +81,18 @@ impl Explorer<'_> {
         });
         exploration.checkpoints.last = state;
         true
+    }
+
+    /// Whether this process has explored for `limit` milliseconds; `schedules` includes those of
+    /// earlier processes. At least one schedule runs. The clock is read after the first schedules,
+    /// which may be long, and then after every eighth one: a schedule can be so short that the clock
+    /// would take a fiftieth of its time.
+    fn has_taken(&self, schedules: u64, limit: u64) -> bool {
+        let own = schedules - self.earlier;
+        limit > 0
+            && own > 0
+            && (own < 8 || own.is_multiple_of(8))
+            && self.started.elapsed() >= Duration::from_millis(limit)
     }
 
     /// Appends to `state` all that a process needs to continue the search, and returns it. `None`

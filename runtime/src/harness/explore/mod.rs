@@ -8,6 +8,7 @@ mod next_strategies;
 pub(crate) mod phases;
 
 use std::ops::Range;
+use std::time::Instant;
 
 use super::distinct_failures::Distinct;
 use super::helpers::Helpers;
@@ -95,6 +96,8 @@ pub(super) fn run(test: &Test, request: &Request) {
         seen: Distinct::new(),
         helpers: Helpers::new(may_have_helpers(request)),
         is_helper: false,
+        started: Instant::now(),
+        earlier: 0,
     };
     explorer.prepare(engine, &request.scratch);
     if let Some(decisions) = &request.replay {
@@ -152,6 +155,10 @@ pub(super) struct Explorer<'a> {
     pub(super) helpers: Helpers,
     /// Whether this process is a helper of another one.
     pub(super) is_helper: bool,
+    /// The time at which this process began to explore.
+    started: Instant,
+    /// The number of schedules of earlier processes.
+    earlier: u64,
 }
 
 impl Explorer<'_> {
