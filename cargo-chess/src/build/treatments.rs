@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// Two runs in one workspace have the same instructions. The one builds while the other starts.
+    /// Two runs in one workspace have the same instructions. One run may build while the other starts.
     #[test]
     fn instructions_can_be_read_while_another_run_saves_the_same_ones() {
         let directory = tempfile::tempdir().expect("a temporary directory");

@@ -2,8 +2,8 @@
 //!
 //! The tests of a round and their order depend on findings and on budgets of work. They do not
 //! depend on the number of tests that run at once. They depend on time only if the run has a time
-//! limit, or if a test takes fifty times as long as is usual for its work: then its turn ends early,
-//! so that the other tests have theirs, and its search goes on in the next round.
+//! limit, or if a test takes fifty times as long as is usual for its work. The turn of such a test
+//! ends early, and the next round continues its search.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -214,7 +214,7 @@ impl Clock {
 
     /// The time limit of the next slice of a test. `own` is the limit of the test, and `spent` the
     /// time of its earlier slices. The limit of the run does not apply to a look (the slice of the
-    /// first round). Only work limits a look, so that its findings are always the same.
+    /// first round). A look has its own limits of work and time.
     pub(super) fn slice(&self, own: Option<Duration>, spent: Duration, is_look: bool) -> Time {
         let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).max(LEAST);
         let rest = self.ends.filter(|_| !is_look).map(left);

@@ -23,7 +23,7 @@ const BATCH: usize = 500;
 
 /// Returns the number of programs: the environment variable `CHESS_PROGRAMS`, or a default.
 fn programs() -> usize {
-    const USUAL: usize = 1_000;
+    const USUAL: usize = 2_000;
     let asked = std::env::var("CHESS_PROGRAMS");
     asked.map_or(USUAL, |text| {
         text.parse().expect("CHESS_PROGRAMS is a number")

@@ -172,7 +172,7 @@ fn processes_for_a_while() {
 }
 "#;
 
-/// A handler that goes on while a task reads what it does.
+/// A handler that stores after its write to a pipe. A task reads the stores after the write.
 const OUTCOMES: &str = r#"
 extern "C" fn write_and_store(_: c_int) {
     write_to_pipe(0);

@@ -24,7 +24,7 @@ macro_rules! on_both_backends {
             $(
                 #[test]
                 fn $fixture() {
-                    let args = ["--backend", "fibers", "--work", "10M" $(, $arg)*];
+                    let args = ["--backend", "fibers", "--work", "25M" $(, $arg)*];
                     super::assert_verdicts(stringify!($fixture), &args);
                 }
             )*
