@@ -220,6 +220,7 @@ real! {
     ) -> c_int;
     raise(signal: c_int) -> c_int;
     pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
+    posix_spawnattr_init(attributes: *mut c_void) -> c_int;
     posix_spawn(
         child: *mut c_int,
         program: *const c_char,

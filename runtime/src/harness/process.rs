@@ -191,13 +191,18 @@ pub(super) fn silence_stdout() {
     }
 }
 
-/// Prevents core files, so that a crash leaves none in the user's directory.
+/// Prevents core files, so that a crash leaves none in the user's directory. The program may raise
+/// the limit again, so the upper limit is left as it is.
 pub(super) fn limit_core_files() {
     const RLIMIT_CORE: usize = 4;
-    let none = [0u64; 2];
-    let at = &raw const none as usize;
-    // SAFETY: two readable words.
-    unsafe { sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]) };
+    let mut limits = [0u64; 2];
+    let at = &raw mut limits as usize;
+    // SAFETY: two writable words, and then two readable ones.
+    unsafe {
+        sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, 0, at, 0, 0]);
+        limits[0] = 0;
+        sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]);
+    }
 }
 
 /// Pins this process to one processor. Kernel threads hand control to each other fastest if they

@@ -214,6 +214,16 @@ unsafe extern "C" fn waitid(
     unsafe { waitid5(kind, id, info, options, core::ptr::null_mut()) }
 }
 
+/// libc's `posix_spawnattr_init`, which std calls shortly before it starts a child.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawnattr_init(attributes: *mut c_void) -> c_int {
+    if active() {
+        files::reach_child_start();
+    }
+    // SAFETY: the caller's argument is that of the real function.
+    unsafe { real::posix_spawnattr_init(attributes) }
+}
+
 macro_rules! spawns {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $(
@@ -237,8 +247,14 @@ macro_rules! spawns {
                 }
                 // SAFETY: the caller's arguments are those of the real function.
                 unsafe {
-                    let error =
-                        real::$name(child, program, actions, attributes, arguments, environment);
+                    let start = || {
+                        real::$name(child, program, actions, attributes, arguments, environment)
+                    };
+                    let error = if active() {
+                        files::start_child(program, start)
+                    } else {
+                        start()
+                    };
                     if error == 0 {
                         execution::add_child(*child);
                     }

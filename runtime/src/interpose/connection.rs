@@ -1,4 +1,5 @@
-//! Connections: `accept`, `connect`, `shutdown`, and the `close` of any descriptor.
+//! Connections: `bind`, `listen`, `accept`, `connect`, `shutdown`, and the `close` of any
+//! descriptor.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -7,9 +8,95 @@ use chess_vocabulary::Fault;
 use super::call::{Call, admit};
 use super::{failing, files, loopback, process_attributes, timer};
 use crate::base::sys::{self, number};
-use crate::execution::{self, Op, active};
-use crate::platform::descriptor::{self, Kind, POLLIN, POLLOUT};
+use crate::execution::{self, Effect, Op, active};
+use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
 use crate::platform::socket;
+
+/// The longest path in a socket's address.
+const LONGEST_PATH: usize = 108;
+
+/// Returns the path in the address of a Unix socket, with a final zero. `None` for all other
+/// addresses, such as one in the abstract namespace.
+///
+/// # Safety
+/// `address` is null, or points to `length` readable bytes.
+unsafe fn path_of(address: *const c_void, length: c_uint) -> Option<[u8; LONGEST_PATH + 1]> {
+    const AF_UNIX: u16 = 1;
+    const FAMILY_SIZE: usize = size_of::<u16>();
+    let size = (length as usize).min(FAMILY_SIZE + LONGEST_PATH);
+    // SAFETY: the caller's promise. The path and its final zero fit into `path`.
+    unsafe {
+        if address.is_null()
+            || size <= FAMILY_SIZE
+            || address.cast::<u16>().read_unaligned() != AF_UNIX
+        {
+            return None;
+        }
+        let mut path = [0; LONGEST_PATH + 1];
+        let start = address.cast::<u8>().add(FAMILY_SIZE);
+        core::ptr::copy_nonoverlapping(start, path.as_mut_ptr(), size - FAMILY_SIZE);
+        (path[0] != 0).then_some(path)
+    }
+}
+
+/// Performs the system call `act` of a task, which gives a socket an address or makes it listen.
+/// Other tasks can observe this: for instance, a connection is refused before it.
+fn offer(op: Op, descriptor: c_int, identity: Identity, act: impl Fn() -> isize) -> isize {
+    let object = execution::descriptor_object(descriptor, identity);
+    execution::before_call(op, object);
+    let result = act();
+    let effect = if result < 0 {
+        Effect::Read
+    } else {
+        op.effect()
+    };
+    execution::after_call(op, object, effect);
+    result
+}
+
+/// libc's `bind`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn bind(
+    descriptor: c_int,
+    address: *const c_void,
+    length: c_uint,
+) -> c_int {
+    let arguments = [
+        descriptor as usize,
+        address as usize,
+        length as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the caller's arguments are those of the system call.
+    let bind = || unsafe { sys::syscall(number::BIND, arguments) };
+    let identity = active().then(|| descriptor::look(descriptor));
+    let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
+        return sys::libc_result(bind()) as c_int;
+    };
+    let offer = || offer(Op::Bind, descriptor, identity, bind);
+    // SAFETY: as above; the path ends in a zero.
+    unsafe {
+        match path_of(address, length) {
+            Some(path) => files::make_socket(path.as_ptr().cast(), offer),
+            None => sys::libc_result(offer()) as c_int,
+        }
+    }
+}
+
+/// libc's `listen`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn listen(descriptor: c_int, backlog: c_int) -> c_int {
+    let arguments = [descriptor as usize, backlog as usize, 0, 0, 0, 0];
+    // SAFETY: no memory is passed.
+    let listen = || unsafe { sys::syscall(number::LISTEN, arguments) };
+    let identity = active().then(|| descriptor::look(descriptor));
+    let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
+        return sys::libc_result(listen()) as c_int;
+    };
+    sys::libc_result(offer(Op::Listen, descriptor, identity, listen)) as c_int
+}
 
 /// libc's `accept4`.
 #[unsafe(no_mangle)]
@@ -80,6 +167,12 @@ pub(super) unsafe extern "C" fn connect(
     };
     if let Some(error) = failing::fails_in(&[Fault::Refused, Fault::TimedOut]) {
         return sys::libc_result(error) as c_int;
+    }
+    // SAFETY: the caller passes an address of this length; the path ends in a zero.
+    unsafe {
+        if let Some(path) = path_of(address, length) {
+            files::look_for_socket(path.as_ptr().cast());
+        }
     }
     let mut call = Call::begin(Op::Connect, descriptor, identity, POLLOUT);
     let result = if call.blocks() {

@@ -41,6 +41,11 @@ fn variable(name: &[u8]) -> usize {
     named(Named::Environment, name.iter().fold(ALL, hash))
 }
 
+/// The objects that a task uses when it starts a child process, which inherits all variables.
+pub(super) fn inherited() -> [(usize, Effect); 2] {
+    Use::ReadAll.touches()
+}
+
 impl Use<'_> {
     fn op(self) -> Op {
         match self {
@@ -98,6 +103,31 @@ impl Announced {
 impl Drop for Announced {
     fn drop(&mut self) {
         IS_RECORDED.set(false);
+    }
+}
+
+/// Moves the environment from the stack of the initial thread to the heap. Call it before the image
+/// of the program is taken. libc changes the initial variables in place, and the image restores
+/// the heap but no stack. So without this, a later execution would find the changes of an earlier
+/// one.
+pub(crate) fn move_to_heap() {
+    unsafe extern "C" {
+        static mut environ: *mut *mut c_char;
+    }
+    // SAFETY: no other thread runs. The variable is null or points to an array that ends in null,
+    // of texts that end in a zero. The new array and its texts are never freed.
+    unsafe {
+        if environ.is_null() {
+            return;
+        }
+        let mut entries = Vec::new();
+        let mut at = environ;
+        while !(*at).is_null() {
+            entries.push(CStr::from_ptr(*at).to_owned().into_raw());
+            at = at.add(1);
+        }
+        entries.push(core::ptr::null_mut());
+        environ = entries.leak().as_mut_ptr();
     }
 }
 

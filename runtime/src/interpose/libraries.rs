@@ -4,7 +4,7 @@
 //! statics of the linker are not in the memory image (the program's memory that is restored after
 //! each execution). But the heap, where the linker has allocated memory for the library, is
 //! restored. So the linker would crash in the next execution. For this reason, a program that
-//! loads a library while it is explored gets a process for each execution.
+//! calls `dlopen` while it is explored gets a process for each execution.
 //!
 //! Whether `getaddrinfo` loads a library depends on the name and on the machine (`nsswitch.conf`).
 //! So the first call with given arguments is tried in a child process.
@@ -33,14 +33,12 @@ impl Libraries {
 /// libc's `dlopen`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
-    const RTLD_NOLOAD: c_int = 4;
-    // SAFETY: the caller's arguments are those of `dlopen`; the second call loads nothing.
-    unsafe {
-        if resets() && !name.is_null() && real::dlopen(name, flags | RTLD_NOLOAD).is_null() {
-            execution::needs_process("dlopen");
-        }
-        real::dlopen(name, flags)
+    // The linker may allocate memory even if the library is loaded already.
+    if resets() && !name.is_null() {
+        execution::needs_process("dlopen");
     }
+    // SAFETY: the caller's arguments are those of `dlopen`.
+    unsafe { real::dlopen(name, flags) }
 }
 
 /// libc's `getaddrinfo`.

@@ -61,7 +61,10 @@ mod timer;
 mod wait_signal;
 
 pub(crate) use accesses::entry;
-pub(crate) use environment::{Use as EnvironmentUse, announced as announced_environment};
+pub(crate) use environment::{
+    Use as EnvironmentUse, announced as announced_environment,
+    move_to_heap as move_environment_to_heap,
+};
 pub(crate) use files::Files;
 pub(crate) use page_fault::install_fault_handler;
 pub(crate) use process::{PLACE, Process};

@@ -42,6 +42,8 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
             number::SENDFILE => splice::sendfile64(descriptor, b as c_int, c as _, d) as c_long,
             number::ACCEPT => connection::accept(descriptor, b as _, c as _).into(),
             number::ACCEPT4 => connection::accept4(descriptor, b as _, c as _, d as c_int).into(),
+            number::BIND => connection::bind(descriptor, b as _, c as u32).into(),
+            number::LISTEN => connection::listen(descriptor, b as c_int).into(),
             number::CONNECT => connection::connect(descriptor, b as _, c as u32).into(),
             number::SHUTDOWN => connection::shutdown(descriptor, b as c_int).into(),
             number::CLOSE => connection::close(descriptor).into(),

@@ -309,6 +309,10 @@ operations! {
     DescriptorWrite = "write", Write;
     /// `accept`, which accepts a connection.
     Accept = "accept", Write;
+    /// `bind`, which gives a socket its address.
+    Bind = "bind", Write;
+    /// `listen`.
+    Listen = "listen", Write;
     /// `connect`, which makes a connection.
     Connect = "connect", Write;
     /// `shutdown` of a socket.
@@ -317,6 +321,8 @@ operations! {
     Close = "close", Write;
     /// `timerfd_settime`.
     TimerSet = "timerfd_settime", Write;
+    /// The start of a child process.
+    StartChild = "start a child process", Read;
     /// The wait for a child process.
     WaitForChild = "wait for a child process", Write;
     /// `kill` and its kin.

@@ -181,6 +181,7 @@ impl Explorer<'_> {
             warm_up(engine);
         }
         if self.isolation == Isolation::Image {
+            interpose::move_environment_to_heap();
             engine.image.take();
         }
     }

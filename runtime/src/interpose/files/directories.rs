@@ -112,7 +112,7 @@ unsafe extern "C" fn getcwd(out: *mut c_char, length: usize) -> *mut c_char {
     found
 }
 
-fn current_directory() -> usize {
+pub(super) fn current_directory() -> usize {
     named(Named::Place, CURRENT_DIRECTORY)
 }
 

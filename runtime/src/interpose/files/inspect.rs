@@ -52,6 +52,15 @@ unsafe fn look(
     call.end(act())
 }
 
+/// Records that a task is about to look for a Unix socket at `path`.
+///
+/// # Safety
+/// The path ends in a zero.
+pub(in super::super) unsafe fn look_for_socket(path: *const c_char) {
+    // SAFETY: the caller's promise.
+    unsafe { look(AT_FDCWD, path, 0, || 0) };
+}
+
 /// Performs the system call `newfstatat`, for a task or another thread.
 unsafe fn stat_call(
     directory: c_int,

@@ -6,6 +6,7 @@
 //! call conflicts with all other calls on files.
 
 mod attributes;
+mod child_start;
 mod contents;
 mod directories;
 mod elsewhere;
@@ -24,6 +25,7 @@ mod unsynced;
 use core::ffi::c_int;
 
 pub(super) use attributes::{chmod, fchmod};
+pub(super) use child_start::{reach_child_start, start_child};
 pub(super) use contents::{
     copy_file_range, fallocate64, ftruncate64, lseek64, pread64, preadv64, pwrite64, pwritev64,
     read, transfer, write,
@@ -31,13 +33,14 @@ pub(super) use contents::{
 pub(super) use directories::{chdir, fchdir};
 pub(crate) use elsewhere::{Elsewhere, PLACE as ELSEWHERE_PLACE};
 pub(super) use inspect::{
-    access, fstat64, fstatat64, lstat64, readlink, readlinkat, stat64, statx,
+    access, fstat64, fstatat64, look_for_socket, lstat64, readlink, readlinkat, stat64, statx,
 };
 pub(crate) use journal::Files;
 pub(crate) use known::{Known, PLACE as KNOWN_PLACE};
 pub(super) use lock::{close, flock};
 pub(super) use names::{
-    link, linkat, mkdir, mkdirat, rename, renameat2, rmdir, symlink, symlinkat, unlink, unlinkat,
+    link, linkat, make_socket, mkdir, mkdirat, rename, renameat2, rmdir, symlink, symlinkat,
+    unlink, unlinkat,
 };
 pub(super) use open::{creat, dup, dup2, dup3, fcntl, open64, openat64};
 pub(super) use times::others_write;

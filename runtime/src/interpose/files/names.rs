@@ -154,6 +154,16 @@ pub(in super::super) unsafe extern "C" fn mkdir(path: *const c_char, mode: c_uin
     unsafe { mkdirat(AT_FDCWD, path, mode) }
 }
 
+/// Performs a task's call `act` that makes the file of a Unix socket. Returns the result as libc's
+/// function does.
+///
+/// # Safety
+/// The path ends in a zero.
+pub(in super::super) unsafe fn make_socket(path: *const c_char, act: impl Fn() -> isize) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { change(Op::FileOpen, AT_FDCWD, path, act) }
+}
+
 /// libc's `symlinkat`.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn symlinkat(
