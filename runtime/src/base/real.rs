@@ -99,6 +99,7 @@ real! {
     pthread_detach(thread: pthread_t) -> c_int;
     pthread_getattr_np(thread: pthread_t, attributes: *mut pthread_attr_t) -> c_int;
     pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int;
+    pthread_getname_np(thread: pthread_t, out: *mut c_char, size: usize) -> c_int;
     pthread_key_create(
         key: *mut pthread_key_t,
         destructor: Option<unsafe extern "C" fn(*mut c_void)>

@@ -93,6 +93,7 @@ pub(crate) struct timeval {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(crate) struct stack_t {
     pub(crate) pointer: *mut c_void,
     pub(crate) flags: c_int,
@@ -205,6 +206,7 @@ pub(crate) const ENOSYS: c_int = 38;
 pub(crate) const EOWNERDEAD: c_int = 130;
 pub(crate) const EINPROGRESS: c_int = 115;
 pub(crate) const ESRCH: c_int = 3;
+pub(crate) const ERANGE: c_int = 34;
 pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ENOMEM: c_int = 12;
 pub(crate) const ETIMEDOUT: c_int = 110;

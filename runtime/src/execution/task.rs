@@ -8,7 +8,7 @@ use super::spin::SpinDetector;
 use super::terms::{Mode, Site, Wake};
 use super::{Note, Op, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::sys::{Destructor, ThreadStart};
+use crate::base::sys::{Destructor, ThreadStart, stack_t};
 use crate::platform::handover::Flow;
 use crate::search::{ObjectId, Pending, TraceStep};
 
@@ -158,6 +158,8 @@ pub(crate) struct Task {
     /// The scope that waits for the end of the task. Set when the task leaves the scope.
     pub(crate) scope: ObjectId,
     pub(crate) name: EngineVec<u8>,
+    /// The alternate stack for signals that the task has set.
+    pub(crate) alternate_stack: Option<stack_t>,
     /// Destructors of thread-locals, to run from last to first.
     pub(crate) destructors: EngineVec<(Destructor, *mut c_void)>,
     /// The task's values of pthread keys.
@@ -223,6 +225,7 @@ impl Task {
             has_finished: false,
             scope: ObjectId::NONE,
             name: engine_vec(),
+            alternate_stack: None,
             destructors: engine_vec(),
             key_values: engine_vec(),
         }
@@ -272,6 +275,7 @@ impl Task {
         self.has_finished = false;
         self.scope = ObjectId::NONE;
         self.name.clear();
+        self.alternate_stack = None;
         self.destructors.clear();
         self.key_values.clear();
     }

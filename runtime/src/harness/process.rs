@@ -195,14 +195,14 @@ pub(super) fn silence_stdout() {
 /// the limit again, so the upper limit is left as it is.
 pub(super) fn limit_core_files() {
     const RLIMIT_CORE: usize = 4;
-    let mut limits = [0u64; 2];
-    let at = &raw mut limits as usize;
-    // SAFETY: two writable words, and then two readable ones.
-    unsafe {
-        sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, 0, at, 0, 0]);
-        limits[0] = 0;
-        sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]);
-    }
+    let mut before = [0u64; 2];
+    let out = &raw mut before as usize;
+    // SAFETY: two writable words.
+    unsafe { sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, 0, out, 0, 0]) };
+    let none = [0, before[1]];
+    let at = &raw const none as usize;
+    // SAFETY: two readable words.
+    unsafe { sys::syscall(sys::number::PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]) };
 }
 
 /// Pins this process to one processor. Kernel threads hand control to each other fastest if they

@@ -54,6 +54,7 @@ mod signal;
 mod splice;
 mod syscall;
 mod task_threads;
+mod thread_attributes;
 mod thread_locals;
 mod threads;
 mod time;

@@ -9,6 +9,7 @@ use core::ffi::{c_int, c_void};
 
 use super::kernel_writes;
 use super::libraries;
+use super::thread_attributes;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, number, pthread_t};
@@ -206,6 +207,10 @@ unsafe extern "C-unwind" fn prctl(option: c_int, a: usize, b: usize, c: usize, d
         execution::needs_process("prctl");
     }
     kernel_writes::admit(a, MOST);
+    // SAFETY: the caller's arguments are those of the system call.
+    if let Some(result) = unsafe { thread_attributes::prctl(option, a) } {
+        return result;
+    }
     let arguments = [option as usize, a, b, c, d, 0];
     // SAFETY: the caller's arguments are those of the system call.
     sys::libc_result(unsafe { sys::syscall(number::PRCTL, arguments) }) as c_int

@@ -1,18 +1,18 @@
 //! Threads of code that uses pthreads, not the shims: they become tasks.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{c_int, c_void};
 
 use chess_vocabulary::OutsideEffect;
 
 use super::locks::{is_clock, moment};
 use crate::base::real;
-use crate::base::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t, timespec};
+use crate::base::sys::{self, ThreadStart, pthread_attr_t, pthread_t, timespec};
 use crate::execution::{self, State, TaskId, Wake, active, opaque};
 use crate::platform::stack_pool::pool;
 
 /// Returns the task of the pthread handle `thread`. `None` if the handle belongs to no task, or
 /// was released: by a join, or by a detach of an ended task.
-fn task_of(thread: pthread_t) -> Option<TaskId> {
+pub(super) fn task_of(thread: pthread_t) -> Option<TaskId> {
     execution::with(|it| {
         // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
         let pool = unsafe { &*pool() };
@@ -201,26 +201,6 @@ unsafe extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
     sys::ENOSYS
 }
 
-/// libc's `pthread_setname_np`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int {
-    // SAFETY: the caller's arguments are those of the real function.
-    unsafe {
-        let Some(execution) = execution::running() else {
-            return real::pthread_setname_np(thread, name);
-        };
-        if let Some(task) = task_of(thread) {
-            let bytes = CStr::from_ptr(name).to_bytes();
-            execution.with(|it| {
-                let task = it.task_mut(task);
-                task.name.clear();
-                task.name.extend_from_slice(bytes);
-            });
-        }
-    }
-    0
-}
-
 /// libc's `pthread_getattr_np`. For a `thread` that is not a task, the attributes are those of the
 /// calling task.
 #[unsafe(no_mangle)]
@@ -242,25 +222,6 @@ unsafe extern "C" fn pthread_getattr_np(
         sys::pthread_attr_init(attributes);
         sys::pthread_attr_setstack(attributes, donor.stack_low as *mut c_void, donor.stack_size);
         sys::pthread_attr_setguardsize(attributes, donor.guard_size);
-    }
-    0
-}
-
-/// libc's `sigaltstack`. Tasks share a kernel thread, and with it an alternate stack. So a task
-/// may read the alternate stack, but not change it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_int {
-    // SAFETY: the caller's arguments are those of the system call.
-    unsafe {
-        if !active() {
-            let arguments = [new as usize, old as usize, 0, 0, 0, 0];
-            return sys::libc_result(sys::syscall(number::SIGALTSTACK, arguments)) as c_int;
-        }
-        if !old.is_null() {
-            sys::syscall(number::SIGALTSTACK, [0, old as usize, 0, 0, 0, 0]);
-            // The stack is reported as enabled, so that no code frees it.
-            (*old).flags = 0;
-        }
     }
     0
 }

@@ -27,7 +27,7 @@ const fn table(object: &'static str, first: &'static str, others: &'static str) 
 }
 
 /// All types of objects.
-const TABLES: [Table; 27] = [
+const TABLES: [Table; 28] = [
     table("Mutexes", "ltkcp", "ltkcp"),
     table("RwLocks", "rRwWdDp", "rRwWdDp"),
     table("Condvars", "oasSw", "oasSw"),
@@ -48,9 +48,10 @@ const TABLES: [Table; 27] = [
     table("Paths", "crenNhdDl", "crenNhdDl"),
     table("OpenFiles", "wrscl", "wrscl"),
     table("FileLocks", "ltsS", "ltsS"),
-    table("Environment", "srgal", "srgal"),
+    table("Environment", "srgalc", "srgalc"),
     table("Pipes", "rlpP", "wd"),
     table("Listeners", "arpP", "cw"),
+    table("Addresses", "bdcre", "bdcre"),
     table("Counters", "atpP", "atpP"),
     table("LevelEpolls", "wlatim", "wlatim"),
     table("EdgeEpolls", "wlatim", "wlatim"),

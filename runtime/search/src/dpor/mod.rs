@@ -378,6 +378,8 @@ impl Strategy for Dpor {
         let is_unsupported = execution.is_cut
             || trace.is_irregular
             || trace.has_timers
+            // A repetition of this execution, which checks that it is deterministic, ended earlier.
+            || trace.steps.len() < self.nodes.len()
             || !self.is_as_prescribed(trace);
         if execution.diverged || is_unsupported {
             self.gave_up = true;
