@@ -39,9 +39,10 @@ unsafe fn path_of(address: *const c_void, length: c_uint) -> Option<[u8; LONGEST
     }
 }
 
-/// Performs the system call `act` of a task, which gives a socket an address or makes it listen.
-/// Other tasks can observe this: for instance, a connection is refused before it.
-fn offer(op: Op, descriptor: c_int, identity: Identity, act: impl Fn() -> isize) -> isize {
+/// Performs the system call of a task by `act`, which gives a socket an address or makes it listen.
+/// Other tasks can observe this: for instance, a connection is refused before it. `act` returns the
+/// result as libc's function does.
+fn offer(op: Op, descriptor: c_int, identity: Identity, act: impl FnOnce() -> c_int) -> c_int {
     let object = execution::descriptor_object(descriptor, identity);
     execution::before_call(op, object);
     let result = act();
@@ -75,14 +76,15 @@ pub(super) unsafe extern "C" fn bind(
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(bind()) as c_int;
     };
-    let offer = || offer(Op::Bind, descriptor, identity, bind);
-    // SAFETY: as above; the path ends in a zero.
-    unsafe {
-        match path_of(address, length) {
-            Some(path) => files::make_socket(path.as_ptr().cast(), offer),
-            None => sys::libc_result(offer()) as c_int,
+    offer(Op::Bind, descriptor, identity, || {
+        // SAFETY: as above; the path ends in a zero.
+        unsafe {
+            match path_of(address, length) {
+                Some(path) => files::make_socket(path.as_ptr().cast(), bind),
+                None => sys::libc_result(bind()) as c_int,
+            }
         }
-    }
+    })
 }
 
 /// libc's `listen`.
@@ -95,7 +97,9 @@ pub(super) unsafe extern "C" fn listen(descriptor: c_int, backlog: c_int) -> c_i
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(listen()) as c_int;
     };
-    sys::libc_result(offer(Op::Listen, descriptor, identity, listen)) as c_int
+    offer(Op::Listen, descriptor, identity, || {
+        sys::libc_result(listen()) as c_int
+    })
 }
 
 /// libc's `accept4`.
@@ -168,14 +172,11 @@ pub(super) unsafe extern "C" fn connect(
     if let Some(error) = failing::fails_in(&[Fault::Refused, Fault::TimedOut]) {
         return sys::libc_result(error) as c_int;
     }
-    // SAFETY: the caller passes an address of this length; the path ends in a zero.
-    unsafe {
-        if let Some(path) = path_of(address, length) {
-            files::look_for_socket(path.as_ptr().cast());
-        }
-    }
     let mut call = Call::begin(Op::Connect, descriptor, identity, POLLOUT);
-    let result = if call.blocks() {
+    let mut carry_out = || {
+        if !call.blocks() {
+            return connect();
+        }
         descriptor::set_nonblocking(descriptor, true);
         let mut begun = false;
         let result = call.carry_out(|| {
@@ -188,8 +189,13 @@ pub(super) unsafe extern "C" fn connect(
         });
         descriptor::set_nonblocking(descriptor, false);
         result
-    } else {
-        connect()
+    };
+    // SAFETY: the caller passes an address of this length; the path ends in a zero.
+    let result = unsafe {
+        match path_of(address, length) {
+            Some(path) => files::look_for_socket(path.as_ptr().cast(), carry_out),
+            None => carry_out(),
+        }
     };
     loopback::connected(descriptor);
     execution::note_connection(descriptor);

@@ -52,13 +52,21 @@ unsafe fn look(
     call.end(act())
 }
 
-/// Records that a task is about to look for a Unix socket at `path`.
+/// Performs a task's call `act` that looks for a Unix socket at `path`. Returns the result of `act`.
 ///
 /// # Safety
 /// The path ends in a zero.
-pub(in super::super) unsafe fn look_for_socket(path: *const c_char) {
-    // SAFETY: the caller's promise.
-    unsafe { look(AT_FDCWD, path, 0, || 0) };
+pub(in super::super) unsafe fn look_for_socket(
+    path: *const c_char,
+    act: impl FnOnce() -> isize,
+) -> isize {
+    let (call, _) = Call::begin(Op::FileInspect, |touches| {
+        // SAFETY: the caller's promise.
+        unsafe { elsewhere::find(AT_FDCWD, path, true, Use::Reads, touches) }
+    });
+    let result = act();
+    call.end(0);
+    result
 }
 
 /// Performs the system call `newfstatat`, for a task or another thread.
