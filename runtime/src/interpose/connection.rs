@@ -39,6 +39,21 @@ unsafe fn path_of(address: *const c_void, length: c_uint) -> Option<[u8; LONGEST
     }
 }
 
+/// Performs the system call `number` on a socket and an address.
+///
+/// # Safety
+/// The arguments are those of the system call.
+unsafe fn with_address(
+    number: usize,
+    descriptor: c_int,
+    address: *const c_void,
+    length: c_uint,
+) -> isize {
+    let (address, length) = (address as usize, length as usize);
+    // SAFETY: the caller's promise.
+    unsafe { sys::syscall(number, [descriptor as usize, address, length, 0, 0, 0]) }
+}
+
 /// Performs the system call of a task by `act`, which gives a socket an address or makes it listen.
 /// Other tasks can observe this: for instance, a connection is refused before it. `act` returns the
 /// result as libc's function does.
@@ -62,16 +77,8 @@ pub(super) unsafe extern "C" fn bind(
     address: *const c_void,
     length: c_uint,
 ) -> c_int {
-    let arguments = [
-        descriptor as usize,
-        address as usize,
-        length as usize,
-        0,
-        0,
-        0,
-    ];
     // SAFETY: the caller's arguments are those of the system call.
-    let bind = || unsafe { sys::syscall(number::BIND, arguments) };
+    let bind = || unsafe { with_address(number::BIND, descriptor, address, length) };
     let identity = active().then(|| descriptor::look(descriptor));
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(bind()) as c_int;
@@ -155,16 +162,8 @@ pub(super) unsafe extern "C" fn connect(
     address: *const c_void,
     length: c_uint,
 ) -> c_int {
-    let arguments = [
-        descriptor as usize,
-        address as usize,
-        length as usize,
-        0,
-        0,
-        0,
-    ];
     // SAFETY: the caller's arguments are those of the system call.
-    let connect = || unsafe { sys::syscall(number::CONNECT, arguments) };
+    let connect = || unsafe { with_address(number::CONNECT, descriptor, address, length) };
     let identity = active().then(|| descriptor::look(descriptor));
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(connect()) as c_int;
