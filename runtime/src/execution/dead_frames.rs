@@ -5,6 +5,8 @@
 //! recognised as one to a dead frame.
 
 use super::TaskId;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
 use super::state::Execution;
 use super::task::{State, Task};
 use crate::platform::stack_pool::pool;
@@ -44,14 +46,16 @@ impl Execution {
         is_dead.then_some(DeadFrame { owner, has_ended })
     }
 
-    /// Records that the memory of the synchronization objects on the stack of the current task may
-    /// be free, because the task has ended.
-    #[cold]
-    pub(super) fn mark_stack_maybe_freed(&mut self) {
-        let donor = self.running().donor;
+    /// Records that all frames of the current task are dead, because the task ends.
+    pub(super) fn end_stack(&mut self) {
+        let current = self.schedule.current;
         // SAFETY: as in `dead_frame_at`.
-        let donor = unsafe { (*pool()).get(donor) };
+        let donor = unsafe { (*pool()).get(self.running().donor) };
         let (low, top) = (donor.stack_low, donor.stack_top);
-        self.objects.mark_maybe_freed(low, top - low);
+        Hooks::stack_ends(current, low, top);
+        if current == TaskId(0) {
+            // The memory of the synchronization objects there may be free.
+            self.objects.mark_maybe_freed(low, top - low);
+        }
     }
 }

@@ -141,6 +141,9 @@ pub(crate) trait MonitorHooks {
     /// `task` continues after the end of `other`.
     fn joined(task: TaskId, other: TaskId);
 
+    /// `task` ends, and the frames on its stack with it. The stack lies from `low` to `high`.
+    fn stack_ends(task: TaskId, low: usize, high: usize);
+
     /// The memory from `low` to `high` becomes the stack of another task.
     fn stack_reused(low: usize, high: usize);
 

@@ -228,8 +228,8 @@ impl Execution {
         }
         if current == TaskId(0) {
             self.body_done = true;
-            self.mark_stack_maybe_freed();
         }
+        self.end_stack();
         self.decide(false)
     }
 

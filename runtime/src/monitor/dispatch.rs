@@ -109,6 +109,10 @@ impl MonitorHooks for Monitors {
         race::joined(task, other);
     }
 
+    fn stack_ends(task: TaskId, low: usize, high: usize) {
+        race::ends(task, low, high);
+    }
+
     #[inline]
     fn stack_reused(low: usize, high: usize) {
         race::forget(low, high);

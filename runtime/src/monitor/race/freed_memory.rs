@@ -1,5 +1,5 @@
-//! Memory that is freed, or that another task uses as its stack from now on: its history is
-//! forgotten.
+//! Memory that is freed, the stack of a task that ends, and memory that another task uses as its
+//! stack from now on.
 
 use core::sync::atomic::Ordering::Acquire;
 
@@ -11,7 +11,7 @@ use super::{Earlier, Races, What};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{How, Op, Site, TaskId};
 
-/// The check of a free for races with earlier accesses.
+/// The check of a free, or of the end of a stack, for races with earlier accesses.
 struct FreeCheck<'r> {
     epochs: &'r Epochs,
     records: &'r [Record],
@@ -23,7 +23,31 @@ struct FreeCheck<'r> {
     races: EngineVec<Earlier>,
 }
 
-impl FreeCheck<'_> {
+impl<'r> FreeCheck<'r> {
+    fn new(
+        epochs: &'r Epochs,
+        records: &'r [Record],
+        (task, own): (TaskId, &'r TaskOrder),
+    ) -> Self {
+        Self {
+            epochs,
+            records,
+            task,
+            own,
+            first: epochs.first(),
+            known: Word::NONE,
+            races: engine_vec(),
+        }
+    }
+
+    /// Checks the accesses to one granule.
+    #[inline]
+    fn check(&mut self, cell: &Cell) {
+        if !cell.last.is_like(self.known) && !cell.is_new(self.first) {
+            self.look(cell);
+        }
+    }
+
     #[inline(never)]
     fn look(&mut self, cell: &Cell) {
         let Self {
@@ -68,25 +92,14 @@ impl Races {
             self.acquire_counters(task, address, end);
         }
         let first = self.epochs.first();
-        let own = self.tasks.get(task);
-        let mut check = FreeCheck {
-            epochs: &self.epochs,
-            records: &self.records,
-            task,
-            own,
-            first,
-            known: Word::NONE,
-            races: engine_vec(),
-        };
+        let mut check = FreeCheck::new(&self.epochs, &self.records, (task, self.tasks.get(task)));
         self.shadow.parts(address, end, |page, part| {
             if !page.is_touched(first) {
                 page.free(part);
                 return;
             }
             for cell in page.part(part) {
-                if !cell.last.is_like(check.known) && !cell.is_new(first) {
-                    check.look(cell);
-                }
+                check.check(cell);
                 cell.free();
             }
         });
@@ -95,6 +108,25 @@ impl Races {
         }
         for earlier in check.races {
             self.note(earlier, task, What::Free, site);
+        }
+    }
+
+    /// Records that `task` ends, and the races of the end of its stack, from `low` to `high`, with
+    /// accesses of other tasks to its frames.
+    ///
+    /// The other tasks must have finished their accesses before the frame's function returned. If
+    /// not even the task's end is ordered after such an access, the access may also happen later.
+    pub(super) fn end_stack(&mut self, task: TaskId, low: usize, high: usize) {
+        let low = self.shared_from(low).min(high);
+        let first = self.epochs.first();
+        let mut check = FreeCheck::new(&self.epochs, &self.records, (task, self.tasks.get(task)));
+        self.shadow.parts_of_any(low, high, |page, part| {
+            if page.is_touched(first) {
+                page.part(part).iter().for_each(|cell| check.check(cell));
+            }
+        });
+        for earlier in check.races {
+            self.note(earlier, task, What::StackEnd, None);
         }
     }
 

@@ -41,7 +41,7 @@ mod weak;
 use core::cell::Cell;
 
 pub(crate) use shim_interface::{
-    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
+    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, ends, enter, enter_unseen,
     fence, fence_all, forget, has_unseen, is_noted, is_noted_at, is_private, is_range_settled,
     is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value, met_version,
     notes_late_effect, offer_stores, offered_name, offered_value, overtaken_event, pause, receive,

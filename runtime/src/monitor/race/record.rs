@@ -21,6 +21,8 @@ pub(crate) enum What {
     Allocation,
     /// The free of the memory.
     Free,
+    /// The end of the task on whose stack the memory is.
+    StackEnd,
     /// An atomic access. The flag: whether it writes.
     Atomic(Op, bool),
 }
@@ -28,7 +30,7 @@ pub(crate) enum What {
 impl What {
     pub(super) fn is_write(self) -> bool {
         match self {
-            Self::Write | Self::BorrowMut | Self::Allocation | Self::Free => true,
+            Self::Write | Self::BorrowMut | Self::Allocation | Self::Free | Self::StackEnd => true,
             Self::Read | Self::Borrow => false,
             Self::Atomic(_, is_write) => is_write,
         }

@@ -220,6 +220,11 @@ pub(crate) fn joined(task: TaskId, other: TaskId) {
     with_if_on(|races| races.joined(task, other));
 }
 
+/// Records that `task` ends. Its stack lies from `low` to `high`.
+pub(crate) fn ends(task: TaskId, low: usize, high: usize) {
+    with_if_on(|races| races.end_stack(task, low, high));
+}
+
 /// Records that another task begins to use this memory as its stack, or that the memory is mapped
 /// or unmapped.
 pub(crate) fn forget(low: usize, high: usize) {

@@ -143,6 +143,15 @@ impl OwnStack {
         self.quick_size = self.size.saturating_sub(count * PAGE + SHORT - 1);
     }
 
+    /// The lowest address on the stack that tasks may share.
+    fn shared_from(&self) -> usize {
+        // See `measure`.
+        match self.quick_size {
+            0 => self.low,
+            size => self.low + size + (SHORT - 1),
+        }
+    }
+
     /// Records that tasks share a page of the stacks of this kind. Returns whether this is new.
     fn share(&mut self, kind: Kind, page: usize) -> bool {
         let Some(pages) = self.shared[kind as usize].get_mut(page / 64) else {
@@ -266,6 +275,15 @@ impl Races {
     pub(super) fn is_on_other_stack(&self, address: usize) -> bool {
         let (low, high) = self.stacks.bounds;
         (low..high).contains(&address) && !self.fast_path.stack.contains(address)
+    }
+
+    /// The lowest address that other tasks may have accessed on the stack of the running task,
+    /// which begins at `low`.
+    pub(super) fn shared_from(&self, low: usize) -> usize {
+        match &self.fast_path.stack {
+            own if self.stacks.are_special && own.low == low => own.shared_from(),
+            _ => low,
+        }
     }
 
     /// Whether accesses of the owner of a stack are missing, so that the execution must be

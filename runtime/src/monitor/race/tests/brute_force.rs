@@ -160,7 +160,7 @@ fn compare(machine: &Machine, races: &[Race]) -> Result<bool, String> {
         let [earlier, later] = report.sites().map(line_of);
         let words = String::from_utf8_lossy(report.words());
         let is_real = races.iter().any(|race| {
-            (Some(race.earlier.line), Some(race.later.line)) == (earlier, later)
+            (race.earlier.known_line(), race.later.known_line()) == (earlier, later)
                 && describes(&words, race)
         });
         if !is_real {
@@ -179,7 +179,7 @@ fn compare(machine: &Machine, races: &[Race]) -> Result<bool, String> {
         let is_reported = races.iter().any(|other| {
             other.later.step == race.later.step
                 && (other.common.0..other.common.1).contains(&first)
-                && pairs.contains(&(Some(other.earlier.line), Some(other.later.line)))
+                && pairs.contains(&(other.earlier.known_line(), other.later.known_line()))
         });
         if !is_reported {
             let (earlier, later) = (race.earlier, race.later);
@@ -215,8 +215,10 @@ fn names(words: &str, access: Access) -> bool {
         Use::Atomic(How::Exchange) => &["atomic fetch_add"],
         Use::Allocation => &["allocation of its block"],
         Use::Free => &["free"],
+        Use::StackEnd => &["end of the stack frame"],
     };
-    let is = |kind: &&str| words.starts_with(&format!("the {kind} by {task} at "));
+    let place = access.known_line().map_or("", |_| " at ");
+    let is = |kind: &&str| words.starts_with(&format!("the {kind} by {task}{place}"));
     kinds.iter().any(is)
 }
 

@@ -146,7 +146,7 @@ impl Machine {
                     return true;
                 }
             } else {
-                self.make(step, &mut tasks);
+                self.make(step, &state, &mut tasks);
             }
             state.make(step);
         }
@@ -154,7 +154,7 @@ impl Machine {
     }
 
     /// Makes a step that is no plain access.
-    fn make(&mut self, step: &Step, tasks: &mut u32) {
+    fn make(&mut self, step: &Step, state: &State, tasks: &mut u32) {
         let site = Some(self.sites[step.line]);
         let (races, task) = (&mut self.races, self.task);
         match step.act {
@@ -199,7 +199,11 @@ impl Machine {
                 races.spawned(task, child, site);
                 *tasks += 1;
             }
-            Act::End => races.tasks.end(task),
+            Act::End => {
+                let (low, end) = STACK_BOUNDS[state.tasks[step.task].0];
+                races.end_stack(task, low, end);
+                races.tasks.end(task);
+            }
             Act::Join(other) => races.joined(task, TaskId(other as u32)),
             Act::Allocate(place) => {
                 self.allocations += 1 + place as u32 % 2;

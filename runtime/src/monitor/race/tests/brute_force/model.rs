@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::program::{Act, Bytes, Kind, Program, Region, State, Step};
+use super::program::{Act, Bytes, Kind, Program, Region, STACK_BOUNDS, State, Step};
 use crate::execution::How;
 
 /// A bit for each step.
@@ -17,6 +17,8 @@ pub(super) enum Use {
     Atomic(How),
     Allocation,
     Free,
+    /// The end of the task whose stack it is.
+    StackEnd,
 }
 
 impl Use {
@@ -24,7 +26,7 @@ impl Use {
         match self {
             Self::Plain(kind) => kind.is_write(),
             Self::Atomic(how) => how != How::Load,
-            Self::Allocation | Self::Free => true,
+            Self::Allocation | Self::Free | Self::StackEnd => true,
         }
     }
 
@@ -40,6 +42,13 @@ pub(super) struct Access {
     pub(super) line: usize,
     pub(super) by: Use,
     bytes: Bytes,
+}
+
+impl Access {
+    /// The line of the access in reports. The end of a task has no line.
+    pub(super) fn known_line(&self) -> Option<usize> {
+        (self.by != Use::StackEnd).then_some(self.line)
+    }
 }
 
 /// Two accesses that race.
@@ -70,6 +79,8 @@ struct Task {
 #[derive(Default)]
 struct Model {
     tasks: Vec<Task>,
+    /// The stack of each task.
+    stacks: Vec<usize>,
     current: usize,
     /// The steps that were released to each object: to all tasks, and to tasks that acquire the
     /// object exclusively.
@@ -93,6 +104,7 @@ struct Model {
 pub(super) fn races(program: &Program) -> Vec<Race> {
     let mut model = Model::default();
     model.tasks.push(Task::default());
+    model.stacks.push(program.stack);
     let mut state = State::new(program);
     for (number, step) in program.steps.iter().enumerate() {
         model.switch(step.task);
@@ -247,6 +259,7 @@ impl Model {
                     ..Task::default()
                 };
                 self.tasks.push(child);
+                self.stacks.push(stack);
                 self.forget(Region::Stack(stack));
             }
             Act::Join(other) => self.tasks[task].knows |= self.tasks[other].knows,
@@ -273,7 +286,16 @@ impl Model {
                 self.orders_all = true;
                 self.tasks[task].knows |= self.tasks.iter().fold(0, |all, it| all | it.knows);
             }
-            Act::End => {}
+            Act::End => {
+                let stack = self.stacks[task];
+                let (start, end) = STACK_BOUNDS[stack];
+                let bytes = Bytes {
+                    region: Region::Stack(stack),
+                    start,
+                    length: end - start,
+                };
+                self.access(number, step, bytes, Use::StackEnd);
+            }
         }
     }
 
