@@ -5,8 +5,6 @@
 //! recognised as one to a dead frame.
 
 use super::TaskId;
-use super::monitor_calls::Hooks;
-use super::monitor_hooks::MonitorHooks as _;
 use super::state::Execution;
 use super::task::{State, Task};
 use crate::platform::stack_pool::pool;
@@ -44,18 +42,5 @@ impl Execution {
         let is_known = bounds(task).contains(&task.suspended_at);
         let is_dead = has_ended || is_known && address < task.suspended_at;
         is_dead.then_some(DeadFrame { owner, has_ended })
-    }
-
-    /// Records that all frames of the current task are dead, because the task ends.
-    pub(super) fn end_stack(&mut self) {
-        let current = self.schedule.current;
-        // SAFETY: as in `dead_frame_at`.
-        let donor = unsafe { (*pool()).get(self.running().donor) };
-        let (low, top) = (donor.stack_low, donor.stack_top);
-        Hooks::stack_ends(current, low, top);
-        if current == TaskId(0) {
-            // The memory of the synchronization objects there may be free.
-            self.objects.mark_maybe_freed(low, top - low);
-        }
     }
 }

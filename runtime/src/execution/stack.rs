@@ -7,6 +7,8 @@ use std::backtrace::Backtrace;
 
 use super::current;
 use super::state::execution;
+use crate::base::memory::engine_vec;
+use crate::base::source_path::Place;
 use crate::base::sys;
 use crate::platform::image::image;
 
@@ -44,6 +46,25 @@ pub(crate) fn in_a_copy(look: impl FnOnce()) {
 pub(crate) fn frames() -> Vec<Frame> {
     let frames = format!("{:?}", Backtrace::force_capture());
     frames.split("{ fn: ").skip(1).map(Frame::read).collect()
+}
+
+/// Walks the stack of the caller, and sets `place` to the innermost line of the program's own code.
+/// `place` must be in the engine's memory.
+#[cold]
+pub(crate) fn find_own_place(place: &mut Option<Place>) {
+    in_a_copy(|| {
+        let frames = frames();
+        let frame = innermost(&frames).map(|number| &frames[number]);
+        *place = frame.and_then(Frame::own_place).map(|(file, line)| {
+            let mut bytes = engine_vec();
+            bytes.extend_from_slice(file.as_bytes());
+            Place {
+                file: bytes,
+                line,
+                column: 1,
+            }
+        });
+    });
 }
 
 impl Frame {

@@ -233,6 +233,19 @@ impl Execution {
         self.decide(false)
     }
 
+    /// Records that all frames of the current task are dead, because the task ends.
+    fn end_stack(&mut self) {
+        let current = self.schedule.current;
+        // SAFETY: one thread at a time runs code of the engine, and this borrow ends here.
+        let donor = unsafe { (*pool()).get(self.running().donor) };
+        let (low, top) = (donor.stack_low, donor.stack_top);
+        Hooks::stack_ends(current, low, top);
+        if current == TaskId(0) {
+            // The memory of the synchronization objects there may be free.
+            self.objects.mark_maybe_freed(low, top - low);
+        }
+    }
+
     /// Whether the program can observe the end of the current task other than by waiting for it. If
     /// not, the end commutes with all operations of other tasks, and belongs to the task's last
     /// step.

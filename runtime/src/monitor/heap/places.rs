@@ -5,7 +5,6 @@
 //! when the block is allocated and when it is freed. The block is recognized by the number of its
 //! allocation, which is the same in both executions.
 
-use crate::base::memory::engine_vec;
 use crate::base::source_path::Place;
 use crate::execution::{Execution, Site, TaskId, stack};
 
@@ -33,22 +32,9 @@ impl BlockEvent {
     }
 }
 
-/// Walks the stack of the caller, and sets the place of the event `found` to the innermost line of
-/// the program's own code. `found` must be in the engine's memory.
+/// Walks the stack of the caller, and sets the place of the event `found`, which must be in the
+/// engine's memory.
 #[cold]
 pub(super) fn find(found: &mut BlockEvent) {
-    stack::in_a_copy(|| {
-        let frames = stack::frames();
-        let frame = stack::innermost(&frames).map(|number| &frames[number]);
-        let place = frame.and_then(stack::Frame::own_place);
-        found.place = place.map(|(file, line)| {
-            let mut bytes = engine_vec();
-            bytes.extend_from_slice(file.as_bytes());
-            Place {
-                file: bytes,
-                line,
-                column: 1,
-            }
-        });
-    });
+    stack::find_own_place(&mut found.place);
 }

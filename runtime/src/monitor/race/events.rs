@@ -5,7 +5,6 @@
 use core::ops::ControlFlow;
 
 use super::{Races, What};
-use crate::base::source_path::Place;
 use crate::execution::{
     DataAccess, Effect, Execution, ObjectId, Op, SyncAccess, TaskId, marked_line,
 };
@@ -196,15 +195,20 @@ impl Monitor for Races {
         if self.found.is_empty() {
             return None;
         }
-        let mut denied = self.found(Level::Deny);
-        let first = denied.next()?;
-        let mut failure = Failure::new(Kind::Race, "data race: ");
-        failure.message.extend_from_slice(first.words());
-        for other in denied {
-            failure.message.extend_from_slice(b"\nalso: ");
-            failure.message.extend_from_slice(other.words());
+        self.failure()
+    }
+
+    fn wants_another_look(&mut self) -> bool {
+        self.will_look = !self.looks && self.found(Level::Deny).any(|race| race.is_of_free);
+        self.will_look
+    }
+
+    fn explain(&self, failure: &mut Failure) {
+        if failure.kind == Kind::Race
+            && self.looks
+            && let Some(in_full) = self.failure()
+        {
+            *failure = in_full;
         }
-        failure.place = first.site().map(Place::of);
-        Some(failure)
     }
 }

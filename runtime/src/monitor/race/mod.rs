@@ -135,6 +135,9 @@ pub(crate) enum GivenUp {
 pub(crate) struct Races {
     /// Whether executions must be watched.
     is_wanted: bool,
+    /// This execution repeats an earlier one, to find the places of frees that race.
+    looks: bool,
+    will_look: bool,
     /// Whether this execution is watched, and the monitor has not given up.
     is_on: bool,
     /// The reason why the monitor has given up this execution.
@@ -176,6 +179,8 @@ impl Races {
     pub(crate) const fn new() -> Self {
         Self {
             is_wanted: false,
+            looks: false,
+            will_look: false,
             is_on: false,
             given_up: None,
             epochs: Epochs::new(),
@@ -294,6 +299,7 @@ impl Races {
 
     /// Begins a new execution. `is_put_back`: whether the program's memory was restored.
     pub(crate) fn renew(&mut self, is_put_back: bool) {
+        self.looks = core::mem::take(&mut self.will_look);
         self.is_on = self.is_wanted;
         self.given_up = None;
         let forgets = self.epochs.begin();

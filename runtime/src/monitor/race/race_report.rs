@@ -6,8 +6,9 @@ use super::clock::{Owner, Release};
 use super::{Earlier, Races, What};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::source_path::short_path;
-use crate::execution::{Op, Site, TaskId};
+use crate::base::source_path::{Place, short_path};
+use crate::execution::{Op, Site, TaskId, stack};
+use crate::monitor::{Failure, Kind, Level};
 
 /// The maximum number of pairs of lines that are reported for one execution.
 const MOST: usize = 16;
@@ -16,11 +17,21 @@ const MOST: usize = 16;
 pub(crate) struct RaceReport {
     earlier: Option<Site>,
     later: Option<Site>,
+    /// Whether the later access is the free of the memory.
+    pub(super) is_of_free: bool,
+    /// The line of the later access by a walk of the stack, if there was one.
+    place: Option<Place>,
     words: EngineVec<u8>,
 }
 
 impl RaceReport {
-    /// The line to report: the line of the later access, or of the earlier one if that is unknown.
+    /// The place to report: the place of the later access, or of the earlier one if that is unknown.
+    pub(super) fn place(&self) -> Option<Place> {
+        { self.place.clone() }.or_else(|| self.site().map(Place::of))
+    }
+
+    /// The line of the later access, or of the earlier one if that is unknown. The line of a free is
+    /// the line of the task's last statement before it.
     pub(crate) fn site(&self) -> Option<Site> {
         self.later.or(self.earlier)
     }
@@ -56,6 +67,23 @@ fn line(site: Option<Site>) -> Option<(&'static str, u32)> {
 }
 
 impl Races {
+    /// The failure that the races of the last execution are, if any of them is one.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        if self.found.is_empty() {
+            return None;
+        }
+        let mut denied = self.found(Level::Deny);
+        let first = denied.next()?;
+        let mut failure = Failure::new(Kind::Race, "data race: ");
+        failure.message.extend_from_slice(first.words());
+        for other in denied {
+            failure.message.extend_from_slice(b"\nalso: ");
+            failure.message.extend_from_slice(other.words());
+        }
+        failure.place = first.place();
+        Some(failure)
+    }
+
     /// Records that an access of `task` races with the access `earlier`.
     #[cold]
     pub(super) fn note(&mut self, earlier: Earlier, task: TaskId, what: What, site: Option<Site>) {
@@ -70,11 +98,31 @@ impl Races {
             return;
         };
         let (other, own) = (Called(TaskId(owner)), Called(task));
+        self.found.push(RaceReport {
+            earlier: earlier.site,
+            later: site,
+            is_of_free: what == What::Free,
+            place: None,
+            words: engine_vec(),
+        });
+        let Some(report) = self.found.last_mut() else {
+            return;
+        };
+        if report.is_of_free && self.looks {
+            stack::find_own_place(&mut report.place);
+        }
         let mut words = Text(engine_vec());
+        let _ = write!(words, "the {what} by {own}");
+        let _ = match &report.place {
+            Some(place) => {
+                let file = core::str::from_utf8(&place.file).unwrap_or_default();
+                write!(words, " at {}:{}", short_path(file), place.line)
+            }
+            None => write!(words, "{}", At(site)),
+        };
         let _ = write!(
             words,
-            "the {what} by {own}{} races with the {} by {other}{}: {other} has ",
-            At(site),
+            " races with the {} by {other}{}: {other} has ",
             earlier.what,
             At(earlier.site),
         );
@@ -93,11 +141,7 @@ impl Races {
                 At(end.site)
             ),
         };
-        self.found.push(RaceReport {
-            earlier: earlier.site,
-            later: site,
-            words: words.0,
-        });
+        report.words = words.0;
     }
 }
 
