@@ -4,7 +4,7 @@
 
 use core::ops::ControlFlow;
 
-use super::{Races, What};
+use super::{Look, Races, What};
 use crate::execution::{
     DataAccess, Effect, Execution, ObjectId, Op, SyncAccess, TaskId, marked_line,
 };
@@ -199,13 +199,17 @@ impl Monitor for Races {
     }
 
     fn wants_another_look(&mut self) -> bool {
-        self.will_look = !self.looks && self.found(Level::Deny).any(|race| race.is_of_free);
-        self.will_look
+        let is_wanted =
+            self.look == Look::No && self.found(Level::Deny).any(|race| race.is_of_free);
+        if is_wanted {
+            self.look = Look::InNextExecution;
+        }
+        is_wanted
     }
 
     fn explain(&self, failure: &mut Failure) {
         if failure.kind == Kind::Race
-            && self.looks
+            && self.look == Look::Now
             && let Some(in_full) = self.failure()
         {
             *failure = in_full;

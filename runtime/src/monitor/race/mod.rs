@@ -131,13 +131,20 @@ pub(crate) enum GivenUp {
     Releases,
 }
 
+/// The execution in which the stack is walked at each free that races, to find its place. Such an
+/// execution repeats one that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    No,
+    InNextExecution,
+    Now,
+}
+
 /// The data race monitor. Most of its state is that of one execution.
 pub(crate) struct Races {
     /// Whether executions must be watched.
     is_wanted: bool,
-    /// This execution repeats an earlier one, to find the places of frees that race.
-    looks: bool,
-    will_look: bool,
+    look: Look,
     /// Whether this execution is watched, and the monitor has not given up.
     is_on: bool,
     /// The reason why the monitor has given up this execution.
@@ -179,8 +186,7 @@ impl Races {
     pub(crate) const fn new() -> Self {
         Self {
             is_wanted: false,
-            looks: false,
-            will_look: false,
+            look: Look::No,
             is_on: false,
             given_up: None,
             epochs: Epochs::new(),
@@ -299,7 +305,10 @@ impl Races {
 
     /// Begins a new execution. `is_put_back`: whether the program's memory was restored.
     pub(crate) fn renew(&mut self, is_put_back: bool) {
-        self.looks = core::mem::take(&mut self.will_look);
+        self.look = match self.look {
+            Look::InNextExecution => Look::Now,
+            Look::No | Look::Now => Look::No,
+        };
         self.is_on = self.is_wanted;
         self.given_up = None;
         let forgets = self.epochs.begin();

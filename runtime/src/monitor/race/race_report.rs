@@ -3,7 +3,7 @@
 use core::fmt::{self, Write};
 
 use super::clock::{Owner, Release};
-use super::{Earlier, Races, What};
+use super::{Earlier, Look, Races, What};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::{Place, short_path};
@@ -108,7 +108,7 @@ impl Races {
         let Some(report) = self.found.last_mut() else {
             return;
         };
-        if report.is_of_free && self.looks {
+        if report.is_of_free && self.look == Look::Now {
             stack::find_own_place(&mut report.place);
         }
         let mut words = Text(engine_vec());
