@@ -42,7 +42,7 @@ impl Races {
         } = access;
         let extent = Extent::new(address, length);
         let is_write = how != How::Load;
-        self.note_page(address);
+        self.note_page(address, address.saturating_add(length));
         let Some(record) = self.record_at(address) else {
             self.give_up(GivenUp::Memory);
             return;
@@ -175,7 +175,7 @@ impl Races {
                 at = end_of_page;
                 continue;
             }
-            let Some(mut cell) = self.cell(at) else {
+            let Some(mut cell) = self.cell(at, end_of_page) else {
                 self.give_up(GivenUp::Memory);
                 return false;
             };
@@ -252,20 +252,21 @@ impl Races {
     }
 
     /// The cell of the granule that contains `address`. `address` must not be in a private page: a
-    /// page of a stack whose accesses are not recorded. `None` if there is no room for the cell.
+    /// page of a stack whose accesses are not recorded. The access ends at `end`, in the same page.
+    /// `None` if there is no room for the cell.
     /// The pointer is valid until the monitor gives up, or the next execution begins.
     #[inline]
-    fn cell(&mut self, address: usize) -> Option<*mut Cell> {
+    fn cell(&mut self, address: usize, end: usize) -> Option<*mut Cell> {
         match self.fast_path.cell(address) {
             Some(cell) => Some(cell),
-            None => self.find_cell(address),
+            None => self.find_cell(address, end),
         }
     }
 
     /// As [`Self::cell`], if the cell is not in the tables of the fast path.
     #[inline(never)]
-    fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
-        self.note_page(address);
+    fn find_cell(&mut self, address: usize, end: usize) -> Option<*mut Cell> {
+        self.note_page(address, end);
         let is_on_other_stack = self.is_on_other_stack(address);
         let cell = self.shadow.cell(address, self.epochs.first())?;
         if !is_on_other_stack {

@@ -117,7 +117,14 @@ impl Races {
     /// The other tasks must have finished their accesses before the frame's function returned. If
     /// not even the task's end is ordered after such an access, the access may also happen later.
     pub(super) fn end_stack(&mut self, task: TaskId, low: usize, high: usize) {
-        let low = self.shared_from(low).min(high);
+        let (low, high) = self.used_by_others(low, high);
+        if low < high {
+            self.end_used_stack(task, low, high);
+        }
+    }
+
+    #[inline(never)]
+    fn end_used_stack(&mut self, task: TaskId, low: usize, high: usize) {
         let first = self.epochs.first();
         let mut check = FreeCheck::new(&self.epochs, &self.records, (task, self.tasks.get(task)));
         self.shadow.parts_of_any(low, high, |page, part| {

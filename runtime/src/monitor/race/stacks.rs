@@ -143,15 +143,6 @@ impl OwnStack {
         self.quick_size = self.size.saturating_sub(count * PAGE + SHORT - 1);
     }
 
-    /// The lowest address on the stack that tasks may share.
-    fn shared_from(&self) -> usize {
-        // See `measure`.
-        match self.quick_size {
-            0 => self.low,
-            size => self.low + size + (SHORT - 1),
-        }
-    }
-
     /// Records that tasks share a page of the stacks of this kind. Returns whether this is new.
     fn share(&mut self, kind: Kind, page: usize) -> bool {
         let Some(pages) = self.shared[kind as usize].get_mut(page / 64) else {
@@ -167,6 +158,18 @@ impl OwnStack {
     }
 }
 
+/// A stack that tasks use, one after the other.
+struct Stack {
+    low: usize,
+    /// The end of the stack's last page.
+    end: usize,
+    /// The bounds of the memory that other tasks have accessed while the last task used the stack.
+    used_by_others: (usize, usize),
+}
+
+/// The bounds of no memory.
+const NOTHING: (usize, usize) = (usize::MAX, 0);
+
 /// The stacks of all tasks of an execution.
 pub(super) struct Stacks {
     /// Whether the program is instrumented. If not, few accesses to stacks are reported, and all
@@ -174,9 +177,9 @@ pub(super) struct Stacks {
     pub(super) are_special: bool,
     /// The bounds of each task's stack.
     of_tasks: EngineVec<(usize, usize)>,
-    /// The bounds in `of_tasks`, extended to whole last pages, sorted, and without duplicates:
-    /// several tasks may use the same stack, one after the other.
-    sorted: EngineVec<(usize, usize)>,
+    /// The stacks in `of_tasks`, sorted, and without duplicates: several tasks may use the same
+    /// stack, one after the other.
+    sorted: EngineVec<Stack>,
     /// The lowest and the highest address in `sorted`.
     bounds: (usize, usize),
     /// A task accessed a page of another task's stack, and earlier accesses of the owner are
@@ -190,7 +193,7 @@ impl Stacks {
             are_special: false,
             of_tasks: engine_vec(),
             sorted: engine_vec(),
-            bounds: (usize::MAX, 0),
+            bounds: NOTHING,
             misses_accesses: false,
         }
     }
@@ -198,26 +201,43 @@ impl Stacks {
     pub(super) fn begin(&mut self) {
         self.of_tasks.clear();
         self.sorted.clear();
-        self.bounds = (usize::MAX, 0);
+        self.bounds = NOTHING;
         self.misses_accesses = false;
     }
 
     fn add(&mut self, (low, end): (usize, usize)) {
         self.of_tasks.push((low, end));
         let end = end.next_multiple_of(PAGE);
-        if let Err(at) = self.sorted.binary_search(&(low, end)) {
-            self.sorted.insert(at, (low, end));
+        match self.find(low) {
+            Ok(at) => self.sorted[at].used_by_others = NOTHING,
+            Err(at) => {
+                let stack = Stack {
+                    low,
+                    end,
+                    used_by_others: NOTHING,
+                };
+                self.sorted.insert(at, stack);
+            }
         }
         self.bounds = (self.bounds.0.min(low), self.bounds.1.max(end));
     }
 
-    /// The kind of the stack that contains an address, and the index of the address's page in this
-    /// stack (see [`page_below`]). `None` if no stack contains the address.
-    fn page(&self, address: usize) -> Option<(Kind, usize)> {
-        let after = self.sorted.partition_point(|&(low, _)| low <= address);
-        let &(low, end) = self.sorted.get(after.checked_sub(1)?)?;
-        let is_first = self.of_tasks.first().is_some_and(|it| it.0 == low);
-        (address < end).then(|| (Kind::of(is_first), page_below(end, address)))
+    /// The index of the stack with this lowest address, or the index at which to insert it.
+    fn find(&self, low: usize) -> Result<usize, usize> {
+        self.sorted.binary_search_by_key(&low, |stack| stack.low)
+    }
+
+    /// The stack that contains an address, its kind, and the index of the address's page in it (see
+    /// [`page_below`]). `None` if no stack contains the address.
+    fn page(&mut self, address: usize) -> Option<(&mut Stack, Kind, usize)> {
+        let after = self.sorted.partition_point(|stack| stack.low <= address);
+        let stack = self.sorted.get_mut(after.checked_sub(1)?)?;
+        let is_first = self.of_tasks.first().is_some_and(|it| it.0 == stack.low);
+        if address >= stack.end {
+            return None;
+        }
+        let page = page_below(stack.end, address);
+        Some((stack, Kind::of(is_first), page))
     }
 }
 
@@ -249,23 +269,29 @@ impl Races {
         }
     }
 
-    /// Records that the running task accesses the page of `address`. If the page belongs to another
-    /// task's stack, the tasks share the page from now on. Must be called at least for the first
-    /// recorded access to each page.
+    /// Records that the running task accesses memory from `address` to `end`, all in one page. If
+    /// the page belongs to another task's stack, the tasks share the page from now on. Must be
+    /// called for each recorded access to another task's stack, and at least for the first recorded
+    /// access to each other page.
     #[inline]
-    pub(super) fn note_page(&mut self, address: usize) {
+    pub(super) fn note_page(&mut self, address: usize, end: usize) {
         let (low, high) = self.stacks.bounds;
         if (low..high).contains(&address) {
-            self.note_stack(address);
+            self.note_stack(address, end);
         }
     }
 
     #[inline(never)]
-    fn note_stack(&mut self, address: usize) {
-        if let Some((kind, page)) = self.stacks.page(address)
-            && !self.fast_path.stack.is_private(address)
+    fn note_stack(&mut self, address: usize, end: usize) {
+        let own = &mut self.fast_path.stack;
+        if let Some((stack, kind, page)) = self.stacks.page(address)
+            && !own.is_private(address)
         {
-            self.stacks.misses_accesses |= self.fast_path.stack.share(kind, page);
+            if !own.contains(address) {
+                let (first, last) = stack.used_by_others;
+                stack.used_by_others = (first.min(address), last.max(end));
+            }
+            self.stacks.misses_accesses |= own.share(kind, page);
         }
     }
 
@@ -277,12 +303,18 @@ impl Races {
         (low..high).contains(&address) && !self.fast_path.stack.contains(address)
     }
 
-    /// The lowest address that other tasks may have accessed on the stack of the running task,
-    /// which begins at `low`.
-    pub(super) fn shared_from(&self, low: usize) -> usize {
-        match &self.fast_path.stack {
-            own if self.stacks.are_special && own.low == low => own.shared_from(),
-            _ => low,
+    /// The part of the stack from `low` to `high` that other tasks may have accessed in this
+    /// execution.
+    pub(super) fn used_by_others(&self, low: usize, high: usize) -> (usize, usize) {
+        if !self.stacks.are_special {
+            return (low, high);
+        }
+        match self.stacks.find(low) {
+            Ok(at) => {
+                let (first, end) = self.stacks.sorted[at].used_by_others;
+                (first, end.min(high))
+            }
+            Err(_) => (low, high),
         }
     }
 
