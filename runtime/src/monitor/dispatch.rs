@@ -110,7 +110,7 @@ impl MonitorHooks for Monitors {
     }
 
     fn stack_ends(task: TaskId, low: usize, high: usize) {
-        race::ends(task, low, high);
+        race::stack_ends(task, low, high);
     }
 
     #[inline]

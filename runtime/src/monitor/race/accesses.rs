@@ -253,8 +253,8 @@ impl Races {
 
     /// The cell of the granule that contains `address`. `address` must not be in a private page: a
     /// page of a stack whose accesses are not recorded. The access ends at `end`, in the same page.
-    /// `None` if there is no room for the cell.
-    /// The pointer is valid until the monitor gives up, or the next execution begins.
+    /// `None` if there is no room for the cell. The pointer is valid until the monitor gives up, or
+    /// the next execution begins.
     #[inline]
     fn cell(&mut self, address: usize, end: usize) -> Option<*mut Cell> {
         match self.fast_path.cell(address) {

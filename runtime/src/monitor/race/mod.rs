@@ -41,12 +41,12 @@ mod weak;
 use core::cell::Cell;
 
 pub(crate) use shim_interface::{
-    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, ends, enter, enter_unseen,
+    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
     fence, fence_all, forget, has_unseen, is_noted, is_noted_at, is_private, is_range_settled,
     is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value, met_version,
     notes_late_effect, offer_stores, offered_name, offered_value, overtaken_event, pause, receive,
     release, release_on, release_to, report_access, report_access_of_library, resume,
-    resume_unseen, send, settle_store, stack_end, switched, time_passes, unwatched,
+    resume_unseen, send, settle_store, stack_end, stack_ends, switched, time_passes, unwatched,
 };
 
 use super::levels::{Level, Levels};

@@ -154,7 +154,7 @@ impl fmt::Display for What {
             Self::BorrowMut => f.write_str("unique borrow"),
             Self::Allocation => f.write_str("allocation of its block"),
             Self::Free => f.write_str("free"),
-            Self::StackEnd => f.write_str("end of the stack frame"),
+            Self::StackEnd => f.write_str("free of its stack"),
             Self::Atomic(op, _) => write!(f, "atomic {}", op.name()),
         }
     }

@@ -221,7 +221,7 @@ pub(crate) fn joined(task: TaskId, other: TaskId) {
 }
 
 /// Records that `task` ends. Its stack lies from `low` to `high`.
-pub(crate) fn ends(task: TaskId, low: usize, high: usize) {
+pub(crate) fn stack_ends(task: TaskId, low: usize, high: usize) {
     with_if_on(|races| races.end_stack(task, low, high));
 }
 

@@ -303,12 +303,9 @@ impl Races {
         (low..high).contains(&address) && !self.fast_path.stack.contains(address)
     }
 
-    /// The part of the stack from `low` to `high` that other tasks may have accessed in this
-    /// execution.
+    /// The part of the stack from `low` to `high` that other tasks may have accessed while its last
+    /// task used it. If the program is not instrumented, this is the whole stack.
     pub(super) fn used_by_others(&self, low: usize, high: usize) -> (usize, usize) {
-        if !self.stacks.are_special {
-            return (low, high);
-        }
         match self.stacks.find(low) {
             Ok(at) => {
                 let (first, end) = self.stacks.sorted[at].used_by_others;

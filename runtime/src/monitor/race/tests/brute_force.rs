@@ -215,7 +215,7 @@ fn names(words: &str, access: Access) -> bool {
         Use::Atomic(How::Exchange) => &["atomic fetch_add"],
         Use::Allocation => &["allocation of its block"],
         Use::Free => &["free"],
-        Use::StackEnd => &["end of the stack frame"],
+        Use::StackEnd => &["free of its stack"],
     };
     let place = access.known_line().map_or("", |_| " at ");
     let is = |kind: &&str| words.starts_with(&format!("the {kind} by {task}{place}"));
