@@ -84,6 +84,10 @@ real! {
     pthread_setschedprio(thread: pthread_t, priority: c_int) -> c_int;
     pthread_setaffinity_np(thread: pthread_t, length: usize, set: *const c_void) -> c_int;
     setsid() -> c_int;
+    getpriority(which: c_int, who: u32) -> c_int;
+    getsid(process: c_int) -> c_int;
+    getpgid(process: c_int) -> c_int;
+    getpgrp() -> c_int;
     setpgid(process: c_int, group: c_int) -> c_int;
     chroot(path: *const c_char) -> c_int;
     unshare(flags: c_int) -> c_int;

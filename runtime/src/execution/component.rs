@@ -32,7 +32,7 @@ impl Execution {
         });
         // The order of the calls on files matters: after a crash, each call may be the last one of
         // its task.
-        self.files.conflicts.found = true;
+        self.files.conflicts.found.add_all();
         Some(component)
     }
 }

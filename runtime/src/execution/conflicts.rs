@@ -1,19 +1,65 @@
-//! Conflicting uses of files and of the environment: two tasks use one object, their effects do not
+//! Conflicting uses of files, of the environment and of other state outside the program's memory: two tasks use one object, their effects do not
 //! commute, and neither use comes before the other in all schedules.
 //!
 //! Here, only the spawns and joins of tasks order uses. Locks and channels are ignored, so a
 //! program that orders its uses by a lock has a conflict. Then the search runs more schedules than
 //! necessary, and misses none.
 
-use super::{Effect, TaskId};
+use super::{Effect, Op, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::ObjectId;
 
-/// The newest use of one object by `task` with `effect`.
+/// Calls that become scheduling points together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Calls {
+    /// Calls that use files, the environment or attributes of the process.
+    OnFiles,
+    /// Calls that use the state of a descriptor.
+    OnDescriptors,
+}
+
+impl Calls {
+    /// The group of the calls of this kind.
+    pub(super) fn of(op: Op) -> Self {
+        match op {
+            Op::DescriptorInspect | Op::DescriptorChange | Op::DescriptorClose => {
+                Self::OnDescriptors
+            }
+            _ => Self::OnFiles,
+        }
+    }
+}
+
+/// The groups of which a call had a conflict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Found {
+    pub(super) on_files: bool,
+    pub(super) on_descriptors: bool,
+}
+
+impl Found {
+    pub(super) fn add(&mut self, calls: Calls) {
+        match calls {
+            Calls::OnFiles => self.on_files = true,
+            Calls::OnDescriptors => self.on_descriptors = true,
+        }
+    }
+
+    /// Records that calls of all groups conflict.
+    pub(super) fn add_all(&mut self) {
+        *self = Self {
+            on_files: true,
+            on_descriptors: true,
+        };
+    }
+}
+
+/// The newest use of one object by `task` with `effect` in calls of one group.
 #[derive(Clone, Copy)]
 struct Use {
     task: TaskId,
     effect: Effect,
+    calls: Calls,
     /// The number of the use, counted from 1.
     number: u32,
     /// The index in `uses` of the next use of the same object, or [`NO_USE`].
@@ -39,8 +85,8 @@ pub(super) struct Conflicts {
     uses: EngineVec<Use>,
     /// By object: the index of one of its uses.
     first: EngineVec<u32>,
-    /// Two uses conflicted.
-    pub(super) found: bool,
+    /// The groups of the calls whose uses conflicted.
+    pub(super) found: Found,
 }
 
 impl Conflicts {
@@ -51,7 +97,10 @@ impl Conflicts {
             scopes: engine_vec(),
             uses: engine_vec(),
             first: engine_vec(),
-            found: false,
+            found: Found {
+                on_files: false,
+                on_descriptors: false,
+            },
         }
     }
 
@@ -63,7 +112,7 @@ impl Conflicts {
             self.uses.clear();
             self.first.clear();
         }
-        self.found = false;
+        self.found = Found::default();
     }
 
     /// Orders the operations that `parent` has performed so far before all operations of `child`.
@@ -104,8 +153,8 @@ impl Conflicts {
         }
     }
 
-    /// Records that `task` uses `object`.
-    pub(super) fn add(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
+    /// Records that `task` uses `object` in a call of the group `calls`.
+    pub(super) fn add(&mut self, task: TaskId, object: ObjectId, effect: Effect, calls: Calls) {
         self.count += 1;
         let number = self.count;
         let object = object.0 as usize;
@@ -118,6 +167,7 @@ impl Conflicts {
             let Use {
                 task: other,
                 effect: earlier,
+                calls: earlier_calls,
                 number: at,
                 next,
             } = self.uses[place as usize];
@@ -125,8 +175,11 @@ impl Conflicts {
                 let known = self.known.get(task.0 as usize);
                 let known = known.and_then(|known| known.get(other.0 as usize));
                 let is_before = known.is_some_and(|&known| at <= known);
-                self.found |= !is_before && !effect.commutes(earlier);
-            } else if earlier == effect {
+                if !is_before && !effect.commutes(earlier) {
+                    self.found.add(calls);
+                    self.found.add(earlier_calls);
+                }
+            } else if (earlier, earlier_calls) == (effect, calls) {
                 own = place;
             }
             place = next;
@@ -136,6 +189,7 @@ impl Conflicts {
             self.uses.push(Use {
                 task,
                 effect,
+                calls,
                 number,
                 next: first,
             });
@@ -188,9 +242,13 @@ mod tests {
     const FILE: ObjectId = ObjectId(5);
     const OTHER: ObjectId = ObjectId(2);
 
+    fn add(conflicts: &mut Conflicts, task: TaskId, object: ObjectId, effect: Effect) {
+        conflicts.add(task, object, effect, Calls::OnFiles);
+    }
+
     fn after_spawning_two() -> Conflicts {
         let mut conflicts = Conflicts::new();
-        conflicts.add(MAIN, FILE, Effect::Write);
+        add(&mut conflicts, MAIN, FILE, Effect::Write);
         conflicts.spawned(MAIN, FIRST);
         conflicts.spawned(MAIN, SECOND);
         conflicts
@@ -199,49 +257,68 @@ mod tests {
     #[test]
     fn accesses_before_a_spawn_are_no_conflict() {
         let mut conflicts = after_spawning_two();
-        conflicts.add(FIRST, FILE, Effect::Read);
-        conflicts.add(SECOND, FILE, Effect::Read);
-        assert!(!conflicts.found, "reads commute");
-        conflicts.add(MAIN, OTHER, Effect::Write);
-        assert!(!conflicts.found);
-        conflicts.add(FIRST, OTHER, Effect::Read);
-        assert!(conflicts.found, "it was spawned before that write");
+        add(&mut conflicts, FIRST, FILE, Effect::Read);
+        add(&mut conflicts, SECOND, FILE, Effect::Read);
+        assert!(!conflicts.found.on_files, "reads commute");
+        add(&mut conflicts, MAIN, OTHER, Effect::Write);
+        assert!(!conflicts.found.on_files);
+        add(&mut conflicts, FIRST, OTHER, Effect::Read);
+        assert!(conflicts.found.on_files, "it was spawned before that write");
     }
 
     #[test]
     fn the_end_of_a_task_that_is_joined_orders_it() {
         let mut conflicts = after_spawning_two();
-        conflicts.add(FIRST, FILE, Effect::Read);
+        add(&mut conflicts, FIRST, FILE, Effect::Read);
         conflicts.joined(MAIN, FIRST);
-        conflicts.add(MAIN, FILE, Effect::Write);
-        assert!(!conflicts.found);
-        conflicts.add(SECOND, FILE, Effect::Read);
-        assert!(conflicts.found);
+        add(&mut conflicts, MAIN, FILE, Effect::Write);
+        assert!(!conflicts.found.on_files);
+        add(&mut conflicts, SECOND, FILE, Effect::Read);
+        assert!(conflicts.found.on_files);
     }
 
     #[test]
     fn the_end_of_a_scope_orders_its_tasks() {
         const SCOPE: usize = 64;
         let mut conflicts = after_spawning_two();
-        conflicts.add(FIRST, FILE, Effect::Update);
+        add(&mut conflicts, FIRST, FILE, Effect::Update);
         conflicts.leave_scope(FIRST, SCOPE);
-        conflicts.add(SECOND, FILE, Effect::Update);
+        add(&mut conflicts, SECOND, FILE, Effect::Update);
         conflicts.leave_scope(SECOND, SCOPE);
-        assert!(!conflicts.found, "updates commute");
+        assert!(!conflicts.found.on_files, "updates commute");
         conflicts.end_scope(MAIN, SCOPE);
-        conflicts.add(MAIN, FILE, Effect::Read);
-        assert!(!conflicts.found);
-        conflicts.add(FIRST, FILE, Effect::Update);
-        assert!(conflicts.found, "it was outside its scope");
+        add(&mut conflicts, MAIN, FILE, Effect::Read);
+        assert!(!conflicts.found.on_files);
+        add(&mut conflicts, FIRST, FILE, Effect::Update);
+        assert!(conflicts.found.on_files, "it was outside its scope");
     }
 
     #[test]
     fn an_earlier_use_is_found_behind_later_ones() {
         let mut conflicts = after_spawning_two();
-        conflicts.add(FIRST, FILE, Effect::Write);
-        conflicts.add(FIRST, FILE, Effect::Read);
-        assert!(!conflicts.found);
-        conflicts.add(SECOND, FILE, Effect::Read);
-        assert!(conflicts.found);
+        add(&mut conflicts, FIRST, FILE, Effect::Write);
+        add(&mut conflicts, FIRST, FILE, Effect::Read);
+        assert!(!conflicts.found.on_files);
+        add(&mut conflicts, SECOND, FILE, Effect::Read);
+        assert!(conflicts.found.on_files);
+    }
+
+    #[test]
+    fn both_calls_of_a_conflict_become_scheduling_points() {
+        for (first, second, found) in [
+            (Calls::OnFiles, Calls::OnFiles, (true, false)),
+            (Calls::OnFiles, Calls::OnDescriptors, (true, true)),
+            (Calls::OnDescriptors, Calls::OnFiles, (true, true)),
+            (Calls::OnDescriptors, Calls::OnDescriptors, (false, true)),
+        ] {
+            let mut conflicts = after_spawning_two();
+            conflicts.add(FIRST, FILE, Effect::Read, first);
+            conflicts.add(SECOND, FILE, Effect::Write, second);
+            let Found {
+                on_files,
+                on_descriptors,
+            } = conflicts.found;
+            assert_eq!((on_files, on_descriptors), found);
+        }
     }
 }

@@ -8,16 +8,17 @@
 use core::panic::Location;
 
 use super::access::now;
+use super::conflicts::Calls;
 use super::crash::may_crash_here;
-use super::descriptors::KERNEL;
+use super::descriptors::{KERNEL, address_of, is_descriptor, state_of};
 use super::running::{running, with};
 use super::spin::Access;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Site, Step, Wake};
-use super::{Effect, Note, Op, TaskId};
+use super::{Effect, Note, Op, TaskId, files};
 use crate::platform::descriptor;
-use crate::platform::descriptor::PollEntry;
+use crate::platform::descriptor::{Identity, Kind, PollEntry};
 use crate::search::ObjectId;
 
 /// The line of all calls on descriptors, which have no line of their own. It is used to recognise
@@ -91,6 +92,45 @@ impl Execution {
         self.touch(kernel, effect);
     }
 
+    /// Records that a call of the current task uses the state of the descriptor's object at
+    /// address `object`. If calls on the state are scheduling points, the events of the calls
+    /// conflict already, because they are about the same object.
+    fn use_state(&mut self, op: Op, object: usize) -> Step {
+        if !is_descriptor(object) || self.is_only_task() {
+            return Step::Continue;
+        }
+        let task = self.schedule.current;
+        let state = self.object(state_of(object));
+        let ends = op == Op::Close;
+        let effect = if ends { Effect::Write } else { Effect::Read };
+        self.files.uses(task, state, effect, Calls::OnDescriptors);
+        if ends || matches!(op, Op::Bind | Op::Connect | Op::Listen) {
+            let address = self.object(address_of(object));
+            self.files
+                .uses(task, address, Effect::Write, Calls::OnDescriptors);
+        }
+        if ends && self.files.is_point(Op::DescriptorClose) {
+            // Later calls find no object, and read the state that this call has ended.
+            return self.touch(state, Effect::Write);
+        }
+        Step::Continue
+    }
+
+    /// Records that the current task has read the state of the descriptor's object at address
+    /// `object`, and therefore waits.
+    fn wait_by_state(&mut self, object: usize) {
+        if !is_descriptor(object) || self.is_only_task() {
+            return;
+        }
+        let task = self.schedule.current;
+        let state = self.object(state_of(object));
+        self.files
+            .uses(task, state, Effect::Read, Calls::OnDescriptors);
+        if self.files.is_point(Op::DescriptorChange) {
+            self.log.trace.access(state, Effect::Read, Effect::Read);
+        }
+    }
+
     /// The current task arrives before a call on `object`.
     fn arrive_to_call(&mut self, op: Op, object: ObjectId) -> Step {
         let kernel = self.object(KERNEL);
@@ -101,6 +141,47 @@ impl Execution {
             return self.yield_step(0);
         }
         self.arrive(op, object, None)
+    }
+}
+
+/// The address that stands in the side table for the object to which a descriptor refers. It is the
+/// same for both ends of a pipe and for duplicates of a socket, and in all executions. 0 if the
+/// caller is no task.
+pub(crate) fn descriptor_object(descriptor: i32, identity: Identity) -> usize {
+    let object = with(|it| {
+        let task = it.schedule.current;
+        it.descriptors.object(task, descriptor, identity)
+    });
+    object.unwrap_or(0)
+}
+
+/// Names the pipe or the socket of `descriptor`, which the running task has created.
+pub(crate) fn name_descriptor(descriptor: i32) {
+    descriptor_object(descriptor, descriptor::look(descriptor));
+}
+
+/// Records that a call of the running task which writes `object` ends the state of `descriptor`. The
+/// same call makes `descriptor` refer to another file if `is_replaced` is set.
+pub(crate) fn descriptor_ends(descriptor: i32, object: usize, is_replaced: bool) {
+    with(|it| it.descriptors.end(descriptor, object, is_replaced));
+}
+
+/// The object on which it depends whether `descriptor` is open and what it refers to: that which
+/// the call wrote that closed the descriptor, if `is_closed` is set, or that has made it refer to
+/// its present file. `None` if the file has got a number that was free.
+pub(crate) fn ended_descriptor(descriptor: i32, is_closed: bool) -> Option<usize> {
+    with(|it| it.descriptors.ended(descriptor, is_closed)).flatten()
+}
+
+/// Records that the running call, which is no call on a file, uses the number `descriptor`: it
+/// depends on an earlier call whether the descriptor is open and what it refers to.
+pub(crate) fn uses_number(descriptor: i32) {
+    if ended_descriptor(descriptor, true).is_none() {
+        return;
+    }
+    let is_closed = descriptor::look(descriptor).kind == Kind::Closed;
+    if let Some(object) = ended_descriptor(descriptor, is_closed) {
+        files::uses_descriptor(object, Effect::Read);
     }
 }
 
@@ -117,12 +198,14 @@ pub(crate) fn before_call(op: Op, object: usize) {
 /// Records the event of the call that [`before_call`] announced. If the call changed the state of
 /// the kernel, enables the tasks whose descriptors are ready now.
 pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
-    with(|execution| {
-        let object = execution.object(object);
-        execution.record_call(op, object, effect);
+    let Some(execution) = running() else { return };
+    execution.step(|it| {
+        let used = it.object(object);
+        it.record_call(op, used, effect);
         if effect == Effect::Write {
-            execution.wake_ready(false);
+            it.wake_ready(false);
         }
+        it.use_state(op, object)
     });
 }
 
@@ -162,6 +245,7 @@ pub(crate) fn await_descriptors(
     let until = deadline.into_iter().chain(alarm).min();
     // The entries stay at their place while the task waits.
     execution.step(|it| {
+        it.wait_by_state(object);
         let object = it.object(object);
         if it.descriptors.others_took(it.schedule.current, op, object) {
             let kernel = it.object(KERNEL);

@@ -6,6 +6,8 @@ use core::sync::atomic::AtomicBool;
 use chess_vocabulary::{ObjectKind, Op, TaskId};
 
 use super::arrived_signals::Arrivals;
+use crate::base::address_table::AddressTable;
+use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{Identity, Kind, PollEntry};
 use crate::search::ObjectId;
@@ -41,6 +43,24 @@ pub(crate) struct Descriptors {
     /// The number of handles of children at the start of `gathered`.
     pub(super) handles: usize,
     takings: EngineVec<Taking>,
+    /// For the inode number of each pipe and each socket: an index in `names`.
+    inodes: AddressTable,
+    /// The names of pipes and sockets, which are the same in all executions. The numbers of their
+    /// inodes differ.
+    names: EngineVec<u64>,
+    /// The number of names that each task has assigned.
+    counts: EngineVec<u64>,
+    /// The descriptors that were closed or replaced.
+    ended: EngineVec<Ended>,
+}
+
+/// A descriptor that was closed or replaced.
+struct Ended {
+    descriptor: i32,
+    /// The object that the last such call wrote.
+    object: usize,
+    /// Whether this call made the descriptor refer to another file.
+    is_replaced: bool,
 }
 
 /// The calls of one kind that took something from an object: input, room for output, or a
@@ -71,6 +91,10 @@ impl Descriptors {
             grace: GRACE,
             handles: 0,
             takings: engine_vec(),
+            inodes: AddressTable::new(),
+            names: engine_vec(),
+            counts: engine_vec(),
+            ended: engine_vec(),
         }
     }
 
@@ -82,6 +106,63 @@ impl Descriptors {
         self.processes = 0;
         self.signalled.clear();
         self.takings.clear();
+        self.inodes.clear();
+        self.names.clear();
+        self.counts.clear();
+        self.ended.clear();
+    }
+
+    /// Records that a call which writes `object` ends the state of `descriptor`. The same call makes
+    /// `descriptor` refer to another file if `is_replaced` is set.
+    pub(super) fn end(&mut self, descriptor: i32, object: usize, is_replaced: bool) {
+        let ended = Ended {
+            descriptor,
+            object,
+            is_replaced,
+        };
+        let mut known = self.ended.iter_mut();
+        match known.find(|known| known.descriptor == descriptor) {
+            Some(known) => *known = ended,
+            None => self.ended.push(ended),
+        }
+    }
+
+    /// See [`super::ended_descriptor`].
+    pub(super) fn ended(&self, descriptor: i32, is_closed: bool) -> Option<usize> {
+        let mut known = self.ended.iter();
+        let ended = known.find(|known| known.descriptor == descriptor)?;
+        (is_closed || ended.is_replaced).then_some(ended.object)
+    }
+
+    /// The address that stands for the object to which `descriptor` refers
+    /// ([`super::descriptor_object`]).
+    pub(super) fn object(&mut self, task: TaskId, descriptor: i32, identity: Identity) -> usize {
+        let (kind, number) = match identity.kind {
+            Kind::Pipe => (1, self.name(task, identity)),
+            Kind::Socket => (2, self.name(task, identity)),
+            Kind::Device => (3, identity.inode),
+            Kind::File | Kind::Anonymous | Kind::Closed => {
+                (4, u64::from(descriptor.unsigned_abs()))
+            }
+        };
+        FIRST | kind << KIND_AT | ((number & NUMBERS) << 4) as usize
+    }
+
+    /// Returns the name of a pipe or of a socket. A new one is named after `task`, which has
+    /// created it, or is the first to use it if the creation was not seen.
+    fn name(&mut self, task: TaskId, identity: Identity) -> u64 {
+        let next = self.names.len();
+        let key = identity.inode as usize ^ (identity.kind as usize) << KIND_AT;
+        let place = self.inodes.at(key, next as u32) as usize;
+        if place == next {
+            let task = task.0 as usize;
+            if self.counts.len() <= task {
+                self.counts.resize(task + 1, 0);
+            }
+            self.counts[task] += 1;
+            self.names.push(mix(task as u64, self.counts[task]));
+        }
+        self.names[place]
     }
 
     /// Records a successful call of `task`.
@@ -138,6 +219,8 @@ pub(crate) enum Named {
     Environment,
     /// A component that may crash.
     Component,
+    /// An attribute of the process.
+    Process,
 }
 
 /// The address that stands in the side table for the thing of this kind with this `name`.
@@ -148,16 +231,34 @@ pub(crate) fn named(kind: Named, name: u64) -> usize {
     FIRST | (kind as usize) << KIND_AT | (name as usize & low)
 }
 
-/// The address that stands in the side table for the object to which a descriptor refers. It is the
-/// same for both ends of a pipe and for duplicates of a socket.
-pub(crate) fn descriptor_object(descriptor: i32, identity: Identity) -> usize {
-    let (kind, number) = match identity.kind {
-        Kind::Pipe => (1, identity.inode),
-        Kind::Socket => (2, identity.inode),
-        Kind::Device => (3, identity.inode),
-        Kind::File | Kind::Anonymous | Kind::Closed => (4, u64::from(descriptor.unsigned_abs())),
-    };
-    FIRST | kind << KIND_AT | ((number & NUMBERS) << 4) as usize
+/// The distance between the addresses of a descriptor's object and of the state of this object.
+const STATE: usize = 1 << (KIND_AT + 5);
+/// The distance between the addresses of a socket's object and of the socket's own address.
+const ADDRESS: usize = 1 << (KIND_AT + 6);
+
+/// The address that stands for the state of the object at address `object`: the flags of its
+/// descriptors and the options of its socket, and whether they are open. `object` is a
+/// [`super::descriptor_object`].
+pub(crate) fn state_of(object: usize) -> usize {
+    object | STATE
+}
+
+/// The address that stands for the addresses of a socket and its peer. `object` is the
+/// [`super::descriptor_object`] of the socket.
+pub(crate) fn address_of(object: usize) -> usize {
+    object | ADDRESS
+}
+
+/// Whether the address is that of a [`super::descriptor_object`] or of another thing that is the same in
+/// all executions.
+#[inline]
+pub(super) fn has_fixed_name(address: usize) -> bool {
+    address == KERNEL || address >= FIRST && (address ^ FIRST) >> KIND_AT != 0
+}
+
+/// Whether the address is a [`super::descriptor_object`].
+pub(super) fn is_descriptor(address: usize) -> bool {
+    address >= FIRST && matches!((address ^ FIRST) >> KIND_AT, 1..=4)
 }
 
 /// The kind of the object at `address`, and its number for reports, if that is more useful than
@@ -182,6 +283,7 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(ObjectKind, Option
         11 => (ObjectKind::Place, None),
         12 => (ObjectKind::Environment, None),
         13 => (ObjectKind::Component, None),
+        14 => (ObjectKind::ProcessAttribute, None),
         _ => (ObjectKind::Descriptor, Some(number as u32)),
     })
 }

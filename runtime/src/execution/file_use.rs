@@ -1,12 +1,16 @@
 //! The use of files and of the environment in one execution.
 
-use super::conflicts::Conflicts;
-use super::{Op, TaskId};
+use super::conflicts::{Calls, Conflicts};
+use super::{Effect, Op, TaskId};
+use crate::search::ObjectId;
 
 /// The use of files and of the environment in one execution.
 pub(crate) struct FileUse {
-    /// Each call that uses files or the environment is a scheduling point.
-    pub(super) are_points: bool,
+    /// Each call that uses files, the environment or attributes of the process is a scheduling
+    /// point.
+    are_points: bool,
+    /// Each call that uses the state of a descriptor is a scheduling point.
+    descriptors_are_points: bool,
     pub(super) conflicts: Conflicts,
     /// The number of changes of all files and variables.
     pub(super) version: u32,
@@ -25,6 +29,7 @@ impl FileUse {
     pub(super) const fn new() -> Self {
         Self {
             are_points: false,
+            descriptors_are_points: false,
             conflicts: Conflicts::new(),
             version: 0,
             looks: 0,
@@ -34,17 +39,58 @@ impl FileUse {
         }
     }
 
-    /// Resets the state for a new execution. `are_points` states whether calls that use files or
-    /// the environment are scheduling points.
-    pub(crate) fn begin(&mut self, are_points: bool) {
+    /// Resets the state for a new execution. `are_points` states whether calls that use files, the
+    /// environment or attributes of the process are scheduling points, and
+    /// `descriptors_are_points` the same of calls that use the state of descriptors.
+    pub(crate) fn begin(&mut self, are_points: bool, descriptors_are_points: bool) {
         self.are_points = are_points;
+        self.descriptors_are_points = descriptors_are_points;
         self.conflicts.clear();
         (self.version, self.looks, self.since) = (0, 0, 0);
         (self.calls, self.directory_changes) = (0, 0);
     }
 
+    /// Whether calls of this kind are scheduling points.
+    pub(super) fn is_point(&self, op: Op) -> bool {
+        match op {
+            // The close of a file also ends the state of its descriptor.
+            Op::FileClose => self.are_points || self.descriptors_are_points,
+            _ => match Calls::of(op) {
+                Calls::OnFiles => self.are_points,
+                Calls::OnDescriptors => self.descriptors_are_points,
+            },
+        }
+    }
+
+    /// Whether each close of a file is a scheduling point. Otherwise it is none if the file was
+    /// used only by the task that closes it.
+    pub(super) fn are_closes_points(&self) -> bool {
+        self.descriptors_are_points
+    }
+
+    /// Records that `task` uses `object`. Nothing is recorded if all calls are scheduling points.
+    pub(super) fn uses(&mut self, task: TaskId, object: ObjectId, effect: Effect, calls: Calls) {
+        if !(self.are_points && self.descriptors_are_points) {
+            self.conflicts.add(task, object, effect, calls);
+        }
+    }
+
+    /// Whether the order of two calls that use files mattered although such calls are no scheduling
+    /// points.
+    pub(crate) fn has_conflict(&self) -> bool {
+        !self.are_points && self.conflicts.found.on_files
+    }
+
+    /// Whether the order of two calls mattered, of which one uses the state of a descriptor,
+    /// although such calls are no scheduling points.
+    pub(crate) fn has_descriptor_conflict(&self) -> bool {
+        !self.descriptors_are_points && self.conflicts.found.on_descriptors
+    }
+
     pub(super) fn count(&mut self, op: Op) {
-        self.calls += u32::from(!matches!(op, Op::EnvironmentRead | Op::EnvironmentWrite));
+        let is_on_files = Calls::of(op) == Calls::OnFiles;
+        let is_on_environment = matches!(op, Op::EnvironmentRead | Op::EnvironmentWrite);
+        self.calls += u32::from(is_on_files && !is_on_environment);
         self.directory_changes += u32::from(matches!(
             op,
             Op::FileRemove

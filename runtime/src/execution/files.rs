@@ -12,6 +12,7 @@
 
 use core::panic::Location;
 
+use super::conflicts::Calls;
 use super::mark::marked_line;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
@@ -32,21 +33,9 @@ const NO_LINE: Site = Location::caller();
 const MANY_LOOKS: u32 = 2000;
 
 impl Execution {
-    /// Whether the order of two calls on files mattered although these calls are no scheduling
-    /// points.
-    pub(crate) fn has_file_conflict(&self) -> bool {
-        !self.files.are_points && self.files.conflicts.found
-    }
-
-    /// The object at `address`, which stands for something outside the program's memory. The
-    /// address is the same in all executions, so it is also the object's identity for hashes.
-    fn named_object(&mut self, address: usize) -> ObjectId {
-        self.object_of(address, address as u64)
-    }
-
     /// Whether the first task has not spawned another one yet. All its operations so far come
     /// before those of other tasks.
-    fn is_only_task(&self) -> bool {
+    pub(super) fn is_only_task(&self) -> bool {
         self.schedule.live == 1
     }
 
@@ -80,7 +69,7 @@ impl Execution {
         if files.looks < MANY_LOOKS || self.is_only_task() {
             return Step::Continue;
         }
-        self.files.conflicts.found = true;
+        self.files.conflicts.found.add_all();
         self.announce(op, object, None);
         self.yield_step(0)
     }
@@ -101,15 +90,15 @@ impl Execution {
         if self.is_only_task() {
             return Step::Continue;
         }
-        if !self.files.are_points {
-            let task = self.schedule.current;
-            for &(address, effect) in touches {
-                let object = self.named_object(address);
-                self.files.conflicts.add(task, object, effect);
-            }
+        let task = self.schedule.current;
+        for &(address, effect) in touches {
+            let object = self.object(address);
+            self.files.uses(task, object, effect, Calls::of(op));
+        }
+        if !self.files.is_point(op) {
             return Step::Continue;
         }
-        let main = self.named_object(main);
+        let main = self.object(main);
         let site = marked_line();
         if op == Op::DirectoryRead {
             // The call moves to the next entry of its directory, so its repetition is no spin. A
@@ -127,16 +116,22 @@ impl Execution {
         self.log_event(op, main, effect, site);
         let mut step = Step::Continue;
         for &(address, effect) in others {
-            let object = self.named_object(address);
+            let object = self.object(address);
             step = self.touch(object, effect);
         }
         step
     }
 }
 
-/// Whether calls that use files may be scheduling points now.
-pub(crate) fn are_points() -> bool {
-    with(|execution| execution.files.are_points && !execution.is_only_task()).unwrap_or(false)
+/// Whether the call `op` is a scheduling point now.
+pub(crate) fn is_point(op: Op) -> bool {
+    with(|execution| execution.files.is_point(op) && !execution.is_only_task()).unwrap_or(false)
+}
+
+/// Whether each close of a file is a scheduling point. Otherwise it is none if the file was used
+/// only by the task that closes it.
+pub(crate) fn are_closes_points() -> bool {
+    with(|execution| execution.files.are_closes_points()).unwrap_or(false)
 }
 
 /// Announces a call that uses the object at address `object`, and perhaps other objects. The
@@ -144,11 +139,11 @@ pub(crate) fn are_points() -> bool {
 pub(crate) fn arrive(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
-        if it.files.are_points && it.is_only_task() {
+        if it.files.is_point(op) && it.is_only_task() {
             return Step::Continue;
         }
-        let object = it.named_object(object);
-        if it.files.are_points {
+        let object = it.object(object);
+        if it.files.is_point(op) {
             it.arrive_at_file(op, object)
         } else {
             it.pass_file(op, object)
@@ -162,7 +157,7 @@ pub(crate) fn pass(op: Op) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
         it.running().op = op;
-        if it.files.are_points && !it.is_only_task() {
+        if it.files.is_point(op) && !it.is_only_task() {
             it.inside_step()
         } else {
             Step::Continue
@@ -193,13 +188,33 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
     });
 }
 
-/// Records that the current task changes the permissions of its process for files. Calls on files
-/// become scheduling points if there are several tasks. No call is known to commute with this
-/// change.
-pub(crate) fn permissions_change() {
+/// Records that the running call also uses `object`, the state of a descriptor.
+pub(crate) fn uses_descriptor(object: usize, effect: Effect) {
+    let Some(execution) = running() else { return };
+    execution.step(|it| {
+        if it.is_only_task() {
+            return Step::Continue;
+        }
+        let object = it.object(object);
+        let task = it.schedule.current;
+        it.files.uses(task, object, effect, Calls::OnDescriptors);
+        if it.files.is_point(Op::DescriptorInspect) {
+            it.touch(object, effect)
+        } else {
+            Step::Continue
+        }
+    });
+}
+
+/// Records that the current task changes something on which calls of all kinds depend, such as the
+/// permissions of its process. Calls on files become scheduling points if there are several tasks.
+/// No call is known to commute with this change.
+pub(crate) fn rules_change() {
     with(|execution| {
         execution.log.trace.is_irregular = true;
-        execution.files.conflicts.found |= !execution.is_only_task();
+        if !execution.is_only_task() {
+            execution.files.conflicts.found.add_all();
+        }
     });
 }
 
@@ -208,11 +223,9 @@ pub(crate) fn wait_for_lock(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     let site = marked_line();
     execution.step(|it| {
-        let object = it.named_object(object);
-        if !it.files.are_points {
-            // If a task waits, the order matters.
-            it.files.conflicts.found = true;
-        }
+        let object = it.object(object);
+        // If a task waits, the order matters.
+        it.files.conflicts.found.add(Calls::OnFiles);
         it.record_failed_attempt(object);
         it.log.trace.continue_step();
         let task = it.running();
@@ -228,7 +241,7 @@ pub(crate) fn wait_for_lock(op: Op, object: usize) {
 /// Enables all tasks that wait for the file lock at `object`.
 pub(crate) fn wake_for_lock(object: usize) {
     with(|execution| {
-        let object = execution.named_object(object);
+        let object = execution.object(object);
         execution.wake_waiters(object);
     });
 }
@@ -237,7 +250,7 @@ pub(crate) fn wake_for_lock(object: usize) {
 /// acquired.
 pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
     with(|execution| {
-        let object = execution.named_object(object);
+        let object = execution.object(object);
         let lock = execution.objects.get_mut(object);
         lock.owner = holder.map(|(task, _)| task);
         lock.held_at = holder.and_then(|(_, site)| site);

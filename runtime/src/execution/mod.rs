@@ -98,15 +98,17 @@ pub use current::{active, checks, current};
 pub use data_choice::{assumption_fails, choose, happens_rarely, note_in_history, observe};
 pub(crate) use dead_frames::DeadFrame;
 pub(crate) use descriptor_calls::{
-    after_call, await_descriptors, before_call, descriptors_changed, wake_all_awaiting,
+    after_call, await_descriptors, before_call, descriptor_ends, descriptor_object,
+    descriptors_changed, ended_descriptor, name_descriptor, uses_number, wake_all_awaiting,
 };
-pub(crate) use descriptors::{Named, descriptor_object, descriptor_of_object, named};
+pub(crate) use descriptors::{Named, address_of, descriptor_of_object, named, state_of};
 pub(crate) use detached::{Detached, detached, forget_task};
 pub(crate) use endless::Known;
 pub(crate) use event::{Early, Event, Label};
 pub use exclusive::{begin_call, end_call};
 pub(crate) use fault_choice::fault_of;
 pub use files::end_scope;
+pub(crate) use files::rules_change;
 pub use idle::until_idle;
 pub use invariant::{
     add_invariant, before_change, condition_locks, condition_reads, remove_invariant,

@@ -2,6 +2,7 @@
 //!
 //! `preemption.rs` has the rule of which switches cost a preemption.
 
+use super::descriptors::has_fixed_name;
 use super::detached::calls_in_progress;
 use super::event::Event;
 use super::loop_iteration::UNCLEAN;
@@ -47,8 +48,12 @@ impl Execution {
 
     #[inline(never)]
     fn first_use(&mut self, address: usize) -> ObjectId {
-        let history = self.schedule.tasks.running().last_event;
-        self.object_of(address, history)
+        let identity = if has_fixed_name(address) {
+            address as u64
+        } else {
+            self.schedule.tasks.running().last_event
+        };
+        self.object_of(address, identity)
     }
 
     /// The current task arrives at a scheduling point before `op`.

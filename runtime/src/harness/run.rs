@@ -7,6 +7,7 @@ use super::body;
 use crate::base::memory::{EngineMemory, engine_vec};
 use crate::execution::{self, Ending, Entry, State, execution};
 use crate::harness::engine::{Engine, engine};
+use crate::monitor::race::Group;
 use crate::monitor::{Death, Failure, Monitor};
 use crate::platform::handover::{self, Flow};
 use crate::platform::stack_pool::DEFAULT_STACK;
@@ -91,8 +92,11 @@ impl Engine {
             ..
         } = self;
         execution.reset();
-        execution.streams.begin(monitors.races.points.has_streams());
-        execution.files.begin(monitors.races.points.has_files());
+        let points = &monitors.races.points;
+        execution.streams.begin(points.has(Group::Streams));
+        execution
+            .files
+            .begin(points.has(Group::Files), points.has(Group::Descriptors));
         execution.log.trace.is_irregular = !streams::are_known();
         monitors.begin();
         process.begin();

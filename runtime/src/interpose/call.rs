@@ -168,6 +168,9 @@ impl Call {
                 self.op.effect()
             };
             execution::after_call(self.op, self.object, effect);
+            if self.op != Op::Close {
+                execution::uses_number(self.descriptor);
+            }
         }
         sys::libc_result(result)
     }

@@ -139,6 +139,7 @@ pub(super) unsafe extern "C" fn accept4(
     let mut call = Call::begin(Op::Accept, listener, identity, POLLIN);
     let result = call.carry_out_when_ready(accept);
     if result >= 0 {
+        execution::name_descriptor(result as c_int);
         loopback::deliver(result as c_int);
     }
     call.end(result) as c_int
@@ -241,16 +242,23 @@ pub(super) unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     }
     process_attributes::replaces(descriptor);
     let identity = descriptor::look(descriptor);
-    if !matches!(identity.kind, Kind::Pipe | Kind::Socket) {
-        timer::forget(descriptor);
-        return files::close(descriptor, identity, close) as c_int;
+    if matches!(identity.kind, Kind::Pipe | Kind::Socket) {
+        return end(descriptor, identity, close) as c_int;
     }
+    timer::forget(descriptor);
+    files::close(descriptor, identity, close) as c_int
+}
+
+/// Closes the `descriptor` of a pipe or of a socket for a task by `act`. Returns the result; if it
+/// is an error, sets `errno` and returns -1.
+pub(super) fn end(descriptor: c_int, identity: Identity, act: impl FnOnce() -> isize) -> isize {
     let call = Call::begin(Op::Close, descriptor, identity, POLLIN);
+    files::closes(descriptor);
     if identity.kind == Kind::Socket {
         loopback::free_port(descriptor);
     }
     let peer = loopback::last_peer(descriptor);
-    let result = close();
+    let result = act();
     peer.await_end();
-    call.end(result) as c_int
+    call.end(result)
 }

@@ -1,9 +1,9 @@
-//! `ioctl`, and the number of bytes that wait in a descriptor.
+//! `ioctl`: the number of bytes that wait in a descriptor, and changes of its flags.
 
 use core::ffi::{c_int, c_ulong};
 
 use super::call::admit;
-use super::kernel_writes;
+use super::{files, kernel_writes};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor;
@@ -13,8 +13,12 @@ const FIONREAD: c_ulong = 0x541b;
 /// The request for the number of bytes that were written and that the peer has not received yet.
 const TIOCOUTQ: c_ulong = 0x5411;
 
-/// libc's `ioctl`. Only `FIONREAD` and `TIOCOUTQ` are scheduling points. All other requests are
-/// passed to the kernel.
+/// The requests that change the flags of a descriptor: `FIONCLEX`, `FIOCLEX`, `FIONBIO` and
+/// `FIOASYNC`.
+const FLAGS: [c_ulong; 4] = [0x5450, 0x5451, 0x5421, 0x5452];
+
+/// libc's `ioctl`. `FIONREAD` and `TIOCOUTQ` are scheduling points, and so are requests that change
+/// flags if their order matters. All other requests are passed to the kernel.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn ioctl(
     descriptor: c_int,
@@ -31,6 +35,8 @@ pub(super) unsafe extern "C" fn ioctl(
         let result = call();
         execution::after_call(Op::DescriptorLength, object, Effect::Read);
         result
+    } else if FLAGS.contains(&request) {
+        return files::change(descriptor, call) as c_int;
     } else {
         kernel_writes::admit(argument, length_of(request));
         call()

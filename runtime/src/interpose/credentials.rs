@@ -80,7 +80,7 @@ pub(crate) fn follow() {
 fn change(name: &'static str, change: Change) -> c_int {
     execution::needs_process(name);
     execution::before_call(Op::SetIds, 0);
-    files::permissions_change();
+    files::rules_change();
     let result = change.make();
     if result == 0 {
         changes().push(change);

@@ -14,7 +14,6 @@ use crate::execution::active;
 
 /// The sizes in bytes of the structures that the kernel writes.
 mod size {
-    pub(super) const RLIMIT: usize = 16;
     pub(super) const RUSAGE: usize = 144;
     pub(super) const UTSNAME: usize = 390;
     pub(super) const SYSINFO: usize = 112;
@@ -64,12 +63,6 @@ type Out = *mut c_void;
 type Path = *const c_char;
 
 system_calls! {
-    pipe(ends: *mut c_int) -> c_int => PIPE, [ends, 2 * size_of::<c_int>()];
-    pipe2(ends: *mut c_int, flags: c_int) -> c_int => PIPE2, [ends, 2 * size_of::<c_int>()];
-    socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int
-        => SOCKETPAIR, [ends, 2 * size_of::<c_int>()];
-    getrlimit(resource: c_int, out: Out) -> c_int => GETRLIMIT, [out, size::RLIMIT];
-    getrlimit64(resource: c_int, out: Out) -> c_int => GETRLIMIT, [out, size::RLIMIT];
     getrusage(whose: c_int, out: Out) -> c_int => GETRUSAGE, [out, size::RUSAGE];
     uname(out: Out) -> c_int => UNAME, [out, size::UTSNAME];
     sysinfo(out: Out) -> c_int => SYSINFO, [out, size::SYSINFO];
@@ -111,31 +104,6 @@ fn size_of_handle(handle: *const c_uint) -> usize {
     }
     // SAFETY: the caller of `name_to_handle_at` passes a handle with the length of its name.
     HEADER + unsafe { handle.read() } as usize
-}
-
-/// libc's `getsockopt`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn getsockopt(
-    socket: c_int,
-    level: c_int,
-    name: c_int,
-    out: Out,
-    length: *mut c_uint,
-) -> c_int {
-    if active() && !length.is_null() {
-        // SAFETY: the caller passes the length of the memory at `out`.
-        admit(out as usize, unsafe { length.read() } as usize);
-        admit(length as usize, size_of::<c_uint>());
-    }
-    let arguments = [
-        socket as usize,
-        level as usize,
-        name as usize,
-        out as usize,
-        length as usize,
-    ];
-    // SAFETY: the caller's arguments are those of the system call.
-    unsafe { call(number::GETSOCKOPT, arguments) as c_int }
 }
 
 /// libc's `sched_getaffinity`.

@@ -4,8 +4,8 @@
 use core::ffi::{c_int, c_long};
 
 use super::{
-    alarm, child, connection, content_length, epoll, files, poll, receive, send, signal, splice,
-    timer, wait_signal,
+    alarm, child, connection, content_length, epoll, files, poll, receive, replacement, send,
+    signal, socket_options, splice, timer, wait_signal,
 };
 use crate::base::sys::number;
 
@@ -45,6 +45,16 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
             number::BIND => connection::bind(descriptor, b as _, c as u32).into(),
             number::LISTEN => connection::listen(descriptor, b as c_int).into(),
             number::CONNECT => connection::connect(descriptor, b as _, c as u32).into(),
+            number::SETSOCKOPT => {
+                socket_options::setsockopt(descriptor, b as c_int, c as c_int, d as _, e as u32)
+                    .into()
+            }
+            number::GETSOCKOPT => {
+                socket_options::getsockopt(descriptor, b as c_int, c as c_int, d as _, e as _)
+                    .into()
+            }
+            number::GETSOCKNAME => socket_options::getsockname(descriptor, b as _, c as _).into(),
+            number::GETPEERNAME => socket_options::getpeername(descriptor, b as _, c as _).into(),
             number::SHUTDOWN => connection::shutdown(descriptor, b as c_int).into(),
             number::CLOSE => connection::close(descriptor).into(),
             number::POLL => poll::poll(a as _, b as _, c as c_int).into(),
@@ -110,8 +120,8 @@ unsafe fn call_of_file(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> Option<
             number::OPENAT => files::openat64(first, b as _, third, d as u32).into(),
             number::CREAT => files::creat(a as _, b as u32).into(),
             number::DUP => files::dup(first).into(),
-            number::DUP2 => files::dup2(first, second).into(),
-            number::DUP3 => files::dup3(first, second, third).into(),
+            number::DUP2 => replacement::dup2(first, second).into(),
+            number::DUP3 => replacement::dup3(first, second, third).into(),
             number::FCNTL => files::fcntl(first, second, c).into(),
             number::FLOCK => files::flock(first, second).into(),
             number::PREAD64 => files::pread64(first, b as _, c, d as i64) as c_long,
@@ -136,6 +146,7 @@ unsafe fn call_of_file(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> Option<
             number::UNLINKAT => files::unlinkat(first, b as _, third).into(),
             number::RMDIR => files::rmdir(a as _).into(),
             number::MKDIR => files::mkdir(a as _, b as u32).into(),
+            number::MKNODAT => files::mknodat(first, b as _, c as u32, d as u64).into(),
             number::MKDIRAT => files::mkdirat(first, b as _, c as u32).into(),
             number::SYMLINK => files::symlink(a as _, b as _).into(),
             number::SYMLINKAT => files::symlinkat(a as _, second, c as _).into(),

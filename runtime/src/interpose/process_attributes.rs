@@ -7,6 +7,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::files::{Attribute, change_process, inspect_process};
 use super::kernel_writes;
 use super::libraries;
 use super::thread_attributes;
@@ -98,15 +99,18 @@ fn limit(process: c_int, resource: c_int, new: *const Limit, old: *mut Limit) ->
 /// libc's `umask`.
 #[unsafe(no_mangle)]
 extern "C" fn umask(mask: u32) -> u32 {
-    // SAFETY: a number.
-    let before = unsafe { sys::syscall(number::UMASK, [mask as usize, 0, 0, 0, 0, 0]) };
+    let before = change_process(Attribute::Mask, || {
+        // SAFETY: a number.
+        unsafe { sys::syscall(number::UMASK, [mask as usize, 0, 0, 0, 0, 0]) }
+    });
     if let Some(attributes) = attributes() {
         attributes.umask.get_or_insert(before.cast_unsigned());
     }
     before as u32
 }
 
-/// Changes a limit for a task, or for other code.
+/// Changes a limit for a task, or for other code, unless `new` is null. Stores the former limit in
+/// `old`, unless that is null.
 unsafe fn change_limit(
     process: c_int,
     resource: c_int,
@@ -134,17 +138,30 @@ unsafe fn change_limit(
         }
     }
     kernel_writes::admit(old as usize, size_of::<Limit>());
-    sys::libc_result(limit(process, resource, new, old)) as c_int
+    let act = || limit(process, resource, new, old);
+    let result = if new.is_null() {
+        inspect_process(Attribute::Limits, act)
+    } else {
+        change_process(Attribute::Limits, act)
+    };
+    sys::libc_result(result) as c_int
 }
 
-macro_rules! setters_of_limits {
-    ($($set:ident, $exchange:ident;)*) => {
+macro_rules! limits {
+    ($($set:ident, $get:ident, $exchange:ident;)*) => {
         $(
             /// libc's function of this name.
             #[unsafe(no_mangle)]
             unsafe extern "C-unwind" fn $set(resource: c_int, new: *const Limit) -> c_int {
                 // SAFETY: the caller's arguments.
                 unsafe { change_limit(0, resource, new, core::ptr::null_mut()) }
+            }
+
+            /// libc's function of this name.
+            #[unsafe(no_mangle)]
+            unsafe extern "C-unwind" fn $get(resource: c_int, out: *mut Limit) -> c_int {
+                // SAFETY: the caller's arguments.
+                unsafe { change_limit(0, resource, core::ptr::null(), out) }
             }
 
             /// libc's function of this name.
@@ -162,9 +179,9 @@ macro_rules! setters_of_limits {
     };
 }
 
-setters_of_limits! {
-    setrlimit, prlimit;
-    setrlimit64, prlimit64;
+limits! {
+    setrlimit, getrlimit, prlimit;
+    setrlimit64, getrlimit64, prlimit64;
 }
 
 /// libc's `sched_setaffinity`.
@@ -213,11 +230,17 @@ unsafe extern "C-unwind" fn prctl(option: c_int, a: usize, b: usize, c: usize, d
     }
     let arguments = [option as usize, a, b, c, d, 0];
     // SAFETY: the caller's arguments are those of the system call.
-    sys::libc_result(unsafe { sys::syscall(number::PRCTL, arguments) }) as c_int
+    let act = || unsafe { sys::syscall(number::PRCTL, arguments) };
+    let result = if PERMANENT.contains(&option) {
+        change_process(Attribute::Options, act)
+    } else {
+        inspect_process(Attribute::Options, act)
+    };
+    sys::libc_result(result) as c_int
 }
 
 macro_rules! permanent_changes {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $attribute:ident;)*) => {
         $(
             /// libc's function of this name.
             #[unsafe(no_mangle)]
@@ -226,25 +249,52 @@ macro_rules! permanent_changes {
                     execution::needs_process(stringify!($name));
                 }
                 // SAFETY: the caller's arguments.
-                unsafe { real::$name($($argument),*) }
+                change_process(Attribute::$attribute, || unsafe {
+                    real::$name($($argument),*)
+                })
             }
         )*
     };
 }
 
 permanent_changes! {
-    nice(increment: c_int) -> c_int;
-    setpriority(which: c_int, who: u32, priority: c_int) -> c_int;
-    sched_setscheduler(process: c_int, policy: c_int, parameters: *const c_void) -> c_int;
-    sched_setparam(process: c_int, parameters: *const c_void) -> c_int;
-    pthread_setschedparam(thread: pthread_t, policy: c_int, parameters: *const c_void) -> c_int;
-    pthread_setschedprio(thread: pthread_t, priority: c_int) -> c_int;
-    pthread_setaffinity_np(thread: pthread_t, length: usize, set: *const c_void) -> c_int;
-    setsid() -> c_int;
-    setpgid(process: c_int, group: c_int) -> c_int;
-    chroot(path: *const core::ffi::c_char) -> c_int;
-    unshare(flags: c_int) -> c_int;
-    setns(descriptor: c_int, kind: c_int) -> c_int;
+    nice(increment: c_int) -> c_int, Priority;
+    setpriority(which: c_int, who: u32, priority: c_int) -> c_int, Priority;
+    sched_setscheduler(process: c_int, policy: c_int, parameters: *const c_void) -> c_int,
+        Priority;
+    sched_setparam(process: c_int, parameters: *const c_void) -> c_int, Priority;
+    pthread_setschedparam(thread: pthread_t, policy: c_int, parameters: *const c_void) -> c_int,
+        Priority;
+    pthread_setschedprio(thread: pthread_t, priority: c_int) -> c_int, Priority;
+    pthread_setaffinity_np(thread: pthread_t, length: usize, set: *const c_void) -> c_int,
+        Priority;
+    setsid() -> c_int, Group;
+    setpgid(process: c_int, group: c_int) -> c_int, Group;
+    chroot(path: *const core::ffi::c_char) -> c_int, Root;
+    unshare(flags: c_int) -> c_int, Root;
+    setns(descriptor: c_int, kind: c_int) -> c_int, Root;
+}
+
+macro_rules! looks {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $attribute:ident;)*) => {
+        $(
+            /// libc's function of this name.
+            #[unsafe(no_mangle)]
+            unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+                // SAFETY: the caller's arguments.
+                inspect_process(Attribute::$attribute, || unsafe {
+                    real::$name($($argument),*)
+                })
+            }
+        )*
+    };
+}
+
+looks! {
+    getpriority(which: c_int, who: u32) -> c_int, Priority;
+    getsid(process: c_int) -> c_int, Group;
+    getpgid(process: c_int) -> c_int, Group;
+    getpgrp() -> c_int, Group;
 }
 
 /// Announces that a task is about to close or replace the file of a descriptor.

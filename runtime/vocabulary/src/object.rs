@@ -99,6 +99,8 @@ kinds! {
     FileLock = "file-lock", "file lock ";
     /// The current directory, or an unknown place of files.
     Place = "place", "place ";
+    /// An attribute of the process, such as the mask of the permissions of new files.
+    ProcessAttribute = "process-attribute", "process attribute ";
     /// The environment's variables.
     Environment = "environment", "environment ";
     /// A pipe.

@@ -307,6 +307,12 @@ operations! {
     DescriptorLength = "ioctl", Read;
     /// Output to a descriptor.
     DescriptorWrite = "write", Write;
+    /// `fcntl`, `getsockopt` and their kin, and the duplication of a descriptor.
+    DescriptorInspect = "look at a descriptor", Read;
+    /// `fcntl`, `ioctl`, `setsockopt` and their kin, which change a descriptor.
+    DescriptorChange = "change of a descriptor", Write;
+    /// The close of a descriptor that is neither a file nor a pipe nor a socket.
+    DescriptorClose = "close", Write;
     /// `accept`, which accepts a connection.
     Accept = "accept", Write;
     /// `bind`, which gives a socket its address.
@@ -341,6 +347,10 @@ operations! {
     SignalMask = "sigprocmask", Write;
     /// `sigpending`.
     SignalPending = "sigpending", Read;
+    /// `getrlimit`, `getpriority` and their kin.
+    GetAttribute = "look at the process", Read;
+    /// `umask`, `setrlimit`, `setpriority` and their kin.
+    SetAttribute = "change of the process", Write;
     /// `setuid` and its kin.
     SetIds = "change of user or group", Write;
     /// `getuid` and its kin.

@@ -27,7 +27,7 @@ const fn table(object: &'static str, first: &'static str, others: &'static str) 
 }
 
 /// All types of objects.
-const TABLES: [Table; 28] = [
+const TABLES: [Table; 37] = [
     table("Mutexes", "ltkcp", "ltkcp"),
     table("RwLocks", "rRwWdDp", "rRwWdDp"),
     table("Condvars", "oasSw", "oasSw"),
@@ -56,6 +56,15 @@ const TABLES: [Table; 28] = [
     table("LevelEpolls", "wlatim", "wlatim"),
     table("EdgeEpolls", "wlatim", "wlatim"),
     table("Signals", "wtpsu", "wtkf"),
+    table("FileNumbers", "cdfgo", "cdfgo"),
+    table("PipeNumbers", "cdfgo", "cdfgo"),
+    table("SocketNumbers", "cdfgo", "cdfgo"),
+    table("CounterNumbers", "cdfgo", "cdfgo"),
+    table("Sockets", "rnbg", "wnbg"),
+    table("SocketTimes", "tuT", "tuT"),
+    table("Peers", "cCpl", "cCpl"),
+    table("Masks", "sufd", "sufd"),
+    table("Limits", "gsS", "gsS"),
 ];
 
 const USUAL_STRIDE: usize = 97;

@@ -19,10 +19,10 @@ use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
 use crate::base::source_path::Place;
-use crate::execution::{Ending, Entry, Limit};
+use crate::execution::{Ending, Entry, Execution, Limit};
 use crate::harness::engine::Engine;
 use crate::interpose;
-use crate::monitor::race::{Accesses, GivenUp, Line, RaceReport, Races};
+use crate::monitor::race::{Accesses, GivenUp, Group, Line, RacePoints, RaceReport, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::handover::Backend;
 use crate::platform::observers::Observers;
@@ -133,8 +133,9 @@ fn watch_memory(races: &mut Races, request: &Request) {
     }
     if request.part != Part::WHOLE {
         // The parts must agree on the scheduling points. So these points are not learnt later.
-        races.points.add_streams();
-        races.points.add_files();
+        for group in Group::ALL {
+            races.points.add_group(group);
+        }
     }
 }
 
@@ -299,17 +300,11 @@ impl Explorer<'_> {
         }
         let is_first = exploration.schedules == exploration.begun + 1;
         let may_learn = self.part == Part::WHOLE || is_first;
-        let keeps_stream = may_learn && execution.has_kept_stream();
-        if keeps_stream {
-            races.points.add_streams();
+        if !may_learn {
+            return false;
         }
-        let has_conflict = may_learn && execution.has_file_conflict();
-        if has_conflict {
-            races.points.add_files();
-        }
-        may_learn && races.learn(|site| execution.is_preempted_at(site))
-            || keeps_stream
-            || has_conflict
+        let learns_group = learn_groups(execution, &mut races.points);
+        races.learn(|site| execution.is_preempted_at(site)) || learns_group
     }
 
     /// Runs one schedule. Repeats it if the execution does not follow the schedule's prefix.
@@ -498,6 +493,23 @@ fn copied(bytes: &[u8]) -> EngineVec<u8> {
     let mut copy = engine_vec();
     copy.extend_from_slice(bytes);
     copy
+}
+
+/// Makes the operations whose order mattered in the execution scheduling points, if they were none.
+/// Returns whether there are such operations.
+fn learn_groups(execution: &Execution, points: &mut RacePoints) -> bool {
+    let learnt = [
+        (Group::Streams, execution.has_kept_stream()),
+        (Group::Files, execution.files.has_conflict()),
+        (
+            Group::Descriptors,
+            execution.files.has_descriptor_conflict(),
+        ),
+    ];
+    for (group, _) in learnt.iter().filter(|(_, is_learnt)| *is_learnt) {
+        points.add_group(*group);
+    }
+    learnt.iter().any(|(_, is_learnt)| *is_learnt)
 }
 
 /// Resets the results of the last search, because the next one explores another space.

@@ -272,7 +272,8 @@ impl Explorer<'_> {
             && !engine.monitors.races.misses_late_effects()
             && !engine.monitors.races.has_news()
             && !execution.has_kept_stream()
-            && !execution.has_file_conflict();
+            && !execution.files.has_conflict()
+            && !execution.files.has_descriptor_conflict();
         let mut is_reported = false;
         if is_usual && !strategy(engine).diverged() {
             end_schedule(engine, true, false);

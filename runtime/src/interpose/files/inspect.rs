@@ -5,11 +5,12 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::super::call::admit;
 use super::elsewhere::{self, Use};
-use super::known::{attributes, contents, file_of};
-use super::{AT_FDCWD, Call, times};
+use super::known::{attributes, contents};
+use super::{AT_FDCWD, Call, descriptor_state, times};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
+use crate::platform::descriptor::{self, Kind};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_EMPTY_PATH: c_int = 0x1000;
@@ -30,10 +31,16 @@ unsafe fn look(
     // SAFETY: the caller's path ends in a zero, unless it is null.
     let is_empty = path.is_null() || unsafe { *path } == 0;
     if is_empty && flags & AT_EMPTY_PATH != 0 && directory != AT_FDCWD {
-        let (call, _) = Call::begin(Op::FileInspect, |touches| {
-            let file = file_of(directory, touches)?;
-            touches.add(attributes(file), Effect::Read);
-            touches.is_about(contents(file), Effect::Read);
+        let op = match descriptor::look(directory).kind {
+            Kind::File => Op::FileInspect,
+            _ => Op::DescriptorInspect,
+        };
+        let (call, _) = Call::begin(op, |touches| {
+            let state = descriptor_state::find(directory, touches)?;
+            if let Some(file) = state.file {
+                touches.add(attributes(file), Effect::Read);
+                touches.is_about(contents(file), Effect::Read);
+            }
             Some(())
         });
         return call.end(act());

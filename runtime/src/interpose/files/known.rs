@@ -9,7 +9,7 @@ use super::unsynced::Journal;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};
-use crate::execution::{Effect, Named, Site, TaskId, current, named};
+use crate::execution::{Effect, Named, Site, TaskId, current, ended_descriptor, named};
 use crate::interpose::alarm;
 use crate::platform::leftovers::first_descriptor;
 
@@ -214,14 +214,19 @@ pub(super) fn file_of(descriptor: c_int, touches: &mut Touches) -> Option<Inode>
         return None;
     }
     let Some(inode) = Inode::of(descriptor) else {
-        // The descriptor is closed. Another task may have closed it.
         touches.use_everything();
+        if let Some(object) = ended_descriptor(descriptor, true) {
+            touches.add(object, Effect::Read);
+        }
         return Some(Inode::NONE);
     };
     if !(inode.is_file() || inode.is_directory()) || is_made_up(inode.device) {
         return None;
     }
     use_opened(descriptor, touches);
+    if let Some(object) = ended_descriptor(descriptor, false) {
+        touches.add(object, Effect::Read);
+    }
     Some(inode)
 }
 

@@ -17,13 +17,13 @@ use super::touches::Touches;
 use super::{Call, elsewhere};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Named, Op, active, current, files, marked_line, named};
-use crate::platform::descriptor::{self, Identity, Kind, POLLIN, PollEntry};
+use crate::platform::descriptor::{self, POLLIN, PollEntry};
 
 const LOCK_NB: c_int = 4;
 const LOCK_UN: c_int = 8;
 
 /// Returns the object that stands for the lock of a file.
-fn lock_of(inode: Inode) -> usize {
+pub(super) fn lock_of(inode: Inode) -> usize {
     named(Named::FileLock, known().name(inode))
 }
 
@@ -211,41 +211,19 @@ pub(super) unsafe fn of_range(
     result as c_int
 }
 
-/// Closes `descriptor` for a task by `act`. The call is recorded only if `identity` is that of a
-/// file, and a recorded call has opened the file.
-pub(in super::super) fn close(
-    descriptor: c_int,
-    identity: Identity,
-    act: impl FnOnce() -> isize,
-) -> isize {
-    if identity.kind != Kind::File {
-        known().forget(descriptor);
-        return sys::libc_result(act());
+/// Whether the close of `descriptor` ends a lock.
+pub(super) fn is_released_by_close(descriptor: c_int) -> bool {
+    let holds = known()
+        .opened(descriptor)
+        .is_some_and(|it| it.lock.is_some());
+    holds && known().is_last(descriptor)
+}
+
+/// Must be called when a task has closed `descriptor` of the file `inode`.
+pub(super) fn closed(call: &mut Call, descriptor: c_int, inode: Inode) {
+    if known().is_last(descriptor) {
+        released(call, descriptor, inode);
     }
-    let Some(opened) = known().opened(descriptor).map(|opened| *opened) else {
-        return sys::libc_result(act());
-    };
-    let is_released = opened.lock.is_some() && known().is_last(descriptor);
-    let find = |touches: &mut Touches| {
-        let inode = find(descriptor, touches)?;
-        let position = named(Named::Opened, opened.name);
-        touches.is_about(position, Effect::Write);
-        Some(inode)
-    };
-    // If one task alone has used the file, its close needs no scheduling point.
-    let (mut call, file) = if is_released || opened.is_shared {
-        Call::begin(Op::FileClose, find)
-    } else {
-        Call::begin_at_once(Op::FileClose, find)
-    };
-    let result = act();
-    if let Some(inode) = file
-        && known().is_last(descriptor)
-    {
-        released(&mut call, descriptor, inode);
-    }
-    known().forget(descriptor);
-    call.end(result)
 }
 
 /// Closes a known descriptor of a component that has crashed. This is a part of the crash, and has
@@ -254,7 +232,7 @@ pub(super) fn abandon(descriptor: c_int) {
     let Some(opened) = known().opened(descriptor).map(|opened| *opened) else {
         return;
     };
-    let is_released = opened.lock.is_some() && known().is_last(descriptor);
+    let is_released = is_released_by_close(descriptor);
     descriptor::close(descriptor);
     if is_released {
         let lock = lock_of(opened.inode);
@@ -263,18 +241,4 @@ pub(super) fn abandon(descriptor: c_int) {
         files::wake_for_lock(lock);
     }
     known().forget(descriptor);
-}
-
-/// Performs a task's call `act` that replaces the file of `descriptor`. The call is recorded as a
-/// close of the former file if that is known.
-pub(super) fn replace(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
-    if known().opened(descriptor).is_none() {
-        return act();
-    }
-    let mut result = 0;
-    close(descriptor, descriptor::look(descriptor), || {
-        result = act();
-        result
-    });
-    result
 }

@@ -8,6 +8,7 @@
 mod attributes;
 mod child_start;
 mod contents;
+mod descriptor_state;
 mod directories;
 mod elsewhere;
 mod inode;
@@ -18,6 +19,7 @@ mod lock;
 mod names;
 mod open;
 mod path;
+mod process_state;
 mod times;
 mod touches;
 mod unsynced;
@@ -30,6 +32,7 @@ pub(super) use contents::{
     copy_file_range, fallocate64, ftruncate64, lseek64, pread64, preadv64, pwrite64, pwritev64,
     read, transfer, write,
 };
+pub(super) use descriptor_state::{change, close, closes, inspect, inspect_address};
 pub(super) use directories::{chdir, fchdir};
 pub(crate) use elsewhere::{Elsewhere, PLACE as ELSEWHERE_PLACE};
 pub(super) use inspect::{
@@ -37,12 +40,13 @@ pub(super) use inspect::{
 };
 pub(crate) use journal::Files;
 pub(crate) use known::{Known, PLACE as KNOWN_PLACE};
-pub(super) use lock::{close, flock};
+pub(super) use lock::flock;
 pub(super) use names::{
-    link, linkat, make_socket, mkdir, mkdirat, rename, renameat2, rmdir, symlink, symlinkat,
-    unlink, unlinkat,
+    link, linkat, make_socket, mkdir, mkdirat, mknodat, rename, renameat2, rmdir, symlink,
+    symlinkat, unlink, unlinkat,
 };
-pub(super) use open::{creat, dup, dup2, dup3, fcntl, open64, openat64};
+pub(super) use open::{creat, dup, duplicated, fcntl, open64, openat64};
+pub(super) use process_state::{Attribute, change_process, inspect_process};
 pub(super) use times::others_write;
 
 use self::touches::Touches;
@@ -52,7 +56,7 @@ use crate::execution::{Effect, Op, files};
 /// The directory argument for paths relative to the current directory.
 const AT_FDCWD: c_int = -100;
 
-/// A task's call on files, between the scheduling point and the event of the call.
+/// A task's call on files, or on other state of the process, between the scheduling point and the event of the call.
 struct Call {
     op: Op,
     touches: Touches,
@@ -66,7 +70,7 @@ impl Call {
     /// uses no recorded object, and has no scheduling point.
     fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         let mut touches = Touches::new();
-        if !files::are_points() {
+        if !files::is_point(op) {
             let (call, found) = Self::of(op, touches, find);
             if found.is_some() {
                 files::arrive(op, call.touches.main());

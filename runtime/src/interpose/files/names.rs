@@ -9,7 +9,7 @@ use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, known};
 use super::path::Place;
-use super::{AT_FDCWD, Call, times};
+use super::{AT_FDCWD, Call, process_state, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active, may_crash_here};
 
@@ -54,6 +54,9 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
                 elsewhere::find(directory, path, false, used, touches)
             }
         }?;
+        if matches!(op, Op::DirectoryMake | Op::FileOpen) {
+            process_state::creates(touches);
+        }
         if op == Op::DirectoryRemove {
             // The call reads the entries, because it fails if the directory is not empty.
             touches.add(place.entries(), Effect::Read);
@@ -152,6 +155,46 @@ pub(in super::super) unsafe extern "C" fn mkdirat(
 pub(in super::super) unsafe extern "C" fn mkdir(path: *const c_char, mode: c_uint) -> c_int {
     // SAFETY: the caller's path ends in a zero.
     unsafe { mkdirat(AT_FDCWD, path, mode) }
+}
+
+/// libc's `mknodat`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn mknodat(
+    directory: c_int,
+    path: *const c_char,
+    mode: c_uint,
+    device: u64,
+) -> c_int {
+    let (mode, device) = (mode as usize, device as usize);
+    let arguments = [directory as usize, path as usize, mode, device, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe {
+        change(Op::FileOpen, directory, path, || {
+            sys::syscall(number::MKNODAT, arguments)
+        })
+    }
+}
+
+/// libc's `mknod`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mknod(path: *const c_char, mode: c_uint, device: u64) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { mknodat(AT_FDCWD, path, mode, device) }
+}
+
+/// libc's `mkfifoat`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mkfifoat(directory: c_int, path: *const c_char, mode: c_uint) -> c_int {
+    const S_IFIFO: c_uint = 0o010_000;
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { mknodat(directory, path, mode | S_IFIFO, 0) }
+}
+
+/// libc's `mkfifo`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mkfifo(path: *const c_char, mode: c_uint) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { mkfifoat(AT_FDCWD, path, mode) }
 }
 
 /// Performs a task's call `act` that makes the file of a Unix socket. Returns the result as libc's

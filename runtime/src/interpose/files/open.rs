@@ -5,10 +5,10 @@ use core::ffi::{CStr, c_char, c_int, c_uint};
 use chess_vocabulary::Fault;
 
 use super::super::call::admit;
-use super::super::{failing, process_attributes};
+use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, journal, lock, times};
+use super::{AT_FDCWD, Call, descriptor_state, journal, lock, process_state, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Op, active, may_crash_here};
 
@@ -49,6 +49,9 @@ pub(in super::super) unsafe extern "C" fn openat64(
     let used = if writes { Use::Writes } else { Use::Reads };
     let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);
     let (mut call, place) = Call::begin(Op::FileOpen, |touches| {
+        if makes || flags & O_TMPFILE == O_TMPFILE {
+            process_state::creates(touches);
+        }
         // SAFETY: the caller's path ends in a zero.
         unsafe { elsewhere::find(directory, path, follows, used, touches) }
     });
@@ -129,51 +132,25 @@ unsafe extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
     unsafe { creat(path, mode) }
 }
 
-/// Records that `result` is a duplicate of `descriptor`, and returns it. If `result` is an error,
-/// sets `errno` and returns -1.
-fn duplicated(descriptor: c_int, result: isize) -> c_int {
+/// Records that `result` is a duplicate of `descriptor`, unless it is an error. Returns `result`.
+pub(in super::super) fn duplicated(descriptor: c_int, result: isize) -> isize {
     if result >= 0 && active() {
         known().duplicate(descriptor, result as c_int);
     }
-    sys::libc_result(result) as c_int
+    result
+}
+
+/// Duplicates `descriptor` by `act`, which chooses the number of the duplicate.
+fn duplicate(descriptor: c_int, act: impl FnOnce() -> isize) -> c_int {
+    descriptor_state::inspect(descriptor, || duplicated(descriptor, act())) as c_int
 }
 
 /// libc's `dup`.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn dup(descriptor: c_int) -> c_int {
     // SAFETY: no memory is passed.
-    let result = unsafe { sys::syscall(number::DUP, [descriptor as usize, 0, 0, 0, 0, 0]) };
-    duplicated(descriptor, result)
-}
-
-/// libc's `dup2`.
-#[unsafe(no_mangle)]
-pub(in super::super) unsafe extern "C" fn dup2(descriptor: c_int, copy: c_int) -> c_int {
-    let arguments = [descriptor as usize, copy as usize, 0, 0, 0, 0];
-    // SAFETY: no memory is passed.
-    let duplicate = || unsafe { sys::syscall(number::DUP2, arguments) };
-    if !active() || descriptor == copy {
-        return sys::libc_result(duplicate()) as c_int;
-    }
-    process_attributes::replaces(copy);
-    duplicated(descriptor, lock::replace(copy, duplicate))
-}
-
-/// libc's `dup3`.
-#[unsafe(no_mangle)]
-pub(in super::super) unsafe extern "C" fn dup3(
-    descriptor: c_int,
-    copy: c_int,
-    flags: c_int,
-) -> c_int {
-    let arguments = [descriptor as usize, copy as usize, flags as usize, 0, 0, 0];
-    // SAFETY: no memory is passed.
-    let duplicate = || unsafe { sys::syscall(number::DUP3, arguments) };
-    if !active() || descriptor == copy {
-        return sys::libc_result(duplicate()) as c_int;
-    }
-    process_attributes::replaces(copy);
-    duplicated(descriptor, lock::replace(copy, duplicate))
+    let act = || unsafe { sys::syscall(number::DUP, [descriptor as usize, 0, 0, 0, 0, 0]) };
+    duplicate(descriptor, act)
 }
 
 /// libc's `fcntl`. It depends on `command` whether the third argument is a number, an address, or
@@ -190,6 +167,12 @@ pub(in super::super) unsafe extern "C" fn fcntl(
     const F_OFD_SETLK: c_int = 37;
     const F_OFD_SETLKW: c_int = 38;
     const F_GETLK: c_int = 5;
+    const F_GETFD: c_int = 1;
+    const F_SETFD: c_int = 2;
+    const F_GETFL: c_int = 3;
+    const F_SETFL: c_int = 4;
+    const F_SETPIPE_SZ: c_int = 1031;
+    const F_GETPIPE_SZ: c_int = 1032;
     const F_GETOWN_EX: c_int = 16;
     const F_GET_FILE_RW_HINT: c_int = 1037;
     /// The size of the largest structure that the kernel writes for a command of `fcntl`.
@@ -203,7 +186,13 @@ pub(in super::super) unsafe extern "C" fn fcntl(
         return sys::libc_result(call(command)) as c_int;
     }
     match command {
-        F_DUPFD | F_DUPFD_CLOEXEC => duplicated(descriptor, call(command)),
+        F_DUPFD | F_DUPFD_CLOEXEC => duplicate(descriptor, || call(command)),
+        F_GETFD | F_GETFL | F_GETPIPE_SZ => {
+            descriptor_state::inspect(descriptor, || call(command)) as c_int
+        }
+        F_SETFD | F_SETFL | F_SETPIPE_SZ => {
+            descriptor_state::change(descriptor, || call(command)) as c_int
+        }
         // SAFETY: the caller passes the lock that this command takes.
         F_OFD_SETLK | F_OFD_SETLKW => unsafe {
             let waits = command == F_OFD_SETLKW;

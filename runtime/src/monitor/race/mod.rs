@@ -59,7 +59,7 @@ pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
 use fast_path::FastPath;
 use objects::Objects;
-pub(crate) use race_points::{Line, RacePoints};
+pub(crate) use race_points::{Group, Line, RacePoints};
 pub(crate) use race_report::RaceReport;
 pub(crate) use record::What;
 use record::{Earlier, Record};

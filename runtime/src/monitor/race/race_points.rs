@@ -34,18 +34,35 @@ impl Line {
     }
 }
 
-/// The file name of the entry in [`RacePoints`] for the locks of the standard streams.
-const STREAMS: &str = "<standard streams>";
-/// The file name of the entry in [`RacePoints`] for files and environment variables.
-const FILES: &str = "<files and environment>";
+/// Operations without lines of their own, which become scheduling points together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Group {
+    /// The locks of the standard streams.
+    Streams,
+    /// Calls that use files, environment variables or attributes of the process.
+    Files,
+    /// Calls that use the state of descriptors.
+    Descriptors,
+}
+
+impl Group {
+    pub(crate) const ALL: [Self; 3] = [Self::Streams, Self::Files, Self::Descriptors];
+
+    /// The file name of the entry in [`RacePoints`] for this group.
+    fn file(self) -> &'static str {
+        match self {
+            Self::Streams => "<standard streams>",
+            Self::Files => "<files and environment>",
+            Self::Descriptors => "<state of descriptors>",
+        }
+    }
+}
 
 /// The lines whose accesses are scheduling points.
 pub(crate) struct RacePoints {
     lines: EngineVec<Line>,
-    /// The index in `lines` of the entry for the locks of the standard streams.
-    streams: Option<usize>,
-    /// The index in `lines` of the entry for files and environment variables.
-    files: Option<usize>,
+    /// For each group, in the order of [`Group::ALL`]: the index in `lines` of its entry.
+    groups: [Option<usize>; Group::ALL.len()],
     /// The first `count` lines are scheduling points now.
     count: usize,
     /// Accesses at all lines are scheduling points.
@@ -72,8 +89,7 @@ impl RacePoints {
     pub(crate) const fn new() -> Self {
         Self {
             lines: engine_vec(),
-            streams: None,
-            files: None,
+            groups: [None; _],
             count: 0,
             all: false,
             shows_all: false,
@@ -144,36 +160,24 @@ impl RacePoints {
         is_new
     }
 
-    /// Whether the acquisition of the lock of a standard stream is a scheduling point.
-    pub(crate) fn has_streams(&self) -> bool {
-        self.streams.is_some_and(|place| place < self.count)
+    /// Whether the operations of `group` are scheduling points.
+    pub(crate) fn has(&self, group: Group) -> bool {
+        self.groups[group as usize].is_some_and(|place| place < self.count)
     }
 
-    /// Makes the acquisition of the lock of a standard stream a scheduling point.
-    pub(crate) fn add_streams(&mut self) {
-        if !self.has_streams() {
-            self.push(Line::new(STREAMS, 0));
-        }
-    }
-
-    /// Whether calls that use files or environment variables are scheduling points.
-    pub(crate) fn has_files(&self) -> bool {
-        self.files.is_some_and(|place| place < self.count)
-    }
-
-    /// Makes calls that use files or environment variables scheduling points.
-    pub(crate) fn add_files(&mut self) {
-        if !self.has_files() {
-            self.push(Line::new(FILES, 0));
+    /// Makes the operations of `group` scheduling points.
+    pub(crate) fn add_group(&mut self, group: Group) {
+        if !self.has(group) {
+            self.push(Line::new(group.file(), 0));
         }
     }
 
     pub(crate) fn push(&mut self, line: Line) {
-        if line.file == STREAMS.as_bytes() {
-            self.streams.get_or_insert(self.lines.len());
-        }
-        if line.file == FILES.as_bytes() {
-            self.files.get_or_insert(self.lines.len());
+        let group = Group::ALL
+            .into_iter()
+            .find(|group| line.file == group.file().as_bytes());
+        if let Some(group) = group {
+            self.groups[group as usize].get_or_insert(self.lines.len());
         }
         self.lines.push(line);
         self.set_count(self.lines.len());
