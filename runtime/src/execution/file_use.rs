@@ -1,4 +1,4 @@
-//! The use of files and of the environment in one execution.
+//! The use of files, of the environment and of other state in the kernel in one execution.
 
 use super::conflicts::{Calls, Conflicts};
 use super::{Effect, Op, TaskId};

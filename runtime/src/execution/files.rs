@@ -1,12 +1,17 @@
-//! Calls that use files, directories and environment variables: they are scheduling points if
-//! their order matters.
+//! Calls that use files, directories, environment variables and other state that tasks share
+//! through the kernel: they are scheduling points if their order matters.
 //!
 //! In most programs, no two tasks use one file in such a way that the order matters. In such a
 //! program all these calls commute, and are no scheduling points. If two uses conflict
 //! ([`super::conflicts`]), each such call becomes a scheduling point, and the search begins anew
-//! ([`Execution::has_file_conflict`]). This is sound: as long as no two uses conflict, all orders
-//! of these calls have the same results. The operations of the first task before its first spawn
-//! are never scheduling points, because they come before all operations of other tasks.
+//! ([`FileUse::has_conflict`](super::file_use::FileUse::has_conflict)). This is sound: as long as no
+//! two uses conflict, all orders of these calls have the same results. The operations of the first
+//! task before its first spawn are never scheduling points, because they come before all operations
+//! of other tasks.
+//!
+//! Calls on the state of descriptors (their flags, and whether they are open) become scheduling
+//! points separately: `std` looks at the flags of a descriptor before it closes it, so nearly every
+//! program makes such calls.
 //!
 //! The interposed functions find the objects and the effects of each call.
 
