@@ -249,8 +249,8 @@ pub(crate) fn address_of(object: usize) -> usize {
     object | ADDRESS
 }
 
-/// Whether the address is that of a [`super::descriptor_object`] or of another thing that is the same in
-/// all executions.
+/// Whether the address is the same in all executions: that of a [`super::descriptor_object`], of its
+/// state, or of a named thing.
 #[inline]
 pub(super) fn has_fixed_name(address: usize) -> bool {
     address == KERNEL || address >= FIRST && (address ^ FIRST) >> KIND_AT != 0

@@ -211,6 +211,20 @@ pub(crate) fn uses_descriptor(object: usize, effect: Effect) {
     });
 }
 
+/// Records that the current task uses a descriptor whose state another call has ended. `object` is
+/// the object that this call wrote. If the order of the two calls matters, each close becomes a
+/// scheduling point.
+pub(crate) fn finds_ended(object: usize) {
+    with(|execution| {
+        if !execution.is_only_task() {
+            let object = execution.object(object);
+            let task = execution.schedule.current;
+            let calls = Calls::OnDescriptors;
+            execution.files.uses(task, object, Effect::Read, calls);
+        }
+    });
+}
+
 /// Records that the current task changes something on which calls of all kinds depend, such as the
 /// permissions of its process. Calls on files become scheduling points if there are several tasks.
 /// No call is known to commute with this change.

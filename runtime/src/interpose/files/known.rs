@@ -9,7 +9,7 @@ use super::unsynced::Journal;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};
-use crate::execution::{Effect, Named, Site, TaskId, current, ended_descriptor, named};
+use crate::execution::{Effect, Named, Site, TaskId, current, ended_descriptor, files, named};
 use crate::interpose::alarm;
 use crate::platform::leftovers::first_descriptor;
 
@@ -217,6 +217,9 @@ pub(super) fn file_of(descriptor: c_int, touches: &mut Touches) -> Option<Inode>
         touches.use_everything();
         if let Some(object) = ended_descriptor(descriptor, true) {
             touches.add(object, Effect::Read);
+            // The close must be a scheduling point, even if the task that closed the file was its
+            // only user so far.
+            files::finds_ended(object);
         }
         return Some(Inode::NONE);
     };

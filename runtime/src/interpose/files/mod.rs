@@ -56,7 +56,8 @@ use crate::execution::{Effect, Op, files};
 /// The directory argument for paths relative to the current directory.
 const AT_FDCWD: c_int = -100;
 
-/// A task's call on files, or on other state of the process, between the scheduling point and the event of the call.
+/// A task's call on files or on other state in the kernel, between the scheduling point and the
+/// event of the call.
 struct Call {
     op: Op,
     touches: Touches,

@@ -14,7 +14,7 @@ pub(in super::super) enum Attribute {
     Mask = 1,
     /// The limits of resources, on which calls on files depend.
     Limits,
-    /// The directory in which absolute paths begin, and the name spaces.
+    /// The directory in which absolute paths begin, and the namespaces.
     Root,
     /// The priority for the scheduler of the kernel.
     Priority,
