@@ -308,9 +308,9 @@ operations! {
     /// Output to a descriptor.
     DescriptorWrite = "write", Write;
     /// `fcntl`, `getsockopt` and their kin, and the duplication of a descriptor.
-    DescriptorInspect = "look at a descriptor", Read;
+    DescriptorInspect = "look at", Read;
     /// `fcntl`, `ioctl`, `setsockopt` and their kin, which change a descriptor.
-    DescriptorChange = "change of a descriptor", Write;
+    DescriptorChange = "change", Write;
     /// The close of a descriptor that is neither a file nor a pipe nor a socket.
     DescriptorClose = "close", Write;
     /// `accept`, which accepts a connection.
@@ -348,9 +348,9 @@ operations! {
     /// `sigpending`.
     SignalPending = "sigpending", Read;
     /// `getrlimit`, `getpriority` and their kin.
-    GetAttribute = "look at the process", Read;
+    GetAttribute = "look at", Read;
     /// `umask`, `setrlimit`, `setpriority` and their kin.
-    SetAttribute = "change of the process", Write;
+    SetAttribute = "change", Write;
     /// `setuid` and its kin.
     SetIds = "change of user or group", Write;
     /// `getuid` and its kin.
