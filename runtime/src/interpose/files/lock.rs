@@ -52,6 +52,12 @@ fn hold(descriptor: c_int, inode: Inode, holds: bool) -> bool {
     before.is_some()
 }
 
+/// Performs a task's call `act` that looks for a lock which would exclude one of `descriptor`.
+pub(super) fn look(descriptor: c_int, act: impl FnOnce() -> isize) -> c_int {
+    let (call, _) = Call::begin(Op::DescriptorInspect, |touches| find(descriptor, touches));
+    call.end(act()) as c_int
+}
+
 /// Acquires a file's lock for a task by `attempt`, which does not wait. If `waits` is set, waits
 /// while the lock is held: in the engine if this process holds it, otherwise until a child process
 /// has acquired it by `wait`.

@@ -204,11 +204,12 @@ pub(in super::super) unsafe extern "C" fn fcntl(
                 || call(F_OFD_SETLKW),
             )
         },
+        F_OFD_GETLK => {
+            admit(argument, LARGEST);
+            lock::look(descriptor, || call(command))
+        }
         _ => {
-            if matches!(
-                command,
-                F_GETLK | F_OFD_GETLK | F_GETOWN_EX | 1035..=F_GET_FILE_RW_HINT
-            ) {
+            if matches!(command, F_GETLK | F_GETOWN_EX | 1035..=F_GET_FILE_RW_HINT) {
                 admit(argument, LARGEST);
             }
             // Record locks belong to the process, so its threads never wait for each other's
