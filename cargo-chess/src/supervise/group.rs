@@ -28,14 +28,15 @@ pub(super) struct Group {
 
 impl Group {
     /// Starts `command` as the leader of its own group, which Ctrl-C on the terminal does not
-    /// reach.
+    /// reach. The addresses of the process are not random, if the kernel permits this; else the
+    /// runtime would have to start the test binary a second time.
     ///
     /// Call this on a thread that outlives the process: the system kills a test binary when the
     /// *thread* that started it ends (`PR_SET_PDEATHSIG`).
     pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
         imp::own_group(command);
         Ok(Self {
-            child: command.spawn()?,
+            child: imp::with_fixed_addresses(|| command.spawn())?,
             status: None,
         })
     }
@@ -115,6 +116,26 @@ mod imp {
         command.process_group(0);
     }
 
+    /// Calls `start` on this thread. The processes that it creates have no randomised addresses,
+    /// if the kernel permits this: a process inherits the setting of the thread that creates it.
+    pub(super) fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> T {
+        #[cfg(target_os = "linux")]
+        {
+            use nix::sys::personality::{self, Persona};
+
+            let before = personality::get();
+            let fixed = before.and_then(|it| personality::set(it | Persona::ADDR_NO_RANDOMIZE));
+            let started = start();
+            // Other processes, such as compilers, keep their randomised addresses.
+            if let Ok(before) = fixed {
+                let _ = personality::set(before);
+            }
+            started
+        }
+        #[cfg(not(target_os = "linux"))]
+        start()
+    }
+
     pub(super) fn has_ended(child: &mut Child) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::Pid(pid(child)), look), Ok(None))
@@ -147,6 +168,10 @@ mod imp {
     pub(super) fn adopt_orphans() {}
 
     pub(super) fn own_group(_command: &mut Command) {}
+
+    pub(super) fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> T {
+        start()
+    }
 
     pub(super) fn has_ended(child: &mut Child) -> bool {
         !matches!(child.try_wait(), Ok(None))

@@ -330,6 +330,7 @@ const PROT_READ: usize = 1;
 const PROT_READ_WRITE: usize = 3;
 const MAP_SHARED: usize = 0x01;
 const MAP_PRIVATE: usize = 0x02;
+const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
@@ -350,15 +351,26 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     at.cast_unsigned() == base
 }
 
-/// Maps `size` bytes of an open file from `offset` on, privately and writable, at exactly `base`.
-/// Returns whether the kernel agreed.
+/// Maps `size` bytes of an open file from `offset` on, to be read, at exactly `base`. Returns
+/// whether the kernel agreed.
 ///
 /// # Safety
 /// Whatever is mapped there is not used any more.
 pub(crate) unsafe fn map_file(base: usize, size: usize, file: c_int, offset: usize) -> bool {
-    const MAP_FIXED: usize = 0x10;
     let flags = MAP_PRIVATE | MAP_FIXED;
-    let arguments = [base, size, PROT_READ_WRITE, flags, file as usize, offset];
+    let arguments = [base, size, PROT_READ, flags, file as usize, offset];
+    // SAFETY: the caller's promise.
+    unsafe { syscall(number::MMAP, arguments).cast_unsigned() == base }
+}
+
+/// Maps `size` bytes of zeroed memory that forked processes share, at exactly `base`. Returns
+/// whether the kernel agreed. The kernel reserves no memory for the mapping in advance.
+///
+/// # Safety
+/// Whatever is mapped there is not used any more.
+pub(crate) unsafe fn map_shared_at(base: usize, size: usize) -> bool {
+    let flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    let arguments = [base, size, PROT_READ_WRITE, flags, usize::MAX, 0];
     // SAFETY: the caller's promise.
     unsafe { syscall(number::MMAP, arguments).cast_unsigned() == base }
 }

@@ -3,15 +3,19 @@
 //!
 //! The table is mapped near the executable. So the race detector can identify a place of the table
 //! by few bits, in the same way as a place that the compiler has put into the executable.
+//!
+//! The [`Location`] of a place is made when it is needed for the first time, because a test uses few
+//! of the places of its binary. It is made in memory that forked processes share: a process reads
+//! the failures and the trace of its child, which refer to the locations.
 
 use core::panic::Location;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use chess_vocabulary::places::{Entry, Places, RECORD, TRAILER, trailer};
+use chess_vocabulary::places::{Entry, Places, Position, RECORD, TRAILER, trailer};
 
 use super::executable;
 use crate::base::sys;
@@ -27,6 +31,7 @@ const MOST_CALLERS: usize = 256;
 const GAP: usize = 1 << 20;
 
 const _: () = assert!(size_of::<Record>() == size_of::<Location<'static>>());
+const _: () = assert!(align_of::<Record>() == align_of::<Location<'static>>());
 const _: () = assert!(size_of::<Record>() == RECORD);
 
 /// The address of the loaded table; 0 if there is none, or [`UNLOADED`].
@@ -40,8 +45,8 @@ struct Table {
     /// The start of the executable.
     executable: usize,
     places: Places<'static>,
-    /// The records of the places, which are [`Location`]s.
-    records: *const Location<'static>,
+    /// The records of the places.
+    records: *const Record,
     /// The bounds of the memory of the table.
     bounds: (usize, usize),
     program_calls: [ProgramCall; PROGRAM_CALLS],
@@ -64,19 +69,21 @@ struct Cached {
     entry: Option<Entry>,
 }
 
-/// The layout of a [`Location`].
+/// The layout of a [`Location`]. A record that was not made is zero.
 #[repr(C)]
 struct Record {
-    file: &'static str,
-    line: u32,
-    column: u32,
+    file: AtomicUsize,
+    length: AtomicUsize,
+    /// Written last. No record that was made has line 0.
+    line: AtomicU32,
+    column: AtomicU32,
 }
 
 /// The place of a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     entry: Entry,
-    records: *const Location<'static>,
+    records: *const Record,
 }
 
 impl Place {
@@ -96,8 +103,31 @@ impl Place {
     /// The source line.
     #[inline]
     pub(crate) fn site(self) -> &'static Location<'static> {
-        // SAFETY: the index is that of a record, which `load` has made a `Location`.
-        unsafe { &*self.records.add(self.entry.place()) }
+        let place = self.entry.place();
+        // SAFETY: there is a record of each place, and `find` returns no other index.
+        let record = unsafe { &*self.records.add(place) };
+        if record.line.load(Ordering::Acquire) == 0 {
+            record.make(mapped_table().and_then(|table| table.places.position(place)));
+        }
+        // SAFETY: the record was made, has the layout of a `Location`, and does not change.
+        unsafe { &*(&raw const *record).cast() }
+    }
+}
+
+impl Record {
+    /// Makes the record. Several processes may do this at the same time: they write the same.
+    #[cold]
+    fn make(&self, position: Option<Position<'static>>) {
+        let position = position.unwrap_or(Position {
+            file: "a damaged table of places",
+            line: 1,
+            column: 1,
+        });
+        self.file
+            .store(position.file.as_ptr().addr(), Ordering::Relaxed);
+        self.length.store(position.file.len(), Ordering::Relaxed);
+        self.column.store(position.column, Ordering::Relaxed);
+        self.line.store(position.line.max(1), Ordering::Release);
     }
 }
 
@@ -119,7 +149,9 @@ fn try_load() -> io::Result<()> {
         return Ok(());
     };
     let head = size_of::<Table>().next_multiple_of(sys::PAGE);
-    let whole = head + size.next_multiple_of(sys::PAGE);
+    let body = size.next_multiple_of(sys::PAGE);
+    // The records here are as many and as long as those in the table.
+    let whole = head + body + body;
     let (low, high) = executable::bounds();
     let below = low.saturating_sub(whole + GAP);
     let above = high + 16 * GAP;
@@ -128,35 +160,23 @@ fn try_load() -> io::Result<()> {
     let Some(base) = candidates.find(is_mapped) else {
         return Ok(());
     };
+    let records = base + head;
     // SAFETY: the memory was just mapped, and nothing refers to it.
     unsafe {
-        if !sys::map_file(base + head, size, file.as_raw_fd(), offset) {
+        let (from, file) = (records + body, file.as_raw_fd());
+        if !sys::map_shared_at(records, body) || !sys::map_file(from, size, file, offset) {
             return Ok(());
         }
-        let bytes = core::slice::from_raw_parts((base + head) as *const u8, size);
+        let bytes = core::slice::from_raw_parts(from as *const u8, size);
         let Some(places) = Places::new(bytes) else {
             return Ok(());
         };
-        let records = (base + head + places.records()) as *mut Record;
-        for at in 0..places.count() {
-            let Some(file) = places.file(at) else {
-                return Ok(());
-            };
-            let record = records.add(at);
-            (&raw mut (*record).file).write(file);
-        }
+        // The slots of the caches are zero: they are empty.
         let table = base as *mut Table;
         (&raw mut (*table).executable).write(low);
         (&raw mut (*table).places).write(places);
-        (&raw mut (*table).records).write(records.cast());
+        (&raw mut (*table).records).write(records as *const Record);
         (&raw mut (*table).bounds).write((base, base + whole));
-        let nothing = Cached {
-            call: 0,
-            entry: None,
-        };
-        for at in 0..CACHED {
-            (&raw mut (*table).cache[at]).write(nothing);
-        }
         TABLE.store(base, Ordering::Relaxed);
         MAPPED.store(base, Ordering::Relaxed);
     }

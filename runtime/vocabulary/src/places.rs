@@ -10,16 +10,17 @@
 //! table    header, calls, places, names
 //! header   offset and count of the calls, offset and count of the places,
 //!          offset and length of the names: six u64; offsets are from the start of the table
-//! calls    (address: u32, place: u32), sorted by address
+//! calls    (address: u32, entry: u32), sorted by address
 //! places   (offset of the file's name: u64, its length: u64, line: u32, column: u32)
 //! names    UTF-8, without separators
 //! trailer  magic of 16 bytes, offset of the table in the file: u64, its length: u64
 //! ```
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 /// The first bytes of the trailer. Each version of the format has its own.
-const MAGIC: [u8; 16] = *b"chess places v1\n";
+const MAGIC: [u8; 16] = *b"chess places v2\n";
 
 /// The length of the trailer in bytes.
 pub const TRAILER: usize = 32;
@@ -28,7 +29,7 @@ pub const TRAILER: usize = 32;
 /// mapped alone.
 pub const ALIGNMENT: usize = 4096;
 
-/// The length in bytes of the record of a place. It equals the size of `core::panic::Location`.
+/// The length in bytes of the record of a place.
 pub const RECORD: usize = 24;
 
 const HEADER: usize = 48;
@@ -38,14 +39,16 @@ const LIBRARY: u32 = 1 << 31;
 const IGNORED: u32 = 1 << 30;
 const INDEX: u32 = IGNORED - 1;
 
-/// The entry of a return address in the table.
+/// The entry of a return address in the table: the index of a place plus 1, and two marks. Zeroed
+/// memory is a valid `Option<Entry>`, and contains `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry(u32);
+#[repr(transparent)]
+pub struct Entry(NonZeroU32);
 
 impl Entry {
-    /// The entry of a call at the place with this index.
+    /// The entry of a call at the place with this index, which is below 2^30 - 1.
     pub fn new(place: u32) -> Self {
-        Self(place & INDEX)
+        Self(NonZeroU32::MIN.saturating_add(place % INDEX))
     }
 
     /// This entry, marked as belonging to the standard library.
@@ -65,20 +68,21 @@ impl Entry {
     /// The index of the place.
     #[inline]
     pub fn place(self) -> usize {
-        (self.0 & INDEX) as usize
+        // A damaged entry can lack the 1.
+        (self.0.get() & INDEX).wrapping_sub(1) as usize
     }
 
     /// Whether all functions at the place, also inlined ones, belong to the standard library. If
     /// so, the place is a line of the library; the line of the program is that of a caller.
     #[inline]
     pub fn is_of_library(self) -> bool {
-        self.0 & LIBRARY != 0
+        self.0.get() & LIBRARY != 0
     }
 
     /// Whether the accesses in the call are not those of the program.
     #[inline]
     pub fn is_ignored(self) -> bool {
-        self.0 & IGNORED != 0
+        self.0.get() & IGNORED != 0
     }
 }
 
@@ -128,7 +132,7 @@ impl Table {
     ///
     /// # Panics
     ///
-    /// If there are more than 2^30 places.
+    /// If there are 2^30 - 1 places already.
     pub fn place(&mut self, position: Position<'_>) -> u32 {
         let name = if let Some(offset) = self.name_offsets.get(position.file) {
             *offset
@@ -146,7 +150,7 @@ impl Table {
         };
         let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         *self.place_indices.entry(record).or_insert_with(|| {
-            assert!(next <= INDEX, "a program has fewer places");
+            assert!(next < INDEX, "a program has fewer places");
             self.places.push(record);
             next
         })
@@ -177,7 +181,7 @@ impl Table {
         }
         for (address, entry) in self.calls {
             bytes.extend(address.to_le_bytes());
-            bytes.extend(entry.0.to_le_bytes());
+            bytes.extend(entry.0.get().to_le_bytes());
         }
         for place in self.places {
             bytes.extend(word(names_at + place.name));
@@ -251,7 +255,7 @@ impl<'a> Places<'a> {
         let calls = self.calls;
         let at = calls.binary_search_by_key(&address, |[address, _]| u32::from_le_bytes(*address));
         let [_, entry] = calls[at.ok()?];
-        let entry = Entry(u32::from_le_bytes(entry));
+        let entry = Entry(NonZeroU32::new(u32::from_le_bytes(entry))?);
         (entry.place() < self.count).then_some(entry)
     }
 
@@ -265,16 +269,15 @@ impl<'a> Places<'a> {
         self.records
     }
 
-    /// The name of the file of a place. `None` if the place does not exist, or if its record was
-    /// overwritten (the runtime turns the records into `Location`s).
-    pub fn file(&self, place: usize) -> Option<&'a str> {
+    /// The name of the file of a place. `None` if the place does not exist.
+    fn file(&self, place: usize) -> Option<&'a str> {
         let record = self.record(place)?;
         let start = usize::try_from(number(record, 0)?).ok()?;
         let end = start.checked_add(usize::try_from(number(record, 8)?).ok()?)?;
         str::from_utf8(self.bytes.get(start..end)?).ok()
     }
 
-    /// The position of a place. `None` as for [`Places::file`].
+    /// The position of a place. `None` if the place does not exist.
     pub fn position(&self, place: usize) -> Option<Position<'a>> {
         let [line, column] = *pairs(&self.record(place)?[16..]).first()?;
         Some(Position {
@@ -348,18 +351,24 @@ mod tests {
     }
 
     #[test]
-    fn the_record_of_a_place_has_the_order_of_a_location() {
+    fn a_place_that_does_not_exist_has_no_position() {
         let bytes = table();
         let places = Places::new(&bytes).expect("a table");
-        assert!(places.records().is_multiple_of(8));
-        let record = &bytes[places.records()..][..RECORD];
-        let name = usize::try_from(number(record, 0).expect("an offset")).expect("small");
-        assert!(bytes[name..].starts_with(b"src/lib.rs"));
-        assert_eq!(number(record, 8), Some(10));
-        assert_eq!(record[16..20], 7_u32.to_le_bytes());
-        assert_eq!(record[20..], 9_u32.to_le_bytes());
-        assert_eq!(places.file(2), None);
+        assert!(places.position(1).is_some());
         assert_eq!(places.position(2), None);
+        assert_eq!(places.position(usize::MAX), None);
+    }
+
+    #[test]
+    fn zeroed_memory_has_no_entry() {
+        // A cache of the runtime relies on this.
+        assert_eq!(size_of::<Option<Entry>>(), size_of::<u32>());
+        assert_eq!(Entry::new(0).0.get(), 1);
+        assert_eq!(Entry::new(0).of_library().place(), 0);
+        assert_eq!(
+            Entry::new(INDEX - 1).ignored().place(),
+            (INDEX - 1) as usize
+        );
     }
 
     #[test]
