@@ -25,6 +25,6 @@ pub use needs::{needs, take_skipped, wants};
 pub use process::{Process, assert_none_is_left, descendants, is_test_process};
 pub use run::{Run, without_durations};
 pub use sources::LOSES_AN_UPDATE;
-pub use tool::{Chess, program, tool_revision};
+pub use tool::{Chess, program, target_dir, tool_revision};
 pub use tree::Tree;
 pub use workspace::{Workspace, source_of};

@@ -61,6 +61,11 @@ fn binary() -> &'static Path {
     binary.as_deref().expect("cargo-chess could not be built")
 }
 
+/// Returns the directory to which cargo has built these tests, with all their dependencies.
+pub fn target_dir() -> &'static Path {
+    &build_dirs().target
+}
+
 /// Returns a call of a program of this package. The program uses the same build of the tool as
 /// this process.
 pub fn program(path: &str) -> Command {
@@ -165,6 +170,13 @@ impl Chess {
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg);
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(args);
         self
     }
 
