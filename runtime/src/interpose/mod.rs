@@ -15,7 +15,7 @@ mod allocator;
 mod buffers;
 mod c11_threads;
 mod call;
-mod child;
+mod child_wait;
 mod connection;
 mod content_length;
 mod creation;

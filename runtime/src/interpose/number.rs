@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_long};
 
 use super::{
-    alarm, child, connection, content_length, epoll, files, poll, receive, replacement, send,
+    alarm, child_wait, connection, content_length, epoll, files, poll, receive, replacement, send,
     signal, socket_options, splice, timer, wait_signal,
 };
 use crate::base::sys::number;
@@ -86,9 +86,9 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
                 timer::timerfd_settime(descriptor, b as c_int, c as _, d as _).into()
             }
             number::TIMERFD_GETTIME => timer::timerfd_gettime(descriptor, b as _).into(),
-            number::WAIT4 => child::wait4(descriptor, b as _, c as c_int, d as _).into(),
+            number::WAIT4 => child_wait::wait4(descriptor, b as _, c as c_int, d as _).into(),
             number::WAITID => {
-                child::waitid5(descriptor, b as u32, c as _, d as c_int, e as _).into()
+                child_wait::waitid5(descriptor, b as u32, c as _, d as c_int, e as _).into()
             }
             number::IOCTL => content_length::ioctl(descriptor, b as _, c).into(),
             number::PAUSE => wait_signal::pause().into(),

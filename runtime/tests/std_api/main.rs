@@ -3,15 +3,15 @@
 //! own documentation, exists with the same signature.
 
 mod layouts;
-mod page;
 mod rustdoc;
+mod rustdoc_page;
 mod signature;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use page::{Member, Page};
 use rustdoc::Docs;
+use rustdoc_page::{Member, Page};
 
 /// A module of std for whose items there are shims.
 struct Module {

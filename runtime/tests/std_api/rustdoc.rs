@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::page::Page;
+use crate::rustdoc_page::Page;
 
 /// The documentation of std and of the shims.
 pub(crate) struct Docs {
