@@ -1,4 +1,4 @@
-//! The mutable statics of a package, by name.
+//! The names of a package's mutable statics. `borrows/place.rs` finds the accesses to them.
 
 use std::collections::BTreeSet;
 

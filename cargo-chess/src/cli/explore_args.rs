@@ -1,4 +1,5 @@
 //! The flags for the exploration of each test. Each is also a key of Chess.toml's `[explore]`.
+//! `run_options.rs` has the flags of a whole run.
 
 use std::time::Duration;
 

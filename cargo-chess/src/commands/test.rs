@@ -1,4 +1,5 @@
-//! `cargo chess test`: explores the tests of a build.
+//! `cargo chess test`: explores the tests of a build. `session.rs` builds them, and
+//! `supervise/run.rs` runs them.
 
 use crate::build;
 use crate::cli::{RunOptions, TestArgs};

@@ -158,14 +158,20 @@ impl Layer {
         let Some((_, kind)) = KEYS.iter().find(|(name, _)| *name == key) else {
             return Err((value.span(), unknown(key)));
         };
-        if let (Kind::Names(names), Some(list)) = (kind, value.as_array()) {
+        if let (Kind::Names(_), Some(list)) = (kind, value.as_array()) {
             // Each element is first parsed separately, so that an error points at the wrong
             // element.
             let mut texts = Vec::new();
             for element in list {
-                self.set_scalar(key, Kind::Name(names), element)
+                let text = text(element).ok_or_else(|| {
+                    let found = article(element.type_name());
+                    let expected = "a string for each element";
+                    let message = format!("`{key}`: expected {expected}, found {found}");
+                    (element.span(), message)
+                })?;
+                self.set_from_text(key, &text)
                     .map_err(|message| (element.span(), message))?;
-                texts.extend(text(element));
+                texts.push(text);
             }
             if !texts.is_empty() {
                 return self
@@ -202,7 +208,7 @@ impl Layer {
                 Some(list) if list.is_empty() => "an empty list".to_owned(),
                 _ => article(value.type_name()),
             };
-            Err(format!("`{key}` takes {expected}, found {found}"))
+            Err(format!("`{key}`: expected {expected}, found {found}"))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Chess.toml: parsed with spans, so that each error names its line and column.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -257,8 +258,9 @@ impl File {
 
 fn list_of_tables<'a>(key: &Key, item: &'a Item) -> Parsed<&'a ArrayOfTables> {
     item.as_array_of_tables().ok_or_else(|| {
-        let expected = format!("a list of tables: write `[[{}]]`", key.get());
-        wrong_type(key, item, &expected)
+        let mut problem = wrong_type(key, item, "a list of tables");
+        let _ = write!(problem.message, "; write `[[{}]]`", key.get());
+        problem
     })
 }
 
@@ -458,7 +460,7 @@ fn wrong_type(key: &Key, item: &Item, expected: &str) -> Problem {
     let found = explore_keys::article(item.type_name());
     at(
         item.span().or_else(|| key.span()),
-        format!("`{}` takes {expected}, found {found}", key.get()),
+        format!("`{}`: expected {expected}, found {found}", key.get()),
     )
 }
 

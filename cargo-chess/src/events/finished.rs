@@ -1,4 +1,5 @@
-//! The verdict on a test, as an event.
+//! The verdict on a test, as an event. `protocol/finished.rs` makes it from the line of a test
+//! binary.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -370,12 +371,12 @@ impl TestOptions {
     }
 }
 
-/// The value of `timing` in records of versions without this option.
+/// The value of `timing` for a record without it: a version without this option wrote the record.
 fn warn() -> String {
     Timing::Warn.to_string()
 }
 
-/// The value of `spurious` in records of versions without this option.
+/// The value of `spurious` for a record without it: a version without this option wrote the record.
 fn any() -> String {
     Spurious::Any.to_string()
 }
@@ -423,8 +424,8 @@ impl TestFinished {
         self.warnings.split_at(first)
     }
 
-    /// A restriction of the explored executions to those in which the test's assumptions hold, as
-    /// the end of a sentence. Empty if the assumptions hold in all executions.
+    /// The end of a sentence about the explored executions. It says that they are only those in
+    /// which the test's assumptions hold. Empty if the assumptions hold in all executions.
     pub(crate) fn assumption(&self) -> &'static str {
         if self.counts.unmet_assumptions == 0 {
             ""

@@ -17,8 +17,8 @@ pub(crate) struct StaleLoad {
 }
 
 impl StaleLoad {
-    /// The warning as a sentence. `package` is the package of the source line, if it is a
-    /// dependency.
+    /// The warning as a sentence. `package` is the dependency that contains the source line, if one
+    /// does.
     pub(crate) fn warning(&self, package: Option<&str>) -> String {
         let place =
             |location: &Location| format!("{}:{}", source_path(&location.file), location.line);

@@ -41,16 +41,17 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     sentences
 }
 
-/// For example, `A waits for Mutex M1 at x:1, held by B since y:2, which waits for Mutex M2 at
-/// z:3, held by A since w:4: a cycle.`
+/// For example, `A waits for Mutex M1 at x:1, held by B since y:2; B waits for Mutex M2 at z:3,
+/// held by A since w:4: a cycle.`
 fn cycle(finished: &Finished, names: &Names) -> Option<String> {
-    let first = *finished.cycle.first()?;
+    finished.cycle.first()?;
     let of = |task: u32| finished.blocked.iter().find(|blocked| blocked.task == task);
-    let mut sentence = names.of(first);
+    let mut sentence = String::new();
     for (position, task) in finished.cycle.iter().enumerate() {
         if position > 0 {
-            sentence.push_str(", which");
+            sentence.push_str("; ");
         }
+        sentence.push_str(&names.of(*task));
         let mut blocked = of(*task)?.clone();
         // If the object has no holder, the task waits for the next task of the cycle.
         let next = (position + 1) % finished.cycle.len();

@@ -139,7 +139,7 @@ impl<W: Write> Human<W> {
         let budgets: Vec<String> = schedules.into_iter().chain(work).collect();
         let budget = match budgets.join(" or ") {
             none if none.is_empty() => none,
-            budget => format!(", {budget} a test"),
+            budget => format!(", {budget} per test"),
         };
         self.print(&status(
             GOOD,

@@ -67,7 +67,7 @@ fn notes(finished: &Finished) -> Vec<(Option<Location>, String)> {
     let waiting = finished.blocked.iter().map(|it| {
         let what = operation(it.op.name(), shown(it.object.as_ref()));
         let preempted = if it.preempted {
-            ", preempted before it"
+            ", and was preempted before this operation"
         } else {
             ""
         };

@@ -53,12 +53,12 @@ fn all_executions(executions: Executions) -> (&'static str, &'static str) {
             of_interleavings(executions),
         ),
         Memory::Tso => (
-            "every execution of the synchronization operations that x86's memory model (TSO) allows",
+            "every execution that x86's memory model (TSO) allows for the synchronization operations",
             "assuming that the compiler does not reorder atomics",
         ),
         Memory::C11 => (
-            "every execution of the synchronization operations that the language's memory model \
-             (C11) allows",
+            "every execution that the language's memory model (C11) allows for the synchronization \
+             operations",
             "without load buffering",
         ),
     }
@@ -105,8 +105,8 @@ impl Reach {
                 "{all} was explored ({of}; plain memory accesses are not scheduling points)"
             ),
             Self::OneThread => {
-                "one thread; all outcomes of its choices, timeouts and spurious events were \
-                 explored"
+                "one thread; all outcomes of the test's choices, of timeouts and of spurious events \
+                 were explored"
                     .to_owned()
             }
             Self::Nothing(words) => words.clone(),
@@ -259,9 +259,9 @@ impl Guarantee {
             );
             let steps = match single_steps(atomic) {
                 _ if atomic.is_empty() => String::new(),
-                steps if atomic == &[STD] => format!(", taking {steps}"),
+                steps if atomic == &[STD] => format!("; {steps}"),
                 steps => {
-                    format!(", taking {steps} (policy = \"preempt\" in Chess.toml explores them)")
+                    format!("; {steps} (policy = \"preempt\" in Chess.toml explores them)")
                 }
             };
             let mut limits = String::new();
@@ -283,9 +283,9 @@ impl Guarantee {
     }
 }
 
-/// For example, `calls into parking_lot 0.12.5 as single steps`.
+/// For example, `calls into parking_lot 0.12.5 were single steps`.
 pub(super) fn single_steps(atomic: &[String]) -> String {
-    format!("calls into {} as single steps", atomic.join(", "))
+    format!("calls into {} were single steps", atomic.join(", "))
 }
 
 /// The reason why a test has a single thread. The text is empty if the reason is not known.
@@ -316,50 +316,59 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let out_of_time = test.time_ended;
     let exploration = &detail.exploration;
     let is_used_up = |budget: Option<u64>, used: u64| budget.filter(|&budget| used >= budget);
-    let (within, in_bound) = if is_dpor(test) {
-        (String::new(), "ended before the search did".to_owned())
+    let count = plural(test.counts.schedules, "schedule");
+    let before = if is_dpor(test) {
+        "before the search did".to_owned()
     } else {
-        (
-            format!(" in bound {bound}"),
-            format!("ended in bound {bound}"),
-        )
+        format!("before {} were run", schedules_up_to(bound))
     };
-    let after = format!("after {}", plural(test.counts.schedules, "schedule"));
+    let after = format!("after {count}, {before}");
     let ended = if test.stopped.is_some() {
-        format!("the end of the run stopped it{within}, {after}")
+        format!("the end of the run stopped it after {count}")
     } else if let Some(budget) = is_used_up(exploration.schedules, test.counts.schedules) {
-        format!("its budget of {} {in_bound}", plural(budget, "schedule"))
-    } else if let Some(budget) = is_used_up(exploration.work, test.counts.work) {
         format!(
-            "its budget of {} of work {in_bound}, {after}",
-            units(budget)
+            "its budget of {} ended {before}",
+            plural(budget, "schedule")
         )
+    } else if let Some(budget) = is_used_up(exploration.work, test.counts.work) {
+        format!("its budget of {} of work ended {after}", units(budget))
     } else if !out_of_time && is_dpor(test) {
         return format!(
-            "{}: dpor stopped {after}, because the test is too large for it, or does something that \
-             it does not support (listed in the book's chapter on guarantees); try without --strategy",
+            "{}: dpor stopped after {count}: the test is too large for dpor, or uses an operation that dpor \
+             does not support (the book's chapter on guarantees lists them); try without --strategy",
             test.id()
         );
     } else if !out_of_time {
-        format!("its search {in_bound}, {after}")
+        format!("its search ended {after}")
     } else if exploration.time.is_some() {
-        format!("its time {in_bound}, {after}")
+        format!("its time ended {after}")
     } else {
         let limit = exploration.time_limit().unwrap_or_default().as_secs();
-        format!("its time of {limit} s, the default, {in_bound}, {after}; give more --time")
+        format!("its time of {limit} s, the default, ended {after}; give more --time")
     };
     let done = match bound_completed {
         None if is_dpor(test) => "not all schedules were run".to_owned(),
-        Some(bound) => format!("bound {bound} is finished"),
+        Some(bound) => format!("{} were run", schedules_up_to(bound)),
         None => match reach.delays_completed {
             Some(delays) => {
                 let delays = plural(delays.into(), "delay");
                 format!("all schedules with at most {delays} were run")
             }
-            None => "no bound is finished".to_owned(),
+            None => "no bound was finished".to_owned(),
         },
     };
     format!("{}: {ended} ({done})", test.id())
+}
+
+/// The schedules of a preemption bound, in words.
+fn schedules_up_to(bound: u32) -> String {
+    match bound {
+        0 => "all schedules without preemptions".to_owned(),
+        _ => format!(
+            "all schedules with at most {}",
+            plural(bound.into(), "preemption")
+        ),
+    }
 }
 
 /// The explored part of a test, for the line of the test.
@@ -384,7 +393,7 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     let words = |reach: events::Reach| match (reach.bound_completed, reach.delays_completed) {
         _ if reach.complete => "complete".to_owned(),
         (Some(bound), _) if bound < detail.exploration.preemptions => {
-            format!("only up to {}", preemptions(bound))
+            format!("finished only up to {}", preemptions(bound))
         }
         (Some(bound), _) => format!("up to {}", preemptions(bound)),
         (None, Some(delays)) => format!("up to {}", plural(delays.into(), "delay")),

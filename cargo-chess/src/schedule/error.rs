@@ -5,18 +5,18 @@
 pub(crate) enum ScheduleError {
     /// The text is not a schedule.
     #[error(
-        "this is not a schedule: its first line should be `format = {expected}`, and is `{found}`.\n\
+        "this is not a schedule: its first line should be `format = {expected}`, but it is {found}.\n\
          Give a `*.chess` file that `cargo chess test` saved below target/chess/failures."
     )]
     Foreign {
         /// The version that this program reads.
         expected: u32,
-        /// The first line.
+        /// The first line in backticks, or a word for an empty line.
         found: String,
     },
     /// Another version of this program wrote the text.
     #[error(
-        "the schedule has format {found}, and this version of cargo chess reads format {expected}.\n\
+        "the schedule has format {found}, and this version of cargo chess reads formats up to {expected}.\n\
          Replay it with the version that wrote it, or run `cargo chess test` again to find the failure anew."
     )]
     Version {

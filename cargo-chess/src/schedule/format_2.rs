@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use toml_edit::{Array, Document, InlineTable, Item, Table, TableLike, Value};
 
-use super::format_1::{self, shorten};
+use super::format_1::{self, quote, shorten};
 use super::{PreemptedAt, Schedule, ScheduleError, replay_command};
 use crate::events::{Kind, Location, TestId};
 use crate::suggest;
@@ -134,7 +134,7 @@ fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     let Some(version) = format_1::version(text) else {
         return Err(ScheduleError::Foreign {
             expected: FORMAT,
-            found: shorten(format_1::first_line(text)),
+            found: quote(format_1::first_line(text)),
         });
     };
     if version != FORMAT.to_string() {
@@ -148,7 +148,7 @@ fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         let problem = error.message().lines().collect::<Vec<_>>().join(", ");
         // If a value at the end of the text is not complete, the text is cut off.
         if span.end >= text.trim_end().len() {
-            let missing = format!("{problem} at its end");
+            let missing = format!("its end is not valid TOML: {problem}");
             return ScheduleError::Truncated { missing };
         }
         at(text, span, format!("not valid TOML: {problem}"))

@@ -148,7 +148,7 @@ fn names_within(
         if stderr.is_empty() {
             String::new()
         } else {
-            format!("\nIt said:\n{stderr}")
+            format!("\nIts standard error was:\n{stderr}")
         },
     )))
 }

@@ -473,9 +473,14 @@ impl UnknownLines {
             .take(100)
             .filter(|c| !c.is_control())
             .collect();
+        let lines = plural(self.count as u64, "line");
+        let which = if self.count == 1 {
+            ""
+        } else {
+            ", the first of them"
+        };
         Some(format!(
-            "the test process printed {} in an unknown format; the first: `{shown}`",
-            plural(self.count as u64, "line")
+            "the test process printed {lines} in an unknown format{which}: `{shown}`"
         ))
     }
 

@@ -15,7 +15,8 @@ use crate::digest;
 #[derive(Clone, Default)]
 pub(crate) struct PackageFacts {
     statics: MutableStatics,
-    /// The digests of the texts.
+    /// The digests of the texts of the files that were read, one after the other. Empty if the
+    /// package's borrows are not reported.
     digests: String,
 }
 

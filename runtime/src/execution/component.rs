@@ -1,4 +1,5 @@
-//! The life of a component of a test: the task that runs its body, and the wait for its end.
+//! A component of a test (the body of a `crash_and_recover`): a task runs it, and the caller waits
+//! for its end.
 
 use super::component_set::{Component, ComponentId};
 use super::crash::{crash_point, end, may_crash_here};

@@ -182,8 +182,9 @@ impl Descriptors {
     }
 
     /// Whether a task other than `task` may have taken the input, the room for output or the
-    /// connection that `op` waits for. If `op` itself takes such a thing, only calls of the same
-    /// kind on `object` count. Any other `op` may wait for several descriptors, so all calls count.
+    /// connection that `op` waits for. If `op` is a read, a write or an accept, only earlier calls
+    /// with the same `op` on `object` are considered. Any other `op` may wait for several
+    /// descriptors, so all recorded calls are considered.
     pub(super) fn others_took(&self, task: TaskId, op: Op, object: ObjectId) -> bool {
         let concerns = |it: &&Taking| !takes(op) || it.op == op && it.object == object;
         let mut takings = self.takings.iter().filter(concerns);

@@ -1,10 +1,12 @@
 //! The fair scheduler of Musuvathi and Qadeer (PLDI'08, "Fair Stateless Model Checking").
 //!
-//! A task that yields gives way: it may not run again while a task that it has starved is enabled.
-//! It has starved the tasks that did not run in its window (the time since its last yield), and
-//! that either were enabled throughout the window or were disabled by the yielding task itself. The
-//! paper keeps three sets for each task, E, D and S, and updates them at every step. Here E and S
-//! are derived from two step numbers for each task, so that a step costs nothing and a yield costs
+//! The window of a task is the time since its last yield. A task that yields has starved another
+//! task in two cases: the other task did not run in the window although it was enabled throughout
+//! it, or the yielding task disabled it in the window, and it did not run afterwards. The yielding
+//! task may not run again while a task that it has starved is enabled.
+//!
+//! The paper keeps three sets for each task, E, D and S, and updates them at every step. Here E and
+//! S are derived from two step numbers for each task, so that a step costs nothing and a yield costs
 //! one pass over the tasks.
 //!
 //! `execution/step_limit.rs` orders the tasks past the step limit, and `monitor/livelock.rs` judges

@@ -1,4 +1,4 @@
-//! The states that a test observes in one execution.
+//! The states that a test reports with `observe` in one execution.
 
 use crate::base::memory::{EngineVec, engine_vec};
 

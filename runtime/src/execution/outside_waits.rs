@@ -1,9 +1,9 @@
 //! The real wait for events outside the process, and the notes about it for the user.
 //!
-//! No schedule could repeat the times at which the outside answers. Therefore the engine assumes
-//! that the outside is slower than every task. It polls for answers only when no task is enabled,
-//! or when the only enabled task does nothing but yield. Then the process waits in the kernel, at
-//! most until the earliest deadline.
+//! No schedule could repeat the times of events outside the process. Therefore the engine assumes
+//! that such an event comes later than the steps of all tasks. It polls for events only when no task
+//! is enabled, or when the only enabled task does nothing but yield. Then the process waits in the
+//! kernel, at most until the earliest deadline.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;

@@ -1,4 +1,5 @@
-//! Parking of tasks by libraries other than std, with the names of their waits for reports.
+//! Parks and unparks tasks for libraries other than std. A library names the operation and the
+//! object that reports show for the wait.
 
 use super::Op;
 use super::running::{running, with};

@@ -1,4 +1,5 @@
-//! The policies of source lines, chosen by their files and cached by the lines' addresses.
+//! The policies of source lines. The file and the number of a line determine its policy. A cache
+//! finds it by the address of the line's `Site`.
 
 use super::terms::Site;
 use crate::base::memory::{EngineVec, engine_vec};

@@ -1,4 +1,5 @@
 //! Virtual time: the ends of sleeps and timeouts, and their accesses in the trace.
+//! `scheduler.rs` decides when a wait times out.
 //!
 //! To a search the clock is an object. Only a deadline that passes writes to it; a task that reads
 //! the time, or begins to wait with a deadline, reads it. A timeout also touches the object at

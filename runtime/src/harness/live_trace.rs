@@ -21,7 +21,7 @@ pub(crate) struct Trace {
     used: EngineVec<(ObjectId, Object)>,
     /// The number of events of this execution.
     events: u64,
-    /// The number of lines of this execution.
+    /// The number of lines that the current attempt of this execution has written.
     lines: u64,
     /// The largest number of lines that an attempt of this execution has sent. An attempt ends
     /// early, and is repeated, if it needs more threads.

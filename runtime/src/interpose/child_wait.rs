@@ -1,4 +1,5 @@
-//! Child processes: the runtime records their start. A task that waits for their end is parked.
+//! Waits for child processes: the runtime records their start, and parks a task that waits for
+//! their end.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 

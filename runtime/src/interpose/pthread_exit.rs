@@ -3,8 +3,8 @@
 //! glibc's own function would unwind to the first frame of the donor (the thread that lends its
 //! stack to the task), and end the donor's kernel thread. Here the same forced unwinding stops at
 //! the task's first frame. It runs the clean-ups of C++, and of C that is compiled with
-//! `-fexceptions`. Handlers that C code without that flag pushed with `pthread_cleanup_push` do
-//! not run, because only glibc knows them.
+//! `-fexceptions`. If C code is compiled without this flag, its handlers of `pthread_cleanup_push`
+//! do not run, because only glibc knows them.
 
 use core::ffi::{c_int, c_void};
 

@@ -40,13 +40,13 @@ impl Monitor for Crash {
             let text = format!("the test ended the process with exit code {code}");
             return Some(Failure::new(Kind::Crash, &text));
         }
-        let mut text = format!("the test died by {}", signal_in_words(signal));
+        let mut text = format!("the test was killed by {}", signal_in_words(signal));
         if let Some(address) = death.fault.filter(|_| signal == sys::SIGSEGV) {
             if death.overflows {
                 let task = death.execution.schedule.current.0;
                 text = format!("task {task} overflowed its stack");
             } else {
-                let _ = write!(text, ", accessing address {address:#x}");
+                let _ = write!(text, " at address {address:#x}");
             }
         }
         let mut failure = Failure::new(Kind::Crash, &text);

@@ -20,19 +20,18 @@ pub enum WarningKind {
     Long,
     /// A number of schedules ran far beyond the limit of steps, and were abandoned.
     Abandoned,
-    /// In a number of schedules, a task computed without reaching a scheduling point.
+    /// In some schedules, a task computed without reaching a scheduling point.
     Endless,
-    /// In a number of schedules, some stale loads were not explored, because of the limit of events
-    /// or the limit of stores of an atomic.
+    /// In some schedules, some stale loads were not explored, because of the limit of events or the
+    /// limit of stores of an atomic.
     FewStores,
-    /// A number of schedules had more unjoined tasks than the limit. Later data races were not
-    /// detected.
+    /// Some schedules had more unjoined tasks than the limit. Later data races were not detected.
     ManyTasks,
-    /// A number of schedules accessed more plain memory than the limit, which is in MiB. Later data
-    /// races were not detected.
+    /// Some schedules accessed more plain memory than the limit, which is in MiB. Later data races
+    /// were not detected.
     MuchMemory,
-    /// In a number of schedules, tasks synchronized more often than the limit. Later data races were
-    /// not detected.
+    /// In some schedules, tasks synchronized more often than the limit. Later data races were not
+    /// detected.
     ManyReleases,
     /// The program has a global allocator of its own.
     OwnAllocator,
@@ -42,7 +41,7 @@ pub enum WarningKind {
     Race,
     /// There are more different failures than the limit.
     ManyFailures,
-    /// The search ended early. The reason belongs to the warning.
+    /// The search ended early. The warning contains the reason.
     EndedEarly,
     /// The search ended early, because a schedule crashed the process.
     Crashed,

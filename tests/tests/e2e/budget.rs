@@ -71,15 +71,15 @@ fn the_end_of_a_search_is_reported_with_its_cause() {
         run.stdout + &run.stderr
     };
     let text = said(&["--work", "100k"]);
-    assert!(text.contains("100k units of work a test"), "{text}");
+    assert!(text.contains("100k units of work per test"), "{text}");
     assert!(
-        text.contains("its budget of 100k units of work ended in bound"),
+        text.contains("its budget of 100k units of work ended after "),
         "{text}"
     );
     let text = said(&["--schedules", "300"]);
-    assert!(text.contains("300 schedules a test"), "{text}");
+    assert!(text.contains("300 schedules per test"), "{text}");
     assert!(
-        text.contains("its budget of 300 schedules ended in bound"),
+        text.contains("its budget of 300 schedules ended before all schedules"),
         "{text}"
     );
 }

@@ -81,12 +81,13 @@ fn deaths_and_calls_that_leave_control_are_reported() {
     let message = |test| verdict(&run, test)["message"].to_string();
     let aborts = message("aborts");
     assert!(
-        aborts.contains("the test died by SIGABRT (abort), after a panic: panic in a function"),
+        aborts
+            .contains("the test was killed by SIGABRT (abort), after a panic: panic in a function"),
         "{aborts}"
     );
     let illegal = message("is_illegal");
     assert!(
-        illegal.contains("the test died by SIGILL (an illegal instruction)"),
+        illegal.contains("the test was killed by SIGILL (an illegal instruction)"),
         "{illegal}"
     );
     let no_text = message("panics_without_text");

@@ -153,7 +153,10 @@ fn the_runner_lists_as_the_binary_does_and_explores_each_test() {
     let failed = call.run(&["--exact", "buggy", "--nocapture"]);
     failed.assert_code(100);
     assert!(failed.stderr.contains("1 preemption"), "{failed:?}");
-    assert!(failed.stderr.contains("500 schedules a test"), "{failed:?}");
+    assert!(
+        failed.stderr.contains("500 schedules per test"),
+        "{failed:?}"
+    );
     let passed = call.run(&["--exact", "right", "--nocapture"]);
     passed.assert_code(0);
     assert!(passed.stderr.contains("complete"), "{passed:?}");

@@ -65,7 +65,7 @@ fn a_test_of_one_thread_is_counted_apart_unless_something_may_happen_to_it() {
         "small exchanges_weakly (2 schedules of one thread, complete, ",
         "Finished 3 passed (1 with nothing to explore), 0 failed in ",
         "Guarantee 1 test: every interleaving of the synchronization operations was explored",
-        "Guarantee 1 test: one thread; all outcomes of its choices, timeouts and spurious events",
+        "Guarantee 1 test: one thread; all outcomes of the test's choices, of timeouts and of",
         "Guarantee 1 test: one thread, nothing to explore\n",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::super::{PreemptedAt, ScheduleError};
 use super::escape::unescape;
-use super::{VERSION, shorten};
+use super::{VERSION, quote, shorten};
 use crate::events::{Kind, Location};
 use crate::suggest;
 
@@ -200,6 +200,6 @@ impl<'a> Header<'a> {
 fn foreign(line: &str) -> ScheduleError {
     ScheduleError::Foreign {
         expected: VERSION,
-        found: shorten(line),
+        found: quote(line),
     }
 }

@@ -219,6 +219,14 @@ pub(super) fn no_decision(token: &str) -> String {
     )
 }
 
+/// The first line of a text for an error message: in backticks, or the word `empty`.
+pub(super) fn quote(line: &str) -> String {
+    match shorten(line) {
+        none if none.is_empty() => "empty".to_owned(),
+        line => format!("`{line}`"),
+    }
+}
+
 /// A quotation of `text` that is short and printable enough for an error message.
 pub(super) fn shorten(text: &str) -> String {
     const LONGEST: usize = 40;

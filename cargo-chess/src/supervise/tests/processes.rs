@@ -65,7 +65,7 @@ fn garbage_before_the_verdict_is_a_warning() {
     assert_eq!(verdict.outcome, Outcome::Passed);
     assert_eq!(
         verdict.warnings,
-        ["the test process printed 2 lines in an unknown format; the first: `hello`"]
+        ["the test process printed 2 lines in an unknown format, the first of them: `hello`"]
     );
 }
 

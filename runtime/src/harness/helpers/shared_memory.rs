@@ -16,7 +16,7 @@ pub(super) const BLOCKS: usize = 2;
 /// The maximum number of schedules of a round that are shared.
 pub(super) const ITEMS: usize = 512;
 /// The maximum number of deviations of all shared schedules of a round together. A deviation is a
-/// decision that differs from the scheduler's.
+/// decision that differs from the default decision.
 pub(super) const DEVIATIONS: usize = 1 << 20;
 /// The maximum number of backtrack points that one helper can report for a round.
 pub(super) const BACKTRACK_POINTS: usize = 1 << 20;

@@ -27,8 +27,9 @@ type Nanos = i128;
 
 const SECOND: Nanos = 1_000_000_000;
 
-/// The kernel may date a change by a clock that is late by this time (a tick of its timer), and
-/// there are file systems that keep only whole seconds.
+/// An upper limit of the difference between the real time of a change and the kernel's time for it.
+/// The kernel's clock may be late by a tick of its timer, and some file systems keep only whole
+/// seconds.
 const COARSENESS: Nanos = 2 * SECOND;
 
 /// The longest tick of the kernel's timer.
@@ -43,7 +44,7 @@ struct Moment {
 
 /// The times of a file that the execution has changed. `None` stands for the kernel's time.
 struct Dated {
-    /// The device of the file, and its number there.
+    /// The number of the device, and the inode number of the file on it.
     file: (u64, u64),
     accessed: Option<Moment>,
     modified: Option<Moment>,
