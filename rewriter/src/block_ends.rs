@@ -3,7 +3,7 @@
 
 use syn::{Block, Expr, Stmt, StmtMacro};
 
-use crate::{calls, extent};
+use crate::{extent, may_call};
 
 /// The construct whose body is a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,9 @@ pub(crate) enum Body {
 pub(crate) fn is_trivial(block: &Block) -> bool {
     match &block.stmts[..] {
         [] => true,
-        [Stmt::Expr(value, None)] => !extent::is_block_like(value) && !calls::in_expression(value),
+        [Stmt::Expr(value, None)] => {
+            !extent::is_block_like(value) && !may_call::in_expression(value)
+        }
         _ => false,
     }
 }
@@ -64,7 +66,7 @@ pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
             _ if drops || !is_while_or_for => EndMark::None,
             Expr::Macro(_) => EndMark::Macro,
             _ if extent::is_block_like(value) => EndMark::Plain,
-            _ if calls::in_expression(value) => EndMark::Unit,
+            _ if may_call::in_expression(value) => EndMark::Unit,
             _ => EndMark::None,
         },
         Stmt::Macro(StmtMacro {

@@ -3,7 +3,7 @@
 
 use syn::{Expr, UnOp};
 
-use crate::calls::is_constructor;
+use crate::may_call::is_constructor;
 use crate::source::Source;
 
 /// Whether the file is one constant expression, which calls nothing but constructors.

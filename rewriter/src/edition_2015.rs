@@ -11,8 +11,8 @@ const CALLABLE: &[&str] = &["Fn", "FnMut", "FnOnce"];
 /// Returns the tokens with raw identifiers for names that are keywords today, and with `dyn` before
 /// trait objects.
 ///
-/// Used for files that do not parse in the newest edition. Finds only those trait objects that
-/// `syn` does not parse as ordinary types.
+/// Used for files that do not parse in the newest edition. Finds only the trait objects of the
+/// traits in [`CALLABLE`], and those with the bound `Send`, `Sync` or a lifetime.
 pub(crate) fn modernize(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let mut modern = Vec::with_capacity(tokens.len());
@@ -44,8 +44,8 @@ fn unkeyword(ident: &Ident) -> Ident {
     }
 }
 
-/// Whether the next token belongs to a bound or to the rest of a path, so that no `dyn` may
-/// precede it.
+/// Whether the token after `token` belongs to a bound or to the rest of a path, so that it must not
+/// get a `dyn`.
 fn begins_bounds(token: &TokenTree) -> bool {
     match token {
         TokenTree::Punct(punct) => matches!(punct.as_char(), ':' | '+' | '>' | '?'),

@@ -1,6 +1,6 @@
 //! The positions of marks: between statements, and where control returns to a body.
 //!
-//! Between statements, a mark precedes only a statement that may call a function. `calls.rs`
+//! Between statements, a mark precedes only a statement that may call a function. `may_call.rs`
 //! decides this by the syntax. The body of a function or of a loop begins with a mark, unless the
 //! function is trivial (`block_ends.rs`).
 //!
@@ -18,7 +18,7 @@ use crate::block_ends::{Body, EndMark, end_mark, is_trivial, lacks_semicolon};
 use crate::edit::{Edit, MARK};
 use crate::source::Source;
 use crate::visitor::{has_prelude, runs_only_at_run_time, visit_code};
-use crate::{calls, extent};
+use crate::{extent, may_call};
 
 /// Opens a block that begins with a mark and has an expression as its value. `}` closes it.
 const MARKED_BLOCK: &str = "{__chess_mark!();";
@@ -86,7 +86,7 @@ impl Marker<'_> {
         let begins_with_mark = match body {
             Body::Callable => !is_trivial(block),
             Body::WhileOrFor | Body::Loop => true,
-            Body::Plain => block.stmts.first().is_some_and(calls::in_statement),
+            Body::Plain => block.stmts.first().is_some_and(may_call::in_statement),
         };
         let count = block.stmts.len();
         let markable = self.markable(block);
@@ -103,7 +103,7 @@ impl Marker<'_> {
         for (index, statement) in block.stmts.iter().enumerate() {
             if index + 1 == count && end_mark == EndMark::Unit {
                 self.insert(end, MARKED_UNIT);
-            } else if (1..=markable).contains(&index) && calls::in_statement(statement) {
+            } else if (1..=markable).contains(&index) && may_call::in_statement(statement) {
                 self.insert(end, MARK);
             }
             self.visit_stmt(statement);
@@ -147,7 +147,7 @@ impl Marker<'_> {
     /// Visits an expression that begins after the offset `behind`. If the expression may call a
     /// function, encloses it in a block that begins with a mark.
     fn value(&mut self, behind: usize, value: &Expr) {
-        let marked = calls::in_expression(value)
+        let marked = may_call::in_expression(value)
             && !extent::differs_as_statement(value)
             && !self.source.has_attribute_behind(behind);
         if marked {

@@ -5,6 +5,7 @@ mod exclusive;
 mod metadata;
 mod packages;
 mod place;
+mod policy_reason;
 mod rust_files;
 mod sources;
 mod test_code;
@@ -25,8 +26,8 @@ use crate::text::source_path;
 use crate::toolchain::Toolchain;
 
 pub(crate) use exclusive::Guard;
-pub(crate) use packages::PolicyReason;
 pub(crate) use place::{Marked, Place};
+pub(crate) use policy_reason::PolicyReason;
 
 /// The name under which the packages of the standard library are reported. They have no policy.
 pub(crate) const STD: &str = "std";

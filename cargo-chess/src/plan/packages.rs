@@ -1,36 +1,14 @@
 //! The packages in test binaries, the treatment of each, and the source paths of the treatments.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
-use serde::{Deserialize, Serialize};
 
+use super::policy_reason::PolicyReason;
 use super::{Place, PlannedPackage, exclusive};
 use crate::config::{Config, CrateEntry, Policy, Races};
 use crate::error::Result;
-
-/// The reason for a package's policy.
-#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PolicyReason {
-    /// The package is a workspace member without an entry in Chess.toml.
-    WorkspaceDefault,
-    /// The package is a dependency without an entry in Chess.toml.
-    DependencyDefault,
-    /// The package has an entry in Chess.toml.
-    Named,
-}
-
-impl fmt::Display for PolicyReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::WorkspaceDefault => "workspace default",
-            Self::DependencyDefault => "dependency default",
-            Self::Named => "named in Chess.toml",
-        })
-    }
-}
 
 /// Plans the treatment of every package that is linked into a test binary. Members come first.
 /// Packages are sorted by name.

@@ -185,3 +185,40 @@ mod imp {
 
     pub(super) fn reap_rest(_child: &Child) {}
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Read;
+    use std::process::Stdio;
+
+    use nix::sys::personality::{self, Persona};
+
+    use super::*;
+
+    /// The setting of this thread, in the kernel's notation.
+    fn own() -> String {
+        std::fs::read_to_string("/proc/thread-self/personality").expect("the kernel shows it")
+    }
+
+    #[test]
+    fn a_test_process_has_fixed_addresses_and_the_tool_keeps_its_own() {
+        let before = own();
+        let mut command = Command::new("cat");
+        command.arg("/proc/self/personality").stdout(Stdio::piped());
+        let mut group = Group::spawn(&mut command).expect("a process");
+        let mut printed = String::new();
+        let output = group.child().stdout.as_mut().expect("a pipe");
+        output.read_to_string(&mut printed).expect("text");
+        group.end().expect("it has ended");
+        assert_eq!(own(), before);
+        let setting = u32::from_str_radix(printed.trim(), 16).expect("a number");
+        let is_fixed = setting & Persona::ADDR_NO_RANDOMIZE.bits().cast_unsigned() != 0;
+        // A sandbox may not permit it. Then the runtime starts the test binary again.
+        let fixed = |it| personality::set(it | Persona::ADDR_NO_RANDOMIZE);
+        assert_eq!(
+            is_fixed,
+            personality::get().and_then(fixed).is_ok(),
+            "{printed}"
+        );
+    }
+}

@@ -9,10 +9,10 @@ use super::forms::{Form, Forms};
 use super::methods;
 use super::place::{Place, Root};
 use super::site::{Kind, Left, Site, SiteId};
-use crate::calls::is_constructor;
 use crate::edit::Edit;
 use crate::extent;
 use crate::lines::Lines;
+use crate::may_call::is_constructor;
 use crate::mutable_statics::MutableStatics;
 use crate::source::Source;
 

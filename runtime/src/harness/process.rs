@@ -228,9 +228,10 @@ pub(super) fn pin_to_one_processor() {
     }
 }
 
-/// Restarts the program without address space randomisation. Then statics and stacks have the same
-/// addresses in every process, so that schedules of a program that hashes addresses can be
-/// replayed in another process. Does nothing if the kernel does not permit this.
+/// Restarts the program without address space randomisation, unless the tool has started it so.
+/// Then statics and stacks have the same addresses in every process, so that schedules of a program
+/// that hashes addresses can be replayed in another process. Does nothing if the kernel does not
+/// permit this.
 pub(super) fn fix_addresses() {
     const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
     const QUERY: usize = 0xffff_ffff;

@@ -26,6 +26,7 @@ mod epoll;
 mod event_counter;
 mod failing;
 mod files;
+mod fork;
 mod futex;
 mod kernel_writes;
 mod libraries;

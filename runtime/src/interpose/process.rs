@@ -1,24 +1,17 @@
-//! `fork`, and the kernel objects that executions leave behind.
+//! The kernel objects that executions leave behind.
 
-use core::ffi::c_int;
 use core::mem::offset_of;
-
-use chess_vocabulary::Fault;
 
 use super::alarm::{self, Alarm};
 use super::credentials::{self, Credentials};
 use super::disposition::{self, Signals};
-use super::failing;
 use super::files::{self, Elsewhere, Known};
 use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
-use super::outside_signals;
 use super::process_attributes::{self, Attributes};
 use super::timer::{self, Timers};
 use crate::base::memory::Place;
-use crate::base::{real, sys};
-use crate::platform::image::image;
-use crate::{execution, monitor};
+use crate::monitor;
 
 /// The engine's state of the kernel objects of the process.
 #[repr(C)]
@@ -105,27 +98,4 @@ impl Process {
     pub(crate) fn makes_files(&self) -> bool {
         self.files.makes_files()
     }
-}
-
-/// libc's `fork`. The child of a task is an ordinary process: it continues on its copy
-/// of the task's stack, and is not under control.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> c_int {
-    if let Some(error) = failing::fails(Fault::Process) {
-        return sys::libc_result(error) as c_int;
-    }
-    if execution::active() {
-        files::others_write();
-        outside_signals::child_starts();
-    }
-    // SAFETY: `fork` as the caller asked for it.
-    let child = unsafe { real::fork() };
-    if child == 0 && execution::active() {
-        execution::forget_task();
-        // SAFETY: the engine's memory is shared with the parent: the child only reads it.
-        unsafe { (*image()).open() };
-    } else if child > 0 {
-        execution::add_child(child);
-    }
-    child
 }

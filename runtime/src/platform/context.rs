@@ -145,8 +145,9 @@ unsafe extern "C" fn task_entry() -> ! {
     )
 }
 
-/// The control words of floating-point arithmetic of the calling task, for example its rounding
-/// mode: mxcsr without its sticky exceptions, and above it the control word of the x87.
+/// The control words of the calling task for floating-point arithmetic, which contain the rounding
+/// mode. The lower half is `mxcsr` without its sticky exceptions, and the upper half is the control
+/// word of the x87.
 fn control_words() -> u64 {
     const EXCEPTIONS: u32 = 0x3f;
     let (mut mxcsr, mut x87) = (0u32, 0u16);

@@ -1,9 +1,10 @@
 //! `cargo chess gate`: the check of a change before it is merged.
 //!
 //! The gate gets the changes since a commit from git, and finds the affected members by cargo's
-//! graph. It checks the reviewed rewrites of these members, their saved regressions and their
-//! tests, which are explored at changed lines first. A test whose binary and options have not
-//! changed since a finished exploration gets the result of that exploration.
+//! graph. It checks the reviewed rewrites of the workspace, and the saved regressions and the tests
+//! of these members. A test is first explored with preemptions at the changed lines only. A test
+//! whose binary and options have not changed since a finished exploration gets the result of that
+//! exploration.
 
 mod affected;
 mod base;

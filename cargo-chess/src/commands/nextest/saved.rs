@@ -1,5 +1,5 @@
-//! The data that the runner of a test needs. They are in a file next to the binaries, and so also
-//! in an archive.
+//! The data that the runner of a test needs, in a file in the target directory. `nextest.toml` adds
+//! this file to archives.
 
 use std::fs;
 

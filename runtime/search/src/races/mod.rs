@@ -48,16 +48,16 @@ enum Role {
     /// that happened before the met step: the met step *hides* them.
     ///
     /// Two kinds of met steps are [`Self::Candidate`]s instead, and hide nothing. The first kind
-    /// only reads a lock that the current step acquires. The second kind exists only for a search
-    /// with a bound. It conflicts with the current step at another object than the lock that the
-    /// current step acquires. The current task may have had to wait for the lock there, so that it
-    /// could not run.
+    /// only reads a lock that the current step acquires, or fails to acquire it. The second kind
+    /// exists only for a search with a bound: the current step acquires a lock, but the two steps
+    /// conflict at another object. At the time of the met step, another task may have held the
+    /// lock, so that the current step was not possible.
     Hiding,
     /// The current step had to wait for the met step.
     Enabling,
     /// A shared holder releases a lock in the met step, and the current step had to wait for that.
     /// If the current task had begun to wait earlier, no other task could have acquired the lock
-    /// since then.
+    /// during this wait.
     Leaving,
 }
 
