@@ -54,6 +54,16 @@ fn counter() -> Workspace {
 }
 
 #[test]
+fn a_race_in_a_process_of_its_own_has_its_place() {
+    let workspace = counter();
+    let run = workspace.chess(&["test", "--isolate", "fork"]).run();
+    run.assert_code(100);
+    // The child has found the place, and another process prints it.
+    let text = run.stdout + &run.stderr;
+    assert!(text.contains(" --> src/lib.rs:"), "{text}");
+}
+
+#[test]
 fn a_race_is_printed_with_both_accesses_and_the_order_that_is_missing() {
     let workspace = counter();
     let run = workspace.chess(&["test"]).run();
