@@ -371,12 +371,12 @@ impl TestOptions {
     }
 }
 
-/// The value of `timing` for a record without it: a version without this option wrote the record.
+/// The value of `timing` for a record of an earlier version, which did not have this option.
 fn warn() -> String {
     Timing::Warn.to_string()
 }
 
-/// The value of `spurious` for a record without it: a version without this option wrote the record.
+/// The value of `spurious` for a record of an earlier version, which did not have this option.
 fn any() -> String {
     Spurious::Any.to_string()
 }

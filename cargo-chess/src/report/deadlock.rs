@@ -44,7 +44,9 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
 /// For example, `A waits for Mutex M1 at x:1, held by B since y:2; B waits for Mutex M2 at z:3,
 /// held by A since w:4: a cycle.`
 fn cycle(finished: &Finished, names: &Names) -> Option<String> {
-    finished.cycle.first()?;
+    if finished.cycle.is_empty() {
+        return None;
+    }
     let of = |task: u32| finished.blocked.iter().find(|blocked| blocked.task == task);
     let mut sentence = String::new();
     for (position, task) in finished.cycle.iter().enumerate() {

@@ -334,8 +334,9 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
         format!("its budget of {} of work ended {after}", units(budget))
     } else if !out_of_time && is_dpor(test) {
         return format!(
-            "{}: dpor stopped after {count}: the test is too large for dpor, or uses an operation that dpor \
-             does not support (the book's chapter on guarantees lists them); try without --strategy",
+            "{}: dpor stopped after {count}: the test is too large for dpor, or uses an operation \
+             that dpor does not support (the book's chapter on guarantees lists them); try without \
+             --strategy",
             test.id()
         );
     } else if !out_of_time {

@@ -350,3 +350,40 @@ impl Iterator for Callers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unmade() -> Record {
+        Record {
+            file: AtomicUsize::new(0),
+            length: AtomicUsize::new(0),
+            line: AtomicU32::new(0),
+            column: AtomicU32::new(0),
+        }
+    }
+
+    #[test]
+    fn a_record_that_was_made_is_a_location() {
+        // All numbers differ, so that no two fields can be exchanged.
+        let position = Position {
+            file: "src/lib.rs",
+            line: 7,
+            column: 9,
+        };
+        let record = unmade();
+        record.make(Some(position));
+        // SAFETY: as in `Place::site`.
+        let made: &Location<'static> = unsafe { &*(&raw const record).cast() };
+        assert_eq!(made.file(), position.file);
+        assert_eq!((made.line(), made.column()), (7, 9));
+    }
+
+    #[test]
+    fn a_record_of_a_damaged_table_is_a_location_too() {
+        let record = unmade();
+        record.make(None);
+        assert_ne!(record.line.load(Ordering::Relaxed), 0);
+    }
+}
