@@ -1,6 +1,6 @@
 //! The result of a replay: the same failure, another one, none, or a schedule that no longer fits.
 
-use chess_vocabulary::TaskId;
+use chess_vocabulary::{TaskId, message_words};
 
 use super::test_process::Verdict;
 use crate::config::Exploration;
@@ -162,17 +162,12 @@ fn steps_at(decided: &Decided, finished: &Finished) -> Vec<String> {
     [fitted, next].into_iter().flatten().collect()
 }
 
-/// Whether a failure has the same text as the failure of the schedule. Only panics are compared:
-/// the messages of other kinds are written by this tool and name source lines, which move when the
-/// program is edited. Only the first line of a message counts, because the rest of it may show the
-/// values of an assertion. Digits do not count, because the system may assign another port or
-/// descriptor each time.
+/// Whether a failure has the same [words](message_words) as the failure of the schedule. Only panics
+/// are compared: the messages of other kinds are written by this tool and name source lines, which
+/// move when the program is edited.
 fn same_words(schedule: &Schedule, message: &str) -> bool {
-    let said = |message: &str| -> String {
-        let line = message.lines().next().unwrap_or_default();
-        line.chars().filter(|char| !char.is_ascii_digit()).collect()
-    };
-    schedule.kind != Kind::Panic || said(&schedule.message) == said(message)
+    schedule.kind != Kind::Panic
+        || message_words(schedule.message.as_bytes()).eq(message_words(message.as_bytes()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Failures: their kinds, places and messages.
 
-use chess_vocabulary::Kind;
+use chess_vocabulary::{Kind, message_words};
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
@@ -28,18 +28,12 @@ impl Failure {
         }
     }
 
-    /// Whether both are the same failure: of the same kind, at the same place, with the same first
-    /// line of the message. Digits in this line are not compared, because numbers from the system,
-    /// such as a port, may differ. The values that an assertion compared are in later lines.
+    /// Whether both are the same failure: of the same kind, at the same place, with the same
+    /// [words](message_words).
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.place == other.place && self.said().eq(other.said())
-    }
-
-    /// The first line of the message, without the digits in it.
-    fn said(&self) -> impl Iterator<Item = &u8> {
-        let line = self.message.split(|&byte| byte == b'\n').next();
-        let bytes = line.unwrap_or_default().iter();
-        bytes.filter(|byte| !byte.is_ascii_digit())
+        self.kind == other.kind
+            && self.place == other.place
+            && message_words(&self.message).eq(message_words(&other.message))
     }
 
     /// Returns the failure of kind [`Kind::Nondeterminism`] that is reported if this failure did
