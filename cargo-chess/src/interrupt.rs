@@ -1,4 +1,5 @@
-//! Ctrl-C: a flag that all waiting code checks.
+//! Ctrl-C: a flag that all waiting code checks. `supervise/run.rs` reports the work that was done by
+//! then.
 
 use std::process::Child;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
-//! The names of a package's mutable statics. `borrows/place.rs` finds the accesses to them.
+//! The names of a package's mutable statics. `borrows/place.rs` finds the
+//! references to them. The compiler instruments plain loads and stores
+//! (`wrapper/instrument_accesses.rs` of the tool).
 
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::run_state::{RunState, Running};
-use crate::text::{GOOD, NOTE, cut, status, thousands};
+use crate::text::{GOOD, NOTE, cut, plural, status, thousands};
 
 /// The interval between two lines about a running test, if lines are not redrawn.
 const SLOW: Duration = Duration::from_secs(30);
@@ -133,7 +133,7 @@ fn slow(reported: &mut BTreeMap<(usize, Instant), u32>, state: &RunState, now: I
 fn turn_state(test: &Running, now: Instant) -> String {
     let mut parts = vec![clock(test.elapsed(now))];
     if test.schedules > 0 {
-        parts.push(format!("{} schedules", thousands(test.schedules)));
+        parts.push(plural(test.schedules, "schedule"));
     }
     parts.extend(test.bound.map(|bound| format!("bound {bound}")));
     let percent = test.explored.map(|millionths| millionths / 10_000);

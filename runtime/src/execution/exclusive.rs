@@ -1,6 +1,7 @@
 //! Exclusive and shared calls: calls of the methods that `[[exclusive]]` in Chess.toml selects. If
 //! two tasks are in calls of one object at once, and one of these calls is exclusive, this is a
-//! thread-safety violation (Li and others, SOSP'19).
+//! thread-safety violation (Li and others, SOSP'19). `exclusive_calls.rs` has the calls in progress,
+//! and `monitor/thread_safety.rs` makes the failure.
 //!
 //! The start and the end of a call are operations on an object of the engine that stands for the
 //! called object. This object is separate from the synchronization objects within the called
@@ -17,7 +18,7 @@
 //! - The end is a scheduling point also within a call into `atomic` code. That call would otherwise
 //!   be one step, within which no other call begins.
 
-use super::object_calls::ObjectCall;
+use super::exclusive_calls::ObjectCall;
 use super::running::running;
 use super::state::Execution;
 use super::terms::{Mode, Site, Step};

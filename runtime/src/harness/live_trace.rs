@@ -8,10 +8,11 @@ use core::fmt::{self, Display, Write};
 
 use chess_vocabulary::{Object, Token as _};
 
+use super::explorer_output;
 use super::json::escape;
 use super::names::kind_and_number;
+use super::report::note_and_object::{write_note, write_object};
 use super::report::shows_object;
-use super::{explorer_output, wire};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::execution::{Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId};
 
@@ -125,7 +126,7 @@ impl Line<'_> {
         self.member("op", &op.token());
         if let Some(object) = object.filter(|_| shows_object(op)) {
             self.raw(format_args!(",\"object\":"));
-            wire::write_object(&mut *self, object);
+            write_object(&mut *self, object);
         }
         if let Some(site) = site {
             self.place(site.file(), site.line(), site.column());
@@ -175,7 +176,7 @@ impl Listener for LiveTrace {
         line.operation(event.op, object, event.site);
         if event.note.kind().is_some() {
             line.raw(format_args!(",\"note\":"));
-            wire::write_note(&mut line, event.note);
+            write_note(&mut line, event.note);
         }
         trace.send_line();
     }

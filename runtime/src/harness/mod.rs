@@ -28,7 +28,6 @@ mod run;
 mod shared_file;
 mod warnings;
 mod watchdog;
-mod wire;
 mod work;
 mod zygote;
 

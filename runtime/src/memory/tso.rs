@@ -1,4 +1,5 @@
-//! TSO: which late effects x86 allows.
+//! TSO: which late effects x86 allows. There are no store buffers: `offered_stores.rs` lists the
+//! stores that a load may read, and this file accepts or rejects graphs.
 //!
 //! A graph is consistent if it is coherent at each location, and the order in which its events
 //! reach memory is acyclic. This order consists of `rf` between different tasks, `mo`, `rb`, and

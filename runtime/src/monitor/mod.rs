@@ -29,10 +29,10 @@ mod invariants;
 mod levels;
 mod livelock;
 mod liveness;
-mod outcome;
 mod panic_capture;
 pub(crate) mod race;
 mod spin;
+mod test_outcome;
 mod thread_safety;
 
 use core::ops::ControlFlow;
@@ -43,9 +43,9 @@ pub(crate) use failure::Failure;
 pub use hooks::Expectation;
 pub(crate) use hooks::{BodyOutcome, Death, End, Monitor};
 pub(crate) use levels::Level;
-pub(crate) use outcome::Outcome;
 pub(crate) use panic_capture::{install_hook, run_hook};
 pub(crate) use spin::Spin;
+pub(crate) use test_outcome::Outcome;
 
 use crate::base::memory::Place;
 use crate::execution::{self, Access, DataAccess, Ending, Execution, Panic, SyncAccess};
@@ -168,7 +168,7 @@ monitors! {
     /// The process died.
     crash: fatal_signal::Crash,
     /// Panics and errors of the test that its attributes (`should_panic`) do not permit.
-    outcome: outcome::Outcome,
+    outcome: test_outcome::Outcome,
     /// An invariant of the test that does not hold.
     invariants: invariants::Invariants,
     /// A liveness property of the test that is hot at the end.

@@ -21,7 +21,7 @@ pub mod places;
 mod signal;
 mod task;
 mod token;
-mod warning;
+mod warning_kind;
 pub mod words;
 
 pub use class::Class;
@@ -39,4 +39,4 @@ pub use outside_effect::OutsideEffect;
 pub use signal::signal_in_words;
 pub use task::TaskId;
 pub use token::Token;
-pub use warning::WarningKind;
+pub use warning_kind::WarningKind;

@@ -1,4 +1,5 @@
-//! The effects of a test that are outside the scheduler's control.
+//! The effects of a test that are outside the scheduler's control. `protocol/outside_effect.rs` of the
+//! tool has their words.
 
 use crate::token::tokens;
 

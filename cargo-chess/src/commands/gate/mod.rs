@@ -7,7 +7,7 @@
 //! exploration.
 
 mod affected;
-mod base;
+mod default_base;
 mod diff;
 mod git;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
     )?;
     let root = &session.plan.workspace_root;
     let git = Git::around(root)?;
-    let base = base::find(&git, args.base.as_deref())?;
+    let base = default_base::find(&git, args.base.as_deref())?;
     let changes = git.changes(&base)?;
     print_base(shell, &base, &changes);
     let found = find_affected(&session, &git, &base, &changes)?;

@@ -1,9 +1,9 @@
 //! The sleep sets of `dpor`. A sleep set contains the steps that need no exploration at a point,
 //! because other schedules cover them (Godefroid 1996).
 //!
-//! A step that was tried at a node falls asleep there (`Dpor::backtrack`). It sleeps in the later
+//! A step that was tried at a node falls asleep there (`backtrack` in `mod.rs`). It sleeps in the later
 //! nodes until a step does not commute with it. A new step is chosen among the awake steps
-//! (`choose_task`). A wakeup sequence that can begin with a sleeping step is not inserted
+//! (`choose_task` in `mod.rs`). A wakeup sequence that can begin with a sleeping step is not inserted
 //! (`race_reversal.rs`). For the sleep sets of `icb`, which has a bound, see `icb/sleep_sets.rs`.
 
 use super::Dpor;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use chess_vocabulary::{Class, Hold, Token as _};
 
 use super::happens_before::happens_before;
+use super::note_and_object;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::calls::NONE;
 use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
 use crate::harness::json::{Object, location};
 use crate::harness::names::ObjectNames;
-use crate::harness::wire;
 use crate::monitor::{Blocked, BodyOutcome, Outcome};
 use crate::search::{Decision, Taken};
 
@@ -57,7 +57,12 @@ pub(super) fn events(
             );
         let object = located(object, event.site)
             .boolean("preempted", event.preempted)
-            .raw("note", wire::note(event.note).as_deref().unwrap_or("null"))
+            .raw(
+                "note",
+                note_and_object::note(event.note)
+                    .as_deref()
+                    .unwrap_or("null"),
+            )
             .optional_string("hold", event.op.hold(event.effect).map(Hold::token))
             .raw("gives", &named(gives[place].and_then(|it| names.name(it))));
         let after = order.as_mut().and_then(Iterator::next).unwrap_or_default();
@@ -113,7 +118,7 @@ fn given_while_waiting(events: &[Event]) -> Vec<Option<ObjectId>> {
 }
 
 fn named(object: Option<chess_vocabulary::Object>) -> String {
-    object.map_or_else(|| "null".to_owned(), wire::object)
+    object.map_or_else(|| "null".to_owned(), note_and_object::object)
 }
 
 fn operation(task: TaskId, op: Op, site: Option<Site>) -> Object {

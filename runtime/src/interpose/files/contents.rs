@@ -9,7 +9,7 @@ use super::super::call::admit;
 use super::super::failing::{self, Direction};
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, contents, file_of, position};
-use super::{AT_FDCWD, Call, journal, times};
+use super::{AT_FDCWD, Call, times, unsynced_writes};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active, has_components, may_crash_here};
 use crate::platform::descriptor::Kind;
@@ -30,7 +30,7 @@ fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> 
         Some(file)
     });
     let result = match file {
-        Some(file) if changes => journal::follow(file, descriptor, act),
+        Some(file) if changes => unsynced_writes::follow(file, descriptor, act),
         _ => act(),
     };
     if let Some(file) = file
@@ -73,7 +73,7 @@ pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> i
         Some(file)
     });
     let result = match file {
-        Some(file) => journal::follow(file, to, act),
+        Some(file) => unsynced_writes::follow(file, to, act),
         None => act(),
     };
     if let Some(file) = file
@@ -260,7 +260,7 @@ fn sync(descriptor: c_int, number: usize) -> c_int {
     if let Some(file) = file
         && result >= 0
     {
-        journal::synced(file);
+        unsynced_writes::synced(file);
     }
     call.end(result) as c_int
 }
@@ -371,7 +371,7 @@ unsafe extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
         Some(inode) => {
             // SAFETY: as above.
             let path = unsafe { CStr::from_ptr(path) };
-            journal::follow_path(inode, AT_FDCWD, path, truncate)
+            unsynced_writes::follow_path(inode, AT_FDCWD, path, truncate)
         }
         None => truncate(),
     };

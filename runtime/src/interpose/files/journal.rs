@@ -1,213 +1,142 @@
-//! The writes of components to files since the files were synced: a crash may lose these writes.
-//!
-//! The journal has a copy of each file that a component has written, and the differences that its
-//! calls made to the file. A difference is found by a comparison of the bytes, so all calls that
-//! change the bytes of a file are treated alike. A change that the runtime does not see, for
-//! instance through a memory map, is found when the next call begins. Such a change counts as
-//! synced, and so do all changes of the file before it.
-//!
-//! Only bytes are lost. Entries of directories are safe: a file that was created stays, perhaps
-//! empty.
+//! The data of the journal of unsynced writes: copies of files, and the differences that calls made to
+//! them. `unsynced_writes.rs` fills it, and loses writes.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::c_int;
 
-use chess_vocabulary::OutsideEffect;
-
-use super::known::{Inode, contents, known};
-use super::lock;
-use super::unsynced::{Change, Written, difference};
+use super::inode::Inode;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{self, number};
-use crate::execution::{
-    ComponentId, Disk, Unsynced, component_of, marked_line, note_outside, own_component,
-};
-use crate::platform::descriptor::{self, own_path};
+use crate::execution::{ComponentId, Site};
 
-const O_RDWR: usize = 2;
-const O_CLOEXEC: usize = 0o2_000_000;
-const O_DSYNC: isize = 0o10_000;
-const F_GETFL: usize = 3;
+/// A difference that a call made to the bytes of a file.
+pub(super) struct Change {
+    pub(super) component: ComponentId,
+    /// The line of the call.
+    pub(super) site: Option<Site>,
+    /// The place of the first byte that the call changed.
+    pub(super) at: usize,
+    /// The bytes that the call replaced.
+    pub(super) old: EngineVec<u8>,
+    /// The number of bytes that replaced the bytes in `old`.
+    pub(super) new: usize,
+}
 
-/// The bytes of an open file.
-fn read(descriptor: c_int) -> EngineVec<u8> {
-    const STEP: usize = 4096;
-    let mut bytes = engine_vec();
-    loop {
-        let length = bytes.len();
-        bytes.resize(length + STEP, 0);
-        let start = bytes.as_mut_ptr() as usize + length;
-        // SAFETY: the bytes are those that were just added.
-        let count = unsafe {
-            let arguments = [descriptor as usize, start, STEP, length, 0, 0];
-            sys::syscall(number::PREAD64, arguments)
-        };
-        let count = usize::try_from(count).unwrap_or(0);
-        bytes.truncate(length + count);
-        if count == 0 {
-            return bytes;
+/// A file that a component has written.
+pub(super) struct Written {
+    pub(super) inode: Inode,
+    /// The journal's own descriptor of the file.
+    pub(super) descriptor: c_int,
+    /// A copy of the bytes of the file after the last change.
+    pub(super) bytes: EngineVec<u8>,
+    /// The changes since the file was synced.
+    pub(super) changes: EngineVec<Change>,
+}
+
+impl Written {
+    /// The number of changes that a crash of `component` may lose: the changes by `component`
+    /// after the last change by another component.
+    pub(super) fn unsynced(&self, component: ComponentId) -> usize {
+        let last = self.changes.iter().rev();
+        last.take_while(|it| it.component == component).count()
+    }
+
+    /// Undoes the last change in the copy, but not in the file.
+    pub(super) fn undo(&mut self) {
+        if let Some(Change { at, old, new, .. }) = self.changes.pop() {
+            replace(&mut self.bytes, at, new, &old);
+        }
+    }
+
+    /// Writes the bytes of the copy to the file.
+    pub(super) fn restore(&self) {
+        let descriptor = self.descriptor as usize;
+        let (mut at, length) = (0, self.bytes.len());
+        // SAFETY: the descriptor is the journal's own; the bytes are readable.
+        unsafe {
+            sys::syscall(number::FTRUNCATE, [descriptor, length, 0, 0, 0, 0]);
+            while at < length {
+                let start = self.bytes.as_ptr() as usize + at;
+                let arguments = [descriptor, start, length - at, at, 0, 0];
+                match sys::syscall(number::PWRITE64, arguments) {
+                    written @ 1.. => at += written.cast_unsigned(),
+                    _ => return,
+                }
+            }
         }
     }
 }
 
-/// Opens the file at `path`, from `directory` on, for the journal. Returns the descriptor;
-/// negative if the file cannot be opened.
-///
-/// # Safety
-/// The path ends in a zero.
-unsafe fn open(directory: c_int, path: *const u8) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let arguments = [
-            directory as usize,
-            path as usize,
-            O_RDWR | O_CLOEXEC,
-            0,
-            0,
-            0,
-        ];
-        let low = sys::syscall(number::OPENAT, arguments);
-        if low < 0 {
-            return -1;
-        }
-        descriptor::move_up(low as c_int)
-    }
+/// The files that components have written.
+pub(super) struct Journal {
+    pub(super) files: EngineVec<Written>,
 }
 
-/// Must be called before a task's call changes the bytes of the file `inode`. If a component makes
-/// the call, brings the journal's copy of the file up to date. If the file is not in the journal
-/// yet, opens it by `open`. Returns whether a call of [`changed`] must follow.
-fn begin(inode: Inode, open: impl FnOnce() -> c_int) -> bool {
-    if own_component().is_none() || !inode.is_file() {
-        return false;
-    }
-    let journal = &mut known().journal;
-    if let Some(file) = journal.find(inode) {
-        let now = read(file.descriptor);
-        if file.bytes != now {
-            file.bytes = now;
-            file.changes.clear();
-        }
-        return true;
-    }
-    let descriptor = open();
-    if descriptor < 0 {
-        note_outside(OutsideEffect::UnreadableFile);
-        return false;
-    }
-    let bytes = read(descriptor);
-    journal.files.push(Written {
-        inode,
-        descriptor,
-        bytes,
-        changes: engine_vec(),
-    });
-    true
-}
-
-/// Opens the file of `descriptor` for the journal.
-fn open_again(descriptor: c_int) -> c_int {
-    let path = own_path(b"fd/", descriptor);
-    // SAFETY: the path ends in a zero.
-    unsafe { open(super::AT_FDCWD, path.as_ptr()) }
-}
-
-/// Performs a task's call `act`, which changes the bytes of the file `inode` that is open as
-/// `descriptor`.
-pub(super) fn follow(inode: Inode, descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
-    let is_followed = begin(inode, || open_again(descriptor));
-    let result = act();
-    if is_followed {
-        // SAFETY: no memory is passed.
-        let flags =
-            unsafe { sys::syscall(number::FCNTL, [descriptor as usize, F_GETFL, 0, 0, 0, 0]) };
-        changed(inode, flags > 0 && flags & O_DSYNC != 0);
-    }
-    result
-}
-
-/// Performs a task's call `act`, which changes the bytes of the file `inode` at `path`.
-pub(super) fn follow_path(
-    inode: Inode,
-    directory: c_int,
-    path: &CStr,
-    act: impl FnOnce() -> isize,
-) -> isize {
-    // SAFETY: the path ends in a zero.
-    let is_followed = begin(inode, || unsafe { open(directory, path.as_ptr().cast()) });
-    let result = act();
-    if is_followed {
-        changed(inode, false);
-    }
-    result
-}
-
-/// Records the difference that a call of a component has made to the file `inode`. If `is_synced`,
-/// the call has also synced the file.
-fn changed(inode: Inode, is_synced: bool) {
-    let (Some(component), Some(file)) = (own_component(), known().journal.find(inode)) else {
-        return;
-    };
-    let now = read(file.descriptor);
-    if let Some((at, count, new)) = difference(&file.bytes, &now) {
-        let mut old = engine_vec();
-        old.extend_from_slice(&file.bytes[at..at + count]);
-        file.bytes = now;
-        file.changes.push(Change {
-            component,
-            site: marked_line(),
-            at,
-            old,
-            new,
-        });
-    }
-    if is_synced {
-        file.changes.clear();
-    }
-}
-
-/// Records that a file is synced: a crash loses none of the changes so far.
-pub(super) fn synced(inode: Inode) {
-    if let Some(file) = known().journal.find(inode) {
-        file.changes.clear();
-    }
-}
-
-/// The unsynced writes of the running execution. The engine uses them through the trait [`Disk`]
-/// when it lets a component crash.
-pub(crate) struct Files;
-
-impl Disk for Files {
-    fn count(&self) -> usize {
-        known().journal.files.len()
-    }
-
-    fn unsynced(&self, component: ComponentId, file: usize) -> Unsynced {
-        let file = &known().journal.files[file];
-        Unsynced {
-            writes: file.unsynced(component) as u32,
-            contents: contents(file.inode),
-            site: file.changes.last().and_then(|it| it.site),
+impl Journal {
+    pub(super) const fn new() -> Self {
+        Self {
+            files: engine_vec(),
         }
     }
 
-    fn lose(&self, file: usize, writes: u32) {
-        let file = &mut known().journal.files[file];
-        for _ in 0..writes {
-            file.undo();
-        }
-        file.restore();
+    /// Removes all files, for a new execution. The runtime has closed the descriptors of the
+    /// journal already, together with all descriptors that the last execution left open.
+    pub(super) fn clear(&mut self) {
+        self.files.clear();
     }
 
-    fn ends(&self, component: ComponentId) {
-        for file in &mut known().journal.files {
-            file.changes.retain(|it| it.component != component);
-        }
+    /// Whether the journal has open descriptors.
+    pub(super) fn leaves_open(&self) -> bool {
+        !self.files.is_empty()
     }
 
-    fn closes(&self, component: ComponentId) {
-        let is_own = |user| component_of(user) == Some(component);
-        while let Some(descriptor) = known().opened_by(is_own) {
-            lock::abandon(descriptor);
+    pub(super) fn find(&mut self, inode: Inode) -> Option<&mut Written> {
+        self.files.iter_mut().find(|it| it.inode.is(inode))
+    }
+}
+
+/// Replaces the `count` bytes at the index `at` of `bytes` by `others`.
+fn replace(bytes: &mut EngineVec<u8>, at: usize, count: usize, others: &[u8]) {
+    let mut rest = engine_vec();
+    rest.extend_from_slice(&bytes[at + count..]);
+    bytes.truncate(at);
+    bytes.extend_from_slice(others);
+    bytes.extend_from_slice(&rest);
+}
+
+/// Returns the difference between two states of a file; `None` if they are equal. The result has
+/// the index of the first differing byte, the number of bytes of `old` that are replaced from
+/// there on, and the number of bytes of `new` that replace them.
+pub(super) fn difference(old: &[u8], new: &[u8]) -> Option<(usize, usize, usize)> {
+    let same = |(one, other): &(&u8, &u8)| one == other;
+    let before = old.iter().zip(new).take_while(same).count();
+    if before == old.len() && before == new.len() {
+        return None;
+    }
+    let (old, new) = (&old[before..], &new[before..]);
+    let after = { old.iter().rev() }.zip(new.iter().rev()).take_while(same);
+    let after = after.count();
+    Some((before, old.len() - after, new.len() - after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_can_be_undone() {
+        for (old, new) in [
+            (&b""[..], &b"new"[..]),
+            (b"a record", b"a record and another"),
+            (b"an old one", b"a new one"),
+            (b"truncated", b""),
+            (b"aaaa", b"aaaaaa"),
+        ] {
+            let (at, count, length) = difference(old, new).expect("they differ");
+            let mut bytes = engine_vec();
+            bytes.extend_from_slice(new);
+            replace(&mut bytes, at, length, &old[at..at + count]);
+            assert_eq!(&bytes[..], old);
         }
+        assert_eq!(difference(b"same", b"same"), None);
     }
 }

@@ -3,9 +3,9 @@
 use core::ffi::c_int;
 
 pub(super) use super::inode::Inode;
+use super::journal::Journal;
 use super::times::Times;
 use super::touches::Touches;
-use super::unsynced::Journal;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};

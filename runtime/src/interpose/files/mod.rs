@@ -22,7 +22,7 @@ mod path;
 mod process_state;
 mod times;
 mod touches;
-mod unsynced;
+mod unsynced_writes;
 
 use core::ffi::c_int;
 
@@ -38,7 +38,6 @@ pub(crate) use elsewhere::{Elsewhere, PLACE as ELSEWHERE_PLACE};
 pub(super) use inspect::{
     access, fstat64, fstatat64, look_for_socket, lstat64, readlink, readlinkat, stat64, statx,
 };
-pub(crate) use journal::Files;
 pub(crate) use known::{Known, PLACE as KNOWN_PLACE};
 pub(super) use lock::flock;
 pub(super) use names::{
@@ -48,6 +47,7 @@ pub(super) use names::{
 pub(super) use open::{creat, dup, duplicated, fcntl, open64, openat64};
 pub(super) use process_state::{Attribute, change_process, inspect_process};
 pub(super) use times::others_write;
+pub(crate) use unsynced_writes::Files;
 
 use self::touches::Touches;
 use crate::base::sys;

@@ -8,7 +8,7 @@ use super::super::call::admit;
 use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, descriptor_state, journal, lock, process_state, times};
+use super::{AT_FDCWD, Call, descriptor_state, lock, process_state, times, unsynced_writes};
 use crate::base::sys::{self, number};
 use crate::execution::{Op, active, may_crash_here};
 
@@ -60,7 +60,7 @@ pub(in super::super) unsafe extern "C" fn openat64(
         Some(inode) if flags & O_TRUNC != 0 => {
             // SAFETY: the caller's path ends in a zero.
             let path = unsafe { CStr::from_ptr(path) };
-            journal::follow_path(inode, directory, path, open)
+            unsynced_writes::follow_path(inode, directory, path, open)
         }
         _ => open(),
     };

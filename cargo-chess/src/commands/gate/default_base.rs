@@ -1,5 +1,5 @@
 //! The default commit for the comparison: the commit that the CI service names, or the default
-//! branch.
+//! branch. `git.rs` compares with it, and `affected.rs` finds the members that changed.
 
 use std::env;
 use std::fs;

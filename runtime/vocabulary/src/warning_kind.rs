@@ -1,4 +1,4 @@
-//! The warnings of an exploration.
+//! The kinds of warnings of an exploration. `protocol/warning.rs` of the tool has their words.
 
 use crate::token::tokens;
 

@@ -1,10 +1,10 @@
-//! The form of notes and objects for the supervisor: data, which the supervisor puts into words.
+//! Notes and objects as JSON for the supervisor: data, which the supervisor puts into words.
 
 use core::fmt::Write;
 
 use chess_vocabulary::{Note, Object, Token as _};
 
-use super::json;
+use crate::harness::json;
 
 /// An object as JSON.
 pub(super) fn object(object: Object) -> String {
@@ -12,7 +12,7 @@ pub(super) fn object(object: Object) -> String {
 }
 
 /// Writes an object after the end of `text`.
-pub(super) fn write_object<T: Write>(text: T, object: Object) -> T {
+pub(in crate::harness) fn write_object<T: Write>(text: T, object: Object) -> T {
     json::Object::within(text)
         .string("kind", object.kind.token())
         .number("number", object.number.into())
@@ -25,7 +25,7 @@ pub(super) fn note(note: Note) -> Option<String> {
 }
 
 /// Writes a note after the end of `text`. Returns `None` for [`Note::NONE`].
-pub(super) fn write_note<T: Write>(text: T, note: Note) -> Option<T> {
+pub(in crate::harness) fn write_note<T: Write>(text: T, note: Note) -> Option<T> {
     let kind = note.kind()?;
     let object = json::Object::within(text).string("kind", kind.token());
     let object = match note.fault() {
