@@ -1,5 +1,7 @@
-//! Mappings of memory. Memory that is mapped or unmapped has no history: the kernel may give the
-//! address to another task later, and that task's accesses do not race with the earlier ones.
+//! Mappings of memory. The end of a mapping is an access to all of its memory: it races with another
+//! task's access that is not ordered with it. Memory that is mapped or was unmapped has no history:
+//! the kernel may give the address to another task later, and that task's accesses do not race with
+//! the earlier ones.
 
 use core::ffi::{c_int, c_void};
 
@@ -14,12 +16,22 @@ const FAILED: usize = usize::MAX;
 
 const MAP_SHARED: c_int = 1;
 
-/// Forgets the accesses to a mapping.
-fn forget(start: *mut c_void, length: usize) {
+/// Forgets the accesses to new memory.
+fn mapped(start: *mut c_void, length: usize) {
+    with_pages(start, length, race::forget);
+}
+
+/// Reports the end of a mapping, or of a part of it.
+fn unmapped(start: *mut c_void, length: usize) {
+    with_pages(start, length, race::unmapped);
+}
+
+/// Calls `report` with the bounds of the pages of this memory.
+fn with_pages(start: *mut c_void, length: usize, report: fn(usize, usize)) {
     let start = start.addr();
     if active() && start != FAILED && length != 0 {
         let end = start.saturating_add(length);
-        race::forget(
+        report(
             start,
             end.checked_next_multiple_of(sys::PAGE).unwrap_or(end),
         );
@@ -37,12 +49,12 @@ unsafe extern "C" fn mmap(
     offset: i64,
 ) -> *mut c_void {
     // SAFETY: the caller's arguments are those of the real function.
-    let mapped = unsafe { real::mmap(address, length, protection, flags, descriptor, offset) };
-    forget(mapped, length);
+    let start = unsafe { real::mmap(address, length, protection, flags, descriptor, offset) };
+    mapped(start, length);
     if flags & MAP_SHARED != 0 && descriptor >= 0 && active() {
         files::others_write();
     }
-    mapped
+    start
 }
 
 /// libc's `mmap64`.
@@ -65,7 +77,7 @@ unsafe extern "C" fn munmap(address: *mut c_void, length: usize) -> c_int {
     // SAFETY: the caller's arguments are those of the real function.
     let result = unsafe { real::munmap(address, length) };
     if result == 0 {
-        forget(address, length);
+        unmapped(address, length);
     }
     result
 }
@@ -83,11 +95,13 @@ unsafe extern "C" fn mremap(
     // unless the flags ask for it.
     let moved = unsafe { real::mremap(address, length, new_length, flags, new_address) };
     if moved == address {
-        let (kept, all) = (length.min(new_length), length.max(new_length));
-        forget(address.wrapping_byte_add(kept), all - kept);
+        let old_end = address.wrapping_byte_add(length);
+        mapped(old_end, new_length.saturating_sub(length));
+        let new_end = address.wrapping_byte_add(new_length);
+        unmapped(new_end, length.saturating_sub(new_length));
     } else if moved.addr() != FAILED {
-        forget(address, length);
-        forget(moved, new_length);
+        unmapped(address, length);
+        mapped(moved, new_length);
     }
     moved
 }

@@ -119,12 +119,28 @@ impl Races {
     pub(super) fn end_stack(&mut self, task: TaskId, low: usize, high: usize) {
         let (low, high) = self.used_by_others(low, high);
         if low < high {
-            self.end_used_stack(task, low, high);
+            self.check_end(task, (low, high), What::StackEnd, None);
         }
     }
 
+    /// Records that `task` has unmapped memory, and the races with earlier accesses. They must have
+    /// finished before: with another schedule, they may find no memory. Later accesses crash.
+    pub(super) fn unmap(&mut self, task: TaskId, low: usize, high: usize, site: Option<Site>) {
+        if !self.last_users.is_empty() {
+            self.acquire_counters(task, low, high);
+        }
+        self.check_end(task, (low, high), What::Unmap, site);
+    }
+
+    /// Records the races of the end of some memory with earlier accesses.
     #[inline(never)]
-    fn end_used_stack(&mut self, task: TaskId, low: usize, high: usize) {
+    fn check_end(
+        &mut self,
+        task: TaskId,
+        (low, high): (usize, usize),
+        what: What,
+        site: Option<Site>,
+    ) {
         let first = self.epochs.first();
         let mut check = FreeCheck::new(&self.epochs, &self.records, (task, self.tasks.get(task)));
         self.shadow.parts_of_any(low, high, |page, part| {
@@ -133,7 +149,7 @@ impl Races {
             }
         });
         for earlier in check.races {
-            self.note(earlier, task, What::StackEnd, None);
+            self.note(earlier, task, what, site);
         }
     }
 
@@ -176,8 +192,8 @@ impl Races {
         self.freed.clear();
     }
 
-    /// Records that another task begins to use this memory as a stack, or that the memory is mapped
-    /// or unmapped. As [`Self::free`], but does not check for races, and the memory is not free
+    /// Records that another task begins to use this memory as a stack, or that the memory is mapped,
+    /// or was unmapped. As [`Self::free`], but does not check for races, and the memory is not free
     /// afterwards.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
         self.memory.forget(low, high - low);

@@ -46,7 +46,8 @@ pub(crate) use shim_interface::{
     is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value, met_version,
     notes_late_effect, offer_stores, offered_name, offered_value, overtaken_event, pause, receive,
     release, release_on, release_to, report_access, report_access_of_library, resume,
-    resume_unseen, send, settle_store, stack_end, stack_ends, switched, time_passes, unwatched,
+    resume_unseen, send, settle_store, stack_end, stack_ends, switched, time_passes, unmapped,
+    unwatched,
 };
 
 use super::levels::{Level, Levels};

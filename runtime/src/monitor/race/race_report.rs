@@ -101,7 +101,7 @@ impl Races {
         self.found.push(RaceReport {
             earlier: earlier.site,
             later: site,
-            is_of_free: what == What::Free,
+            is_of_free: matches!(what, What::Free | What::Unmap),
             place: None,
             words: engine_vec(),
         });
@@ -155,6 +155,7 @@ impl fmt::Display for What {
             Self::Allocation => f.write_str("allocation of its block"),
             Self::Free => f.write_str("free"),
             Self::StackEnd => f.write_str("free of its stack"),
+            Self::Unmap => f.write_str("unmapping"),
             Self::Atomic(op, _) => write!(f, "atomic {}", op.name()),
         }
     }

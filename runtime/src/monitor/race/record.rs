@@ -23,6 +23,8 @@ pub(crate) enum What {
     Free,
     /// The end of the task on whose stack the memory is.
     StackEnd,
+    /// The end of the memory's mapping.
+    Unmap,
     /// An atomic access. The flag: whether it writes.
     Atomic(Op, bool),
 }
@@ -30,7 +32,12 @@ pub(crate) enum What {
 impl What {
     pub(super) fn is_write(self) -> bool {
         match self {
-            Self::Write | Self::BorrowMut | Self::Allocation | Self::Free | Self::StackEnd => true,
+            Self::Write
+            | Self::BorrowMut
+            | Self::Allocation
+            | Self::Free
+            | Self::StackEnd
+            | Self::Unmap => true,
             Self::Read | Self::Borrow => false,
             Self::Atomic(_, is_write) => is_write,
         }

@@ -8,7 +8,7 @@ use super::plain::data_access;
 use super::stacks::SHORT;
 use super::{FAST_PATH, FastPath, Races, fast_path, is_watched};
 use crate::base::source_path::Place;
-use crate::execution::{self, How, Op, Site, TaskId, active, current};
+use crate::execution::{self, How, Op, Site, TaskId, active, current, marked_line};
 use crate::memory::{Access, Performed, Stale, State, Word, Would};
 use crate::monitor::monitors;
 
@@ -225,8 +225,13 @@ pub(crate) fn stack_ends(task: TaskId, low: usize, high: usize) {
     with_if_on(|races| races.end_stack(task, low, high));
 }
 
-/// Records that another task begins to use this memory as its stack, or that the memory is mapped
-/// or unmapped.
+/// Records that the running task has unmapped this memory.
+pub(crate) fn unmapped(low: usize, high: usize) {
+    with(|races, task| races.unmap(task, low, high, marked_line()));
+    forget(low, high);
+}
+
+/// Records that another task begins to use this memory as its stack, or that the memory is mapped.
 pub(crate) fn forget(low: usize, high: usize) {
     with_if_on(|races| races.forget(low, high));
 }

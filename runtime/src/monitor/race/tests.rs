@@ -521,3 +521,34 @@ fn a_task_that_frees_memory_as_its_last_user_knows_of_the_others() {
         assert_eq!(machine.is_racy(), is_racy, "{frees} {releases}");
     }
 }
+
+#[test]
+fn the_end_of_a_mapping_is_ordered_with_the_accesses_to_it() {
+    for (is_ordered, page, is_racy) in [
+        (false, PLACE, true),
+        (true, PLACE, false),
+        (false, PLACE + PAGE, false),
+    ] {
+        let mut machine = Machine::new(2);
+        machine.read();
+        machine.release(LOCK);
+        machine.run(1);
+        if is_ordered {
+            machine.acquire(LOCK);
+        }
+        machine.races.unmap(TaskId(1), page, page + PAGE, None);
+        machine.races.forget(page, page + PAGE);
+        assert_eq!(machine.is_racy(), is_racy, "{is_ordered} {page:x}");
+        if page == PLACE {
+            // The kernel gives the address to a new mapping of task 0.
+            machine.run(0);
+            machine.races.forget(page, page + PAGE);
+            machine.write();
+            let races = machine.words();
+            assert!(
+                races.iter().all(|race| race.contains("unmapping")),
+                "{races:?}"
+            );
+        }
+    }
+}
