@@ -51,6 +51,10 @@ pub(crate) struct TestFinished {
     /// Whether the test passed with one thread and one schedule. If so, `complete` has no meaning.
     #[serde(default)]
     pub nothing_to_explore: bool,
+    /// Whether a thread that repeatedly read unchanged values counted as waiting because it did so
+    /// for long. Schedules in which it continues were not explored.
+    #[serde(default)]
+    pub long_spins: bool,
     /// The library whose runtime ran the test's futures on the test's own thread, if one did:
     /// `tokio`.
     #[serde(default)]
@@ -425,12 +429,19 @@ impl TestFinished {
     }
 
     /// The end of a sentence about the explored executions. It says that they are only those in
-    /// which the test's assumptions hold. Empty if the assumptions hold in all executions.
+    /// which the test's assumptions hold, and in which long loops over unchanged values let other
+    /// threads run. Empty if these are all executions.
     pub(crate) fn assumption(&self) -> &'static str {
-        if self.counts.unmet_assumptions == 0 {
-            ""
-        } else {
-            ", where the test's assumptions hold"
+        match (self.counts.unmet_assumptions > 0, self.long_spins) {
+            (false, false) => "",
+            (true, false) => ", where the test's assumptions hold",
+            (false, true) => {
+                ", where threads that read unchanged values very often let other threads run"
+            }
+            (true, true) => {
+                ", where the test's assumptions hold, and threads that read unchanged values very \
+                 often let other threads run"
+            }
         }
     }
 

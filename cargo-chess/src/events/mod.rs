@@ -357,6 +357,7 @@ mod tests {
             timers_last: None,
             early: Vec::new(),
             nothing_to_explore: false,
+            long_spins: false,
             one_thread_runtime: None,
             coverage: coverage(
                 Outcome::Failed,

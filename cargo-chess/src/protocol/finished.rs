@@ -321,6 +321,7 @@ impl Finished {
             timers_last: self.timers_last.filter(|_| stable).map(TimersLast::of_all),
             early: Vec::new(),
             nothing_to_explore: false,
+            long_spins: self.spins.iter().any(|spin| !spin.waits),
             one_thread_runtime: self.one_thread_runtime.clone(),
             coverage: if stable {
                 let last = self.timers_last.map(TimersLast::of_all);
@@ -423,10 +424,16 @@ mod tests {
                 line: 12,
                 column: 16,
             },
+            waits: true,
         };
         insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"src/lib.rs:12: a loop repeats `load` without yielding until another thread changes the value, which keeps a core busy; call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition variable or a channel");
         let file = "/home/u/.cargo/registry/src/index-0123456789abcdef/flags-0.2.3/src/lib.rs";
         insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @r#"flags-0.2.3/src/lib.rs:12 of flags 0.2.3: a loop repeats `load` without yielding until another thread changes the value, which keeps a core busy; report this to the authors of the package, or set spins = "allow" for the package in Chess.toml"#);
+        let long = Spin {
+            waits: false,
+            ..spin("src/lib.rs")
+        };
+        insta::assert_snapshot!(long.warning(None), @"src/lib.rs:12: a thread repeats `load` many times, and reads the same unchanged value; from then on this counts as waiting: other threads run first, and schedules in which the thread continues are not explored");
     }
 
     #[test]

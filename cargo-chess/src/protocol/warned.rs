@@ -36,13 +36,15 @@ impl StaleLoad {
     }
 }
 
-/// A loop that waits without yielding.
+/// A loop without a yield that waits, or counts as waiting.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Spin {
     /// The operation that the loop repeats.
     pub operation: String,
     /// The place of the operation.
     pub location: Location,
+    /// Whether the loop is known to wait. If not, it counts as waiting because it is long.
+    pub waits: bool,
 }
 
 impl Spin {
@@ -51,6 +53,15 @@ impl Spin {
     pub(crate) fn warning(&self, package: Option<&str>) -> String {
         let Location { file, line, .. } = &self.location;
         let place = format!("{}:{line}", source_path(file));
+        if !self.waits {
+            let whose = package.map_or_else(String::new, |package| format!(" of {package}"));
+            return format!(
+                "{place}{whose}: a thread repeats `{}` many times, and reads the same unchanged value; \
+                 from then on this counts as waiting: other threads run first, and schedules in which \
+                 the thread continues are not explored",
+                self.operation
+            );
+        }
         let (whose, remedy) = match package {
             Some(package) => (
                 format!(" of {package}"),

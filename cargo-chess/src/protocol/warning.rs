@@ -180,6 +180,14 @@ impl Warning {
     /// The operations of the step in which two runs differed. A run may have ended before the step.
     fn difference(&self) -> Option<String> {
         let step = self.step?;
+        let words = |it: &Option<Performed>| it.as_ref().map(Performed::words);
+        if let Some(first) = words(&self.first)
+            && words(&self.second).as_ref() == Some(&first)
+        {
+            return Some(format!(
+                "step {step}, {first}, had another object or outcome in the second run"
+            ));
+        }
         let first = self.first.as_ref().map_or_else(
             || format!("the first run ended before step {step}"),
             |it| format!("step {step} was {} in the first run", it.words()),
@@ -284,5 +292,11 @@ mod tests {
              src/lib.rs:4 in the first run, and the second run ended before this step): the test"
         ));
         assert!(sentence(r#"{"kind":"unstable"}"#).contains("differed: the test"));
+        let start = r#"{"task":1,"op":"Start","location":null}"#;
+        let line = format!(r#"{{"kind":"unstable","step":3,"first":{start},"second":{start}}}"#);
+        assert!(sentence(&line).starts_with(
+            "two runs of the first schedule differed (step 3, start of task 1, had another object \
+             or outcome in the second run): the test"
+        ));
     }
 }

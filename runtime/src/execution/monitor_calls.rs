@@ -46,15 +46,15 @@ impl Execution {
         })
     }
 
-    /// Reports to the monitors that the current task waits in a loop without a yield. Returns
-    /// whether the execution continues.
+    /// Reports to the monitors that the current task repeats a loop without a yield. `waits`: whether
+    /// the loop is known to wait. Returns whether the execution continues.
     #[cold]
-    pub(super) fn report_spin(&self) -> ControlFlow<()> {
+    pub(super) fn report_spin(&self, waits: bool) -> ControlFlow<()> {
         let Some(read) = self.schedule.tasks.running().spin.repeated() else {
             return ControlFlow::Continue(());
         };
         // SAFETY: as in `report_point`.
-        unsafe { (*monitors()).spins(self, read) }
+        unsafe { (*monitors()).spins(self, read, waits) }
     }
 
     /// Whether it is a failure that the current task runs without yielding.

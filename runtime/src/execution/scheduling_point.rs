@@ -162,18 +162,31 @@ impl Execution {
         if self.schedule.enabled.is_only(self.schedule.current) {
             self.budget.last_wait = self.budget.steps;
         }
-        self.yield_to_others()
+        self.spin_to_others()
     }
 
-    /// Yields for the current task, which spins in this `state`. The yield counts as a wait if the
-    /// state is not known, or if no other task is enabled. In other cases, the task may be in a
-    /// long computation as long as its state changes.
+    /// The current task spins in this `state`. The spin counts as a wait if the state is not known,
+    /// or if no other task is enabled. In other cases, the task may be in a long computation as long
+    /// as its state changes.
     pub(super) fn spin_step(&mut self, state: u64) -> Step {
         let is_unknown = !self.awaits || state == 0 && self.looks_at_state();
         if is_unknown || self.schedule.enabled.is_only(self.schedule.current) {
             self.budget.last_wait = self.budget.steps;
         }
+        self.running().spin.count_spin();
         self.give_way(state, true)
+    }
+
+    /// The current task spins, and is not known to repeat itself.
+    fn spin_to_others(&mut self) -> Step {
+        if self.awaits && !self.running().spin.is_yield() {
+            return self.decide(false);
+        }
+        let is_alone = self.schedule.enabled.is_only(self.schedule.current);
+        if !is_alone && self.running().spin.is_only_long() && self.report_spin(false).is_break() {
+            return self.stop();
+        }
+        self.yield_to_others()
     }
 
     /// The current task yields in this `state`. `spins` states that the task spins, and the
@@ -184,12 +197,16 @@ impl Execution {
         }
         if self.repeats_its_iteration(state) {
             self.budget.last_wait = self.budget.steps;
-            if spins && self.report_spin().is_break() {
+            if spins && self.report_spin(true).is_break() {
                 return self.stop();
             }
             return self.await_change();
         }
-        self.yield_to_others()
+        if spins {
+            self.spin_to_others()
+        } else {
+            self.yield_to_others()
+        }
     }
 
     /// The current task yields, and is not known to repeat itself.

@@ -1,9 +1,12 @@
 //! Detection of loops that read unchanged objects again: loops without a yield of their own, and
 //! iterations that changed nothing.
 //!
-//! A spin without a hint would run to the step limit under a scheduler that preempts seldom.
-//! Therefore a task counts as yielding if it performs the same operation several times, at the same
-//! line, on the same unchanged object, without a write of its own in between.
+//! A task spins if it performs the same operation several times, at the same line, on the same
+//! unchanged object, without a write of its own in between. Such a task either waits, or it computes
+//! and only looks at a setting meanwhile, such as the level of a logger. Its state tells these cases
+//! apart: if the state changes from one iteration to the next, the spin is an ordinary part of the
+//! execution. Only a long spin counts as yielding then, because a loop that waits and counts would
+//! otherwise run to the step limit under a scheduler that preempts seldom.
 //!
 //! An iteration is the part of a task from one yield to the next. All further iterations would be
 //! the same if three conditions hold: the task only read in the iteration, the objects that it read
@@ -20,6 +23,12 @@ const REMEMBERED: usize = 8;
 /// The number of unchanged repetitions that make a spin. With a lower number, short loops over a
 /// flag would count as spins, and switches there would be free.
 const REPETITIONS: u8 = 3;
+
+/// The number of iterations after which a spin counts as yielding although the task's state changes
+/// from one iteration to the next. Up to then, all schedules are explored.
+const LONG_SPIN: u32 = 100;
+/// As [`LONG_SPIN`], if the task's state is not known.
+const UNKNOWN_SPIN: u32 = 16;
 
 /// A waiting loop repeats itself after this number of iterations. Its first iteration may differ
 /// from the others, because compilers peel it off.
@@ -85,6 +94,10 @@ pub(crate) struct SpinDetector {
     /// first of the loop's reads that was detected to spin. At the other reads of the loop, the
     /// task's state differs from that at this read.
     end: Option<u8>,
+    /// The number of iterations of a loop without a yield, since the task last made progress.
+    spins: u32,
+    /// The last two iterations ended in the same state.
+    is_same: bool,
     /// The task changed an object, or saw a change, since its last yield.
     progressed: bool,
     /// The reads of the task before it awaited a change. They are kept until the task makes
@@ -102,6 +115,8 @@ impl SpinDetector {
             last_iteration: 0,
             iterations: 0,
             end: None,
+            spins: 0,
+            is_same: false,
             progressed: false,
             awaited: [NOTHING; REMEMBERED],
             awaited_count: 0,
@@ -116,6 +131,8 @@ impl SpinDetector {
         self.last_iteration = 0;
         self.iterations = 0;
         self.end = None;
+        self.spins = 0;
+        self.is_same = false;
         self.progressed = true;
         self.awaited_count = 0;
     }
@@ -228,9 +245,27 @@ impl SpinDetector {
     /// whether the iteration before is known to have ended in the same state.
     pub(crate) fn ends_iteration(&mut self, state: u64) -> bool {
         let same = state != 0 && state == self.last_iteration;
+        self.is_same = same;
         self.last_iteration = state;
         self.iterations = self.iterations.saturating_add(self.only_read().into());
         same
+    }
+
+    /// Counts an iteration of a loop without a yield.
+    pub(crate) fn count_spin(&mut self) {
+        self.spins = self.spins.saturating_add(1);
+    }
+
+    /// Whether the spin of the task counts as yielding.
+    pub(crate) fn is_yield(&self) -> bool {
+        let is_unknown = self.last_iteration == 0 && self.iterations < WATCHED_ITERATIONS;
+        let long = if is_unknown { UNKNOWN_SPIN } else { LONG_SPIN };
+        self.is_same || self.spins > long
+    }
+
+    /// Whether the spin of the task counts as yielding only because it is long.
+    pub(crate) fn is_only_long(&self) -> bool {
+        !self.is_same
     }
 
     /// Whether it is too early to decide if the iteration that just ended will be repeated.
@@ -266,8 +301,55 @@ mod tests {
         assert!(!spin.spins(load, 7), "the task wrote something");
     }
 
+    /// A detector of a task that has repeated a read as often as a spin does.
+    fn spinning() -> (SpinDetector, Access) {
+        let mut spin = SpinDetector::new();
+        let load = Access::new(Op::AtomicLoad, Location::caller(), ObjectId(1));
+        for _ in 0..REPETITIONS {
+            spin.read(load, 7);
+        }
+        (spin, load)
+    }
+
     #[test]
-    fn turns_without_a_yield_end_at_one_of_their_reads() {
+    fn a_spin_counts_as_yielding_once_its_state_is_the_same() {
+        let (mut spin, load) = spinning();
+        for state in [1, 2, 2] {
+            assert!(!spin.is_yield());
+            spin.count_spin();
+            spin.ends_iteration(state);
+            spin.read(load, 7);
+        }
+        assert!(spin.is_yield() && !spin.is_only_long());
+        spin.count_spin();
+        spin.ends_iteration(3);
+        assert!(!spin.is_yield(), "the state has changed again");
+    }
+
+    #[test]
+    fn a_spin_with_changing_state_counts_as_yielding_only_if_it_is_long() {
+        for (is_known, long) in [(true, LONG_SPIN), (false, UNKNOWN_SPIN)] {
+            let (mut spin, load) = spinning();
+            for iteration in 1..=long {
+                spin.count_spin();
+                let looks = is_known && spin.may_repeat();
+                spin.ends_iteration(if looks { iteration.into() } else { 0 });
+                if is_known {
+                    spin.read(load, 7);
+                } else {
+                    spin.read_unversioned();
+                }
+                assert!(!spin.is_yield(), "{is_known} {iteration}");
+            }
+            spin.count_spin();
+            assert!(spin.is_yield() && spin.is_only_long());
+            spin.progress();
+            assert!(!spin.is_yield());
+        }
+    }
+
+    #[test]
+    fn iterations_without_a_yield_end_at_one_of_their_reads() {
         let mut spin = SpinDetector::new();
         let site = Location::caller();
         let a = Access::new(Op::AtomicLoad, site, ObjectId(1));

@@ -38,8 +38,8 @@ impl MonitorHooks for Monitors {
         Monitor::frees(self, execution, free)
     }
 
-    fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
-        Monitor::spins(self, execution, read)
+    fn spins(&mut self, execution: &Execution, read: Access, waits: bool) -> ControlFlow<()> {
+        Monitor::spins(self, execution, read, waits)
     }
 
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {

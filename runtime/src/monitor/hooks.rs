@@ -117,11 +117,12 @@ pub(crate) trait Monitor {
         let _ = panic;
     }
 
-    /// The current task repeats an iteration of a loop without a yield: the task's state is exactly
-    /// that of an earlier iteration. Since that iteration the task has only read objects, and these
-    /// objects have not changed. `read` is one of these reads.
-    fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
-        let _ = (execution, read);
+    /// The current task repeats a loop that does not yield: since an earlier iteration, the task has
+    /// only read objects, and these objects have not changed. `read` is one of these reads. If the
+    /// loop `waits`, the task's state is exactly that of the earlier iteration. If not, the task has
+    /// repeated the loop for so long that the loop counts as yielding.
+    fn spins(&mut self, execution: &Execution, read: Access, waits: bool) -> ControlFlow<()> {
+        let _ = (execution, read, waits);
         ControlFlow::Continue(())
     }
 

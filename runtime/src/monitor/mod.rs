@@ -114,8 +114,13 @@ macro_rules! monitors {
                 $(self.$name.panicked(panic);)*
             }
 
-            fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
-                $(self.$name.spins(execution, read)?;)*
+            fn spins(
+                &mut self,
+                execution: &Execution,
+                read: Access,
+                waits: bool,
+            ) -> ControlFlow<()> {
+                $(self.$name.spins(execution, read, waits)?;)*
                 ControlFlow::Continue(())
             }
 

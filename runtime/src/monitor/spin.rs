@@ -21,6 +21,8 @@ pub(crate) struct Spin {
     /// The name of the operation.
     pub(crate) operation: &'static str,
     pub(crate) place: Place,
+    /// Whether the loop is known to wait. If not, it counts as waiting because it is long.
+    pub(crate) waits: bool,
 }
 
 /// Records the loops in which tasks wait without yielding. A loop waits if an iteration begins in
@@ -28,8 +30,8 @@ pub(crate) struct Spin {
 /// So the verdict depends only on the objects that the loop has read.
 pub(crate) struct Spins {
     levels: Levels,
-    /// The loops of this execution that cause a warning.
-    noted: EngineVec<Access>,
+    /// The loops of this execution that cause a warning, and whether each is known to wait.
+    noted: EngineVec<(Access, bool)>,
     /// The loop that ends this execution.
     denied: Option<Access>,
     /// The loops of earlier executions that cause a warning.
@@ -61,26 +63,32 @@ impl Spins {
     pub(crate) fn by_line(&self) -> Vec<Spin> {
         let mut all = self.known.to_vec();
         let place = |spin: &Spin| (spin.place.file.clone(), spin.place.line);
-        all.sort_by_cached_key(|spin| (place(spin), spin.place.column, spin.operation));
-        all.dedup_by_key(|spin| place(spin));
+        let waits_last = |spin: &Spin| (place(spin), spin.waits);
+        all.sort_by_cached_key(|spin| (waits_last(spin), spin.place.column, spin.operation));
+        all.dedup_by_key(|spin| waits_last(spin));
         all
     }
 
     /// Adds the loops of the last execution to the known ones.
     pub(crate) fn learn(&mut self) {
-        for read in self.noted.drain(..) {
-            let is_known = |spin: &Spin| spin.is_of(read);
+        for (read, waits) in self.noted.drain(..) {
+            let is_known = |spin: &Spin| spin.is_of(read) && spin.waits == waits;
             if !self.known.iter().any(is_known) {
                 self.known.push(Spin {
                     operation: read.op.name(),
                     place: Place::of(read.site),
+                    waits,
                 });
             }
         }
     }
 }
 
-codec::codec!(Spin { operation, place });
+codec::codec!(Spin {
+    operation,
+    place,
+    waits,
+});
 
 impl Spin {
     fn is_of(&self, read: Access) -> bool {
@@ -99,11 +107,17 @@ impl Monitor for Spins {
         self.denied = None;
     }
 
-    fn spins(&mut self, _: &Execution, read: Access) -> ControlFlow<()> {
-        match self.levels.of(read.site) {
+    fn spins(&mut self, _: &Execution, read: Access, waits: bool) -> ControlFlow<()> {
+        // A long loop limits what was explored. The level of loops that wait does not apply to it.
+        let level = if waits {
+            self.levels.of(read.site)
+        } else {
+            Level::Warn
+        };
+        match level {
             Level::Allow => {}
-            Level::Warn if self.noted.contains(&read) => {}
-            Level::Warn => self.noted.push(read),
+            Level::Warn if self.noted.contains(&(read, waits)) => {}
+            Level::Warn => self.noted.push((read, waits)),
             Level::Deny => {
                 self.denied = Some(read);
                 return ControlFlow::Break(());

@@ -59,6 +59,7 @@ mod races;
 mod random;
 mod reduction;
 mod regressions;
+mod repeated_reads;
 mod replay;
 mod reports;
 mod repository;

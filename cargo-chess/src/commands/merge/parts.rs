@@ -88,6 +88,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.delays_completed = delays_completed(all);
     test.timers_last = timers_last(all);
     test.coverage = coverage(test.outcome, test.reach(), test.timers_last, &test.atomic);
+    test.long_spins = all.iter().any(|test| test.long_spins);
     test.look_for_threads();
     let is_vacuous = |test: &TestFinished| test.counts.unmet_assumptions == test.counts.schedules;
     if test.counts.unmet_assumptions > 0 && test.kind.is_none() && all.iter().all(is_vacuous) {

@@ -293,6 +293,7 @@ fn spin(spin: &Spin) -> String {
     Object::new()
         .string("operation", spin.operation)
         .raw("location", &location(&spin.place))
+        .boolean("waits", spin.waits)
         .finish()
 }
 

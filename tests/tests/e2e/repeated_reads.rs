@@ -1,0 +1,196 @@
+//! A task that reads the same value repeatedly, and computes in between, does not wait: it is
+//! explored like all others. Only if it does so for long, it counts as waiting, and the report says so.
+
+use end_to_end::Workspace;
+
+const LIBRARY: &str = r#"
+#![cfg(test)]
+use std::sync::atomic::{AtomicU32, AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, LazyLock, RwLock, mpsc};
+use std::{hint, thread};
+
+static LEVEL: AtomicU32 = AtomicU32::new(0);
+static FACTOR: LazyLock<u32> = LazyLock::new(|| 3);
+
+fn log(text: &str) {
+    if LEVEL.load(SeqCst) > 0 {
+        eprintln!("{text}");
+    }
+}
+
+/// Loses an update if the worker runs between the load and the store: one preemption.
+fn lose(work: impl FnOnce() + Send) {
+    let total = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            work();
+            total.fetch_add(1, SeqCst);
+        });
+        let before = total.load(SeqCst);
+        total.store(before + 1, SeqCst);
+    });
+    assert_eq!(total.into_inner(), 2);
+}
+
+/// As `lose`, but correct.
+fn keep(work: impl FnOnce() + Send) {
+    let total = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            work();
+            total.fetch_add(1, SeqCst);
+        });
+        total.fetch_add(1, SeqCst);
+    });
+    assert_eq!(total.into_inner(), 2);
+}
+
+fn ten_lines() {
+    log("1");
+    log("2");
+    log("3");
+    log("4");
+    log("5");
+    log("6");
+    log("7");
+    log("8");
+    log("9");
+    log("10");
+}
+
+#[test]
+fn lines() {
+    lose(ten_lines);
+}
+
+#[test]
+fn lines_fixed() {
+    keep(ten_lines);
+}
+
+#[test]
+fn items() {
+    lose(|| (0..20).for_each(|item| log(&format!("{item}"))));
+}
+
+#[test]
+fn items_fixed() {
+    keep(|| (0..20).for_each(|item| log(&format!("{item}"))));
+}
+
+#[test]
+fn factors() {
+    lose(|| assert_eq!((0..20).map(|item| *FACTOR * item).sum::<u32>(), 570));
+}
+
+#[test]
+fn guards() {
+    let factor = RwLock::new(3);
+    lose(|| assert_eq!((0..20).map(|item| *factor.read().unwrap() * item).sum::<u32>(), 570));
+}
+
+#[test]
+fn counts() {
+    let shared = Arc::new(());
+    lose(|| assert_eq!((0..20).map(|_| Arc::strong_count(&shared)).sum::<usize>(), 20));
+}
+
+#[test]
+fn attempts() {
+    let (_sender, receiver) = mpsc::channel::<u32>();
+    lose(move || assert!((0..20).all(|_| receiver.try_recv().is_err())));
+}
+
+#[test]
+fn jobs_until_stopped() {
+    let stop = AtomicBool::new(false);
+    lose(|| {
+        let mut done = Vec::new();
+        for job in 0..20 {
+            if stop.load(SeqCst) {
+                break;
+            }
+            done.push(job);
+        }
+        assert_eq!(done.len(), 20);
+    });
+}
+
+#[test]
+fn many_items() {
+    lose(|| (0..300).for_each(|item| log(&format!("{item}"))));
+}
+
+#[test]
+fn waits_and_counts() {
+    let ready = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| ready.store(true, SeqCst));
+        let mut iterations = 0;
+        while !ready.load(SeqCst) {
+            iterations += 1;
+        }
+        hint::black_box(iterations);
+    });
+}
+"#;
+
+/// The buggy tests that are found with one preemption.
+const BUGGY: [&str; 7] = [
+    "lines",
+    "items",
+    "factors",
+    "guards",
+    "counts",
+    "attempts",
+    "jobs_until_stopped",
+];
+
+#[test]
+fn repeated_reads_are_explored_like_all_others() {
+    let workspace = Workspace::with_library(LIBRARY);
+    for strategy in ["auto", "icb", "dpor"] {
+        let args = ["test", "--no-fail-fast", "--message-format=json"];
+        let run = workspace
+            .chess(&args)
+            .args(["--strategy", strategy])
+            .args(BUGGY)
+            .run();
+        run.assert_code(100);
+        let verdicts = run.verdicts_by_name();
+        for name in BUGGY {
+            let verdict = &verdicts[name];
+            assert_eq!(
+                verdict["outcome"], "failed",
+                "{name} by {strategy}: {verdict}"
+            );
+            assert_eq!(verdict["preemptions"], 1, "{name} by {strategy}: {verdict}");
+        }
+        for name in ["lines_fixed", "items_fixed"] {
+            let verdict = &verdicts[name];
+            assert_eq!(verdict["complete"], true, "{name} by {strategy}: {verdict}");
+            assert_eq!(verdict["long_spins"], false, "{name}: {verdict}");
+        }
+    }
+}
+
+#[test]
+fn many_reads_count_as_waiting_and_the_report_says_so() {
+    let workspace = Workspace::with_library(LIBRARY);
+    for (name, read) in [
+        ("many_items", "LEVEL.load"),
+        ("waits_and_counts", "while !ready.load"),
+    ] {
+        let run = workspace.chess(&["test", "--exact", name]).run();
+        run.assert_code(0);
+        let line = LIBRARY
+            .lines()
+            .position(|line| line.contains(read))
+            .unwrap()
+            + 1;
+        let warning = format!("src/lib.rs:{line}: a thread repeats `load` many times");
+        assert!(run.stderr.contains(&warning), "{run:?}");
+        let clause = ", where threads that read unchanged values very often let other threads run";
+        assert!(run.stderr.contains(clause), "{run:?}");
+    }
+}
