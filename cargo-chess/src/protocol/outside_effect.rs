@@ -42,6 +42,9 @@ fn words(kind: Kind) -> &'static str {
         Kind::UnknownDescriptor => "used a file descriptor of an unknown kind",
         Kind::FileLock => "waited for a file lock that another process holds",
         Kind::UnreadableFile => "wrote to an unreadable file within a crash_and_recover",
+        Kind::SecondMapping => {
+            "mapped a part of a file twice: the two addresses of a byte counted as different places"
+        }
         Kind::Cancellation => "called pthread_cancel, which fails under exploration",
         Kind::KernelThread => "started a kernel thread without pthread_create",
         Kind::OpaqueCode => "called into packages that are compiled unchanged",

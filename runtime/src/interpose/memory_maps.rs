@@ -5,10 +5,12 @@
 
 use core::ffi::{c_int, c_void};
 
+use chess_vocabulary::OutsideEffect;
+
 use super::files;
 use crate::base::real;
 use crate::base::sys;
-use crate::execution::active;
+use crate::execution::{active, note_outside};
 use crate::monitor::race;
 
 /// The result of a failed `mmap` or `mremap`.
@@ -23,11 +25,14 @@ fn mapped(start: *mut c_void, length: usize) {
 
 /// Reports the end of a mapping, or of a part of it.
 fn unmapped(start: *mut c_void, length: usize) {
-    with_pages(start, length, race::unmapped);
+    with_pages(start, length, |low, high| {
+        race::unmapped(low, high);
+        files::shared_maps().unmapped(low, high);
+    });
 }
 
 /// Calls `report` with the bounds of the pages of this memory.
-fn with_pages(start: *mut c_void, length: usize, report: fn(usize, usize)) {
+fn with_pages(start: *mut c_void, length: usize, report: impl FnOnce(usize, usize)) {
     let start = start.addr();
     if active() && start != FAILED && length != 0 {
         let end = start.saturating_add(length);
@@ -51,6 +56,13 @@ unsafe extern "C" fn mmap(
     // SAFETY: the caller's arguments are those of the real function.
     let start = unsafe { real::mmap(address, length, protection, flags, descriptor, offset) };
     mapped(start, length);
+    if flags & MAP_SHARED != 0 && descriptor >= 0 {
+        with_pages(start, length, |low, high| {
+            if files::shared_maps().mapped(descriptor, offset, (low, high)) {
+                note_outside(OutsideEffect::SecondMapping);
+            }
+        });
+    }
     if flags & MAP_SHARED != 0 && descriptor >= 0 && active() {
         files::others_write();
     }

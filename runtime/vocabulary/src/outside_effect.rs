@@ -27,6 +27,9 @@ pub enum OutsideEffect {
     /// The test wrote, in a `crash_and_recover`, to a file that could not be read. So a crash
     /// cannot lose these writes.
     UnreadableFile,
+    /// The test mapped a part of a file twice. The two addresses of one byte count as different
+    /// places.
+    SecondMapping,
     /// The test called `pthread_cancel`, which fails under exploration.
     Cancellation,
     /// The test started a kernel thread without `pthread_create`.
@@ -63,6 +66,7 @@ tokens! {
         UnknownDescriptor = "unknown-descriptor",
         FileLock = "file-lock",
         UnreadableFile = "unreadable-file",
+        SecondMapping = "second-mapping",
         Cancellation = "cancellation",
         KernelThread = "kernel-thread",
         OpaqueCode = "opaque-code",

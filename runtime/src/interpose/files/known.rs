@@ -4,6 +4,7 @@ use core::ffi::c_int;
 
 pub(super) use super::inode::Inode;
 use super::journal::Journal;
+use super::shared_maps::SharedMaps;
 use super::times::Times;
 use super::touches::Touches;
 use crate::base::fingerprint::mix;
@@ -56,6 +57,7 @@ pub(crate) struct Known {
     made_up: Option<[u64; 2]>,
     /// The unsynced writes of components that may crash.
     pub(super) journal: Journal,
+    pub(super) shared_maps: SharedMaps,
     pub(super) times: Times,
 }
 
@@ -72,6 +74,7 @@ impl Known {
             has_moved: false,
             made_up: None,
             journal: Journal::new(),
+            shared_maps: SharedMaps::new(),
             times: Times::new(),
         }
     }
@@ -84,6 +87,7 @@ impl Known {
         self.descriptors.clear();
         self.counts.clear();
         self.journal.clear();
+        self.shared_maps.clear();
         self.times.clear();
         if core::mem::take(&mut self.has_moved) {
             let path = self.home.as_ptr() as usize;

@@ -20,6 +20,7 @@ mod names;
 mod open;
 mod path;
 mod process_state;
+mod shared_maps;
 mod times;
 mod touches;
 mod unsynced_writes;
@@ -49,12 +50,18 @@ pub(super) use process_state::{Attribute, change_process, inspect_process};
 pub(super) use times::others_write;
 pub(crate) use unsynced_writes::Files;
 
+use self::shared_maps::SharedMaps;
 use self::touches::Touches;
 use crate::base::sys;
 use crate::execution::{Effect, Op, files};
 
 /// The directory argument for paths relative to the current directory.
 const AT_FDCWD: c_int = -100;
+
+/// The mappings of the running execution that share memory with files.
+pub(super) fn shared_maps() -> &'static mut SharedMaps {
+    &mut known::known().shared_maps
+}
 
 /// A task's call on files or on other state in the kernel, between the scheduling point and the
 /// event of the call.
