@@ -41,8 +41,8 @@ impl StaleLoad {
 pub(crate) struct Spin {
     /// The operation that the loop repeats.
     pub operation: String,
-    /// The place of the operation.
-    pub location: Location,
+    /// The place of the operation, if it is known.
+    pub location: Option<Location>,
     /// Whether the loop is known to wait. If not, it counts as waiting because it is long.
     pub waits: bool,
 }
@@ -51,8 +51,10 @@ impl Spin {
     /// The warning as a sentence. `package` is the package of the source line, if it is a
     /// dependency.
     pub(crate) fn warning(&self, package: Option<&str>) -> String {
-        let Location { file, line, .. } = &self.location;
-        let place = format!("{}:{line}", source_path(file));
+        let place = match &self.location {
+            Some(Location { file, line, .. }) => format!("{}:{line}", source_path(file)),
+            None => "in code without a known line".to_owned(),
+        };
         if !self.waits {
             let whose = package.map_or_else(String::new, |package| format!(" of {package}"));
             return format!(

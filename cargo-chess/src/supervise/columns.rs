@@ -94,7 +94,8 @@ impl MarkedSources {
             .map(|other| &mut other.failure.location);
         let held = finished.blocked.iter_mut().map(|it| &mut it.held_at);
         let locations = others.chain(held).chain([&mut finished.location]);
-        let spins = finished.spins.iter_mut().map(|spin| &mut spin.location);
+        let spins = finished.spins.iter_mut();
+        let spins = spins.filter_map(|spin| spin.location.as_mut());
         let stale = finished.stale_loads.iter_mut();
         let stale = stale.flat_map(|it| it.newer.iter_mut().chain([&mut it.location]));
         for location in locations.flatten().chain(spins).chain(stale) {

@@ -416,8 +416,9 @@ impl Run<'_> {
         let atomic = self.inputs.plan.packages_of(&finished.atomic, generated);
         let mut event = finished.to_event(&test.id, duration, atomic);
         let spins = finished.spins.iter().map(|spin| {
-            let file = &spin.location.file;
-            let package = self.inputs.plan.dependency_of(file, generated);
+            let location = spin.location.as_ref();
+            let package = location
+                .and_then(|location| self.inputs.plan.dependency_of(&location.file, generated));
             spin.warning(package.as_deref())
         });
         let stale = finished.stale_loads.iter().map(|stale| {

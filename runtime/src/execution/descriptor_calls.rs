@@ -5,25 +5,20 @@
 //! 3.4). Descriptors that something outside the process makes ready are handled by
 //! [`super::outside_waits`].
 
-use core::panic::Location;
-
 use super::access::now;
 use super::conflicts::Calls;
 use super::crash::may_crash_here;
 use super::descriptors::{KERNEL, address_of, is_descriptor, state_of};
+use super::mark::line_if_known;
 use super::running::{running, with};
 use super::spin::Access;
 use super::state::Execution;
 use super::task::{State, Wait};
-use super::terms::{Site, Step, Wake};
+use super::terms::{Step, Wake};
 use super::{Effect, Note, Op, TaskId, files};
 use crate::platform::descriptor;
 use crate::platform::descriptor::{Identity, Kind, PollEntry};
 use crate::search::ObjectId;
-
-/// The line of all calls on descriptors, which have no line of their own. It is used to recognise
-/// a loop that polls.
-const NO_LINE: Site = Location::caller();
 
 impl Execution {
     /// The descriptors for which `task` waits, and whether only something outside the process
@@ -79,7 +74,7 @@ impl Execution {
         let kernel = self.object(KERNEL);
         let version = self.objects.get(kernel).version;
         if effect == Effect::Read && self.running().note == Note::NONE {
-            let access = Access::new(op, NO_LINE, object);
+            let access = Access::new(op, line_if_known(), object);
             self.running().spin.read(access, version);
         } else {
             self.running().spin.progress();
@@ -136,9 +131,10 @@ impl Execution {
         let kernel = self.object(KERNEL);
         let version = self.objects.get(kernel).version;
         let spin = &self.running().spin;
-        if spin.is_watching() && spin.spins(Access::new(op, NO_LINE, object), version) {
+        let call = Access::new(op, line_if_known(), object);
+        if spin.is_watching() && spin.spins(call, version) {
             self.announce(op, object, None);
-            return self.yield_step(0);
+            return self.repeat_unversioned(call);
         }
         self.arrive(op, object, None)
     }

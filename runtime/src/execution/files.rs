@@ -15,10 +15,8 @@
 //!
 //! The interposed functions find the objects and the effects of each call.
 
-use core::panic::Location;
-
 use super::conflicts::Calls;
-use super::mark::marked_line;
+use super::mark::{line_if_known, marked_line};
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::running::{running, with};
@@ -29,9 +27,6 @@ use super::task::Wait;
 use super::terms::{Site, Step};
 use super::{Effect, Op, TaskId};
 use crate::search::ObjectId;
-
-/// The line of calls whose line is unknown. It is used to recognise a loop that polls.
-const NO_LINE: Site = Location::caller();
 
 /// After this number of calls that only read, without a scheduling point in between, a task counts
 /// as one that waits for another task.
@@ -47,7 +42,7 @@ impl Execution {
     /// The current task arrives before a call that uses `object`.
     fn arrive_at_file(&mut self, op: Op, object: ObjectId) -> Step {
         let site = marked_line();
-        let look = Access::new(op, site.unwrap_or(NO_LINE), object);
+        let look = Access::new(op, line_if_known(), object);
         let version = self.files.version;
         let spin = &self.running().spin;
         let spins = spin.is_watching() && spin.spins(look, version);
@@ -56,7 +51,7 @@ impl Execution {
             self.running().site = site;
         }
         match arrival {
-            _ if spins => self.yield_step(0),
+            _ if spins => self.repeat_unversioned(look),
             Arrival::Inside => self.inside_step(),
             Arrival::Point | Arrival::Spin => self.decide(false),
         }
@@ -109,7 +104,7 @@ impl Execution {
             // The call moves to the next entry of its directory, so its repetition is no spin. A
             // loop that waits for an entry spins at `opendir` or `rewinddir`.
         } else if only_looks {
-            let look = Access::new(op, site.unwrap_or(NO_LINE), main);
+            let look = Access::new(op, line_if_known(), main);
             let version = self.files.version;
             self.running().spin.read(look, version);
         } else {

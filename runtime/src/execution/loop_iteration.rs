@@ -25,7 +25,8 @@ impl Execution {
     /// iteration.
     pub(super) fn repeats_its_iteration(&mut self, state: u64) -> bool {
         let task = self.schedule.tasks.running_mut();
-        let is_closed = self.awaits && self.descriptors.children.is_empty();
+        let is_closed =
+            self.awaits && self.descriptors.children.is_empty() && task.spin.only_read();
         if !task.spin.ends_iteration(state) || !is_closed {
             return false;
         }
@@ -108,22 +109,31 @@ impl Execution {
 
     /// Whether the state of the current task is computed at the end of the task's iteration. Past
     /// the step limit, the state is computed only for some iterations: nothing is explored there,
-    /// and the number of waiting iterations may be very large.
-    pub(super) fn looks_at_state(&self) -> bool {
+    /// and the number of waiting iterations may be very large. `spins` states that the task spins,
+    /// and the program has no yield here. The state then decides whether the task yields, even if
+    /// no task may await a change.
+    pub(super) fn looks_at_state(&self, spins: bool) -> bool {
         let is_time = !self.budget.past_limit
             || (self.budget.steps / self.options.max_steps).is_power_of_two();
-        self.awaits && is_time && self.schedule.tasks.running().spin.may_repeat()
+        let spin = &self.schedule.tasks.running().spin;
+        is_time
+            && if spins {
+                spin.may_spin_on()
+            } else {
+                self.awaits && spin.may_repeat()
+            }
     }
 
     /// A hash of the state of the current task, whose registers and stack lie at and above
-    /// `stack_pointer`. Returns 0 if the state is not computed or is too large.
+    /// `stack_pointer`. Returns 0 if the state is not computed or is too large. `spins` is as in
+    /// [`Self::looks_at_state`].
     ///
     /// The state contains memory that the program has not initialized: frames have gaps, and so
     /// have blocks of the heap. If this memory may contain remains of earlier executions, the
     /// result is [`UNCLEAN`], because these remains must not decide whether two iterations are the
     /// same.
-    pub(super) fn state_above(&self, stack_pointer: usize) -> u64 {
-        if !self.looks_at_state() {
+    pub(super) fn state_above(&self, stack_pointer: usize, spins: bool) -> u64 {
+        if !self.looks_at_state(spins) {
             return 0;
         }
         let task = self.schedule.tasks.running();

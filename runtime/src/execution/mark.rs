@@ -4,7 +4,7 @@
 //! `preempt` code therefore marks each of its statements: two consecutive calls are two steps. A
 //! mark stores to two thread-locals, and is no scheduling point.
 
-use super::terms::Site;
+use super::terms::{NO_LINE, Site};
 
 use core::cell::Cell;
 
@@ -31,6 +31,11 @@ pub fn marked_line() -> Option<Site> {
     LINE.get()
         .filter(|mark| depth() < mark.1)
         .map(|mark| mark.0)
+}
+
+/// As [`marked_line`], or [`NO_LINE`].
+pub(super) fn line_if_known() -> Site {
+    marked_line().unwrap_or(NO_LINE)
 }
 
 /// The marks of a thread that [`put_aside`] saved.

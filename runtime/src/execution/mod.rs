@@ -140,8 +140,8 @@ pub(crate) use spin::Access;
 pub use spurious_choice::fails_spuriously;
 pub(crate) use state::{Ending, Execution, PLACE, START_OF_TIME, execution};
 pub(crate) use task::{Entry, State, Task, Wait, called, task_of_object, token_object};
-pub(crate) use terms::Step;
 pub use terms::{Mode, Site, Wake};
+pub(crate) use terms::{NO_LINE, Step};
 pub(crate) use thread::{
     detach_and_name, end_task, needs_process, others_can_run, shares_process, spawn_pthread,
     stop_forever, task_main,

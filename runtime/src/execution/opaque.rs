@@ -11,6 +11,7 @@
 use chess_vocabulary::OutsideEffect;
 
 use super::crash::may_crash;
+use super::mark::line_if_known;
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;
 use super::running::{Running, running, with};
@@ -20,8 +21,6 @@ use super::task::{State, Wait, thread_object};
 use super::terms::{Site, Step, Wake};
 use super::{Effect, Note, Op, TaskId, mark, set_aside};
 use crate::search::ObjectId;
-
-use core::panic::Location;
 
 /// Stands for all unseen state that opaque code touches: any two calls into it depend on each
 /// other.
@@ -96,7 +95,7 @@ pub(crate) fn arrive(op: Op, object: usize) -> bool {
 }
 
 /// As [`arrive`], before an attempt that does not wait. If the task's earlier attempts failed and
-/// nothing has changed since, the task yields: code that polls a lock forever must let the holder
+/// nothing has changed since, the task spins: code that polls a lock forever must let the holder
 /// continue.
 pub(crate) fn arrive_to_try(op: Op, object: usize) {
     let Some(execution) = running() else { return };
@@ -105,10 +104,10 @@ pub(crate) fn arrive_to_try(op: Op, object: usize) {
         it.log.trace.tries_to_read |= op.effect() == Effect::TryEnter;
         let object = it.object(object);
         let version = it.objects.get(object).version;
-        let attempt = Access::new(op, nowhere(), object);
+        let attempt = Access::new(op, line_if_known(), object);
         if it.running().spin.spins(attempt, version) {
             it.announce_opaque(op, object);
-            it.yield_step(0)
+            it.repeat_unversioned(attempt)
         } else {
             it.arrive_opaque(op, object).0
         }
@@ -131,16 +130,10 @@ fn record_attempt(op: Op, object: usize, effect: Effect) {
     with(|execution| {
         let object = execution.object(object);
         let version = execution.objects.get(object).version;
-        let attempt = Access::new(op, nowhere(), object);
+        let attempt = Access::new(op, line_if_known(), object);
         execution.running().spin.read(attempt, version);
         execution.log_event(op, object, effect, None);
     });
-}
-
-/// The line of all operations of opaque code, which have no line of their own. It is used to
-/// detect spins.
-fn nowhere() -> Site {
-    Location::caller()
 }
 
 /// Records the event of the operation that [`arrive`] announced.

@@ -153,10 +153,20 @@ impl Execution {
     #[cold]
     pub(super) fn arrive_again(&mut self) -> Step {
         let task = self.schedule.tasks.running_mut();
-        let read = task
-            .site
-            .map(|site| Access::new(task.op, site, task.object));
-        if read.is_some_and(|read| task.spin.ends_before(read)) {
+        match task.site {
+            Some(site) => {
+                let read = Access::new(task.op, site, task.object);
+                self.repeat(read)
+            }
+            None => self.spin_to_others(),
+        }
+    }
+
+    /// The current task arrives before `read`, which it has repeated several times without a yield
+    /// of its own, and has announced it.
+    #[cold]
+    pub(super) fn repeat(&mut self, read: Access) -> Step {
+        if self.running().spin.ends_before(read) {
             return Step::Spin;
         }
         if self.schedule.enabled.is_only(self.schedule.current) {
@@ -165,11 +175,19 @@ impl Execution {
         self.spin_to_others()
     }
 
+    /// As [`Self::repeat`], for a call that reads state which something unseen may change. No task
+    /// awaits such a change.
+    #[cold]
+    pub(super) fn repeat_unversioned(&mut self, read: Access) -> Step {
+        self.running().spin.read_unversioned();
+        self.repeat(read)
+    }
+
     /// The current task spins in this `state`. The spin counts as a wait if the state is not known,
     /// or if no other task is enabled. In other cases, the task may be in a long computation as long
     /// as its state changes.
     pub(super) fn spin_step(&mut self, state: u64) -> Step {
-        let is_unknown = !self.awaits || state == 0 && self.looks_at_state();
+        let is_unknown = state == 0 && self.looks_at_state(true);
         if is_unknown || self.schedule.enabled.is_only(self.schedule.current) {
             self.budget.last_wait = self.budget.steps;
         }
@@ -179,11 +197,14 @@ impl Execution {
 
     /// The current task spins, and is not known to repeat itself.
     fn spin_to_others(&mut self) -> Step {
-        if self.awaits && !self.running().spin.is_yield() {
+        let spin = &self.running().spin;
+        if !spin.is_yield() {
             return self.decide(false);
         }
         let is_alone = self.schedule.enabled.is_only(self.schedule.current);
-        if !is_alone && self.running().spin.is_only_long() && self.report_spin(false).is_break() {
+        if !self.running().spin.is_only_long() {
+            self.budget.last_wait = self.budget.steps;
+        } else if !is_alone && self.report_spin(false).is_break() {
             return self.stop();
         }
         self.yield_to_others()

@@ -78,6 +78,18 @@ const NOTHING: Seen = Seen {
     repeats: 0,
 };
 
+/// The states of a task at the ends of two iterations. Of a long loop, only some iterations are
+/// compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum States {
+    /// No state is known since the task last made progress.
+    Unknown,
+    /// They are the same: the task repeats itself.
+    Same,
+    /// They differ, or only one is known.
+    Differ,
+}
+
 /// The reads of one task since it last changed an object or saw a change.
 #[derive(Clone, Copy)]
 pub(crate) struct SpinDetector {
@@ -96,8 +108,8 @@ pub(crate) struct SpinDetector {
     end: Option<u8>,
     /// The number of iterations of a loop without a yield, since the task last made progress.
     spins: u32,
-    /// The last two iterations ended in the same state.
-    is_same: bool,
+    /// How the last two states of the task compare.
+    states: States,
     /// The task changed an object, or saw a change, since its last yield.
     progressed: bool,
     /// The reads of the task before it awaited a change. They are kept until the task makes
@@ -116,7 +128,7 @@ impl SpinDetector {
             iterations: 0,
             end: None,
             spins: 0,
-            is_same: false,
+            states: States::Unknown,
             progressed: false,
             awaited: [NOTHING; REMEMBERED],
             awaited_count: 0,
@@ -132,7 +144,7 @@ impl SpinDetector {
         self.iterations = 0;
         self.end = None;
         self.spins = 0;
-        self.is_same = false;
+        self.states = States::Unknown;
         self.progressed = true;
         self.awaited_count = 0;
     }
@@ -214,7 +226,7 @@ impl SpinDetector {
 
     /// Whether an iteration that ends here consists only of reads that are remembered.
     #[inline]
-    fn only_read(&self) -> bool {
+    pub(crate) fn only_read(&self) -> bool {
         !self.saw_unversioned && self.in_iteration().next().is_some()
     }
 
@@ -222,8 +234,14 @@ impl SpinDetector {
     /// long loop is compared less and less often, each time with two iterations in a row.
     #[inline]
     pub(crate) fn may_repeat(&self) -> bool {
-        let first_of_two = self.iterations & !1;
-        self.only_read() && (self.iterations < WATCHED_ITERATIONS || first_of_two.is_power_of_two())
+        self.only_read() && is_compared(self.iterations)
+    }
+
+    /// As [`Self::may_repeat`], for a loop without a yield, which may also read objects that are
+    /// not remembered.
+    #[inline]
+    pub(crate) fn may_spin_on(&self) -> bool {
+        is_compared(self.spins)
     }
 
     /// The objects that the task has read since its last yield, with the versions that it read.
@@ -245,7 +263,11 @@ impl SpinDetector {
     /// whether the iteration before is known to have ended in the same state.
     pub(crate) fn ends_iteration(&mut self, state: u64) -> bool {
         let same = state != 0 && state == self.last_iteration;
-        self.is_same = same;
+        if same {
+            self.states = States::Same;
+        } else if state != 0 && (self.last_iteration != 0 || self.states == States::Unknown) {
+            self.states = States::Differ;
+        }
         self.last_iteration = state;
         self.iterations = self.iterations.saturating_add(self.only_read().into());
         same
@@ -258,19 +280,22 @@ impl SpinDetector {
 
     /// Whether the spin of the task counts as yielding.
     pub(crate) fn is_yield(&self) -> bool {
-        let is_unknown = self.last_iteration == 0 && self.iterations < WATCHED_ITERATIONS;
-        let long = if is_unknown { UNKNOWN_SPIN } else { LONG_SPIN };
-        self.is_same || self.spins > long
+        match self.states {
+            States::Same => true,
+            States::Differ => self.spins > LONG_SPIN,
+            States::Unknown => self.spins > UNKNOWN_SPIN,
+        }
     }
 
     /// Whether the spin of the task counts as yielding only because it is long.
     pub(crate) fn is_only_long(&self) -> bool {
-        !self.is_same
+        self.states != States::Same
     }
 
-    /// Whether it is too early to decide if the iteration that just ended will be repeated.
+    /// Whether it is too early to decide if the iteration that just ended will be repeated. An
+    /// iteration that read state without a version is always repeated.
     pub(crate) fn is_new(&self) -> bool {
-        self.last_iteration != 0 && self.iterations < NEW_ITERATIONS
+        self.only_read() && self.last_iteration != 0 && self.iterations < NEW_ITERATIONS
     }
 
     /// A new iteration begins.
@@ -281,6 +306,13 @@ impl SpinDetector {
         self.saw_unversioned = false;
         self.end = None;
     }
+}
+
+/// Whether the iteration of this number is compared with the one before or after it.
+#[inline]
+fn is_compared(iteration: u32) -> bool {
+    let first_of_two = iteration & !1;
+    iteration < WATCHED_ITERATIONS || first_of_two.is_power_of_two()
 }
 
 #[cfg(test)]

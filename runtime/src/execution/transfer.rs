@@ -42,11 +42,13 @@ extern "C" fn spin() {
 /// [`spin`] by a task whose state lies at and above `stack_pointer`.
 extern "C" fn spin_above(stack_pointer: usize) {
     let Some(execution) = running() else { return };
-    if let Some(may_crash) = execution.with(|it| it.components.may_crash) {
+    if !mark::is_inside()
+        && let Some(may_crash) = execution.with(|it| it.components.may_crash)
+    {
         may_crash(Op::SpinLoop);
     }
     execution.step(|it| {
-        let state = it.state_above(stack_pointer);
+        let state = it.state_above(stack_pointer, true);
         it.spin_step(state)
     });
 }

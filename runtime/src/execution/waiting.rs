@@ -246,7 +246,7 @@ extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
     execution.step(|it| {
         it.announce(op, ObjectId::NONE, site);
         it.record(op, ObjectId::NONE, op.effect(), site);
-        let state = it.state_above(stack_pointer);
+        let state = it.state_above(stack_pointer, false);
         it.yield_step(state)
     });
     execution.with(Execution::begin_iteration);

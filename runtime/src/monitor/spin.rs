@@ -1,7 +1,6 @@
 //! Loops that wait without yielding (the good-samaritan rule of CHESS): a warning or a failure.
 
 use core::ops::ControlFlow;
-use core::panic::Location;
 
 use chess_vocabulary::Kind;
 
@@ -10,17 +9,15 @@ use super::{End, Failure, Monitor};
 use crate::base::codec;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
-use crate::execution::{Access, Execution, Site};
-
-/// Used in place of an unknown line: no rule for a package applies to it.
-const NO_SITE: Site = Location::caller();
+use crate::execution::{Access, Execution, NO_LINE, Site};
 
 /// A read that a loop repeats without a yield.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Spin {
     /// The name of the operation.
     pub(crate) operation: &'static str,
-    pub(crate) place: Place,
+    /// `None` if the line is not known.
+    pub(crate) place: Option<Place>,
     /// Whether the loop is known to wait. If not, it counts as waiting because it is long.
     pub(crate) waits: bool,
 }
@@ -56,15 +53,16 @@ impl Spins {
     /// Whether a loop at `site` is a failure. `site` is `None` if the line of the loop is not
     /// known.
     pub(crate) fn denies(&self, site: Option<Site>) -> bool {
-        self.levels.of(site.unwrap_or(NO_SITE)) == Level::Deny
+        self.levels.of(site.unwrap_or(NO_LINE)) == Level::Deny
     }
 
     /// The loops that cause a warning, one for each line of the source, sorted by file and line.
     pub(crate) fn by_line(&self) -> Vec<Spin> {
         let mut all = self.known.to_vec();
-        let place = |spin: &Spin| (spin.place.file.clone(), spin.place.line);
-        let waits_last = |spin: &Spin| (place(spin), spin.waits);
-        all.sort_by_cached_key(|spin| (waits_last(spin), spin.place.column, spin.operation));
+        let line = |place: &Place| (place.file.clone(), place.line);
+        let waits_last = |spin: &Spin| (spin.place.as_ref().map(line), spin.waits);
+        let column = |spin: &Spin| spin.place.as_ref().map(|place| place.column);
+        all.sort_by_cached_key(|spin| (waits_last(spin), column(spin), spin.operation));
         all.dedup_by_key(|spin| waits_last(spin));
         all
     }
@@ -76,7 +74,7 @@ impl Spins {
             if !self.known.iter().any(is_known) {
                 self.known.push(Spin {
                     operation: read.op.name(),
-                    place: Place::of(read.site),
+                    place: place_of(read),
                     waits,
                 });
             }
@@ -92,12 +90,13 @@ codec::codec!(Spin {
 
 impl Spin {
     fn is_of(&self, read: Access) -> bool {
-        let site = read.site;
-        self.place.line == site.line()
-            && self.place.column == site.column()
-            && self.operation == read.op.name()
-            && self.place.file == site.file().as_bytes()
+        self.operation == read.op.name() && self.place == place_of(read)
     }
+}
+
+/// The place of a read; `None` if its line is not known.
+fn place_of(read: Access) -> Option<Place> {
+    (!core::ptr::eq(read.site, NO_LINE)).then(|| Place::of(read.site))
 }
 
 impl Monitor for Spins {
@@ -130,7 +129,7 @@ impl Monitor for Spins {
     fn end(&mut self, _: &End<'_>) -> Option<Failure> {
         let denied = self.denied?;
         Some(Failure {
-            place: Some(Place::of(denied.site)),
+            place: place_of(denied),
             ..Failure::new(Kind::Spin, "")
         })
     }

@@ -7,7 +7,14 @@ const LIBRARY: &str = r#"
 #![cfg(test)]
 use std::sync::atomic::{AtomicU32, AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock, RwLock, mpsc};
-use std::{hint, thread};
+use std::{ffi, hint, net, thread};
+
+unsafe extern "C" {
+    safe fn labs(number: ffi::c_long) -> ffi::c_long;
+    fn pthread_mutex_lock(lock: *mut ffi::c_void) -> ffi::c_int;
+    fn pthread_mutex_trylock(lock: *mut ffi::c_void) -> ffi::c_int;
+    fn pthread_mutex_unlock(lock: *mut ffi::c_void) -> ffi::c_int;
+}
 
 static LEVEL: AtomicU32 = AtomicU32::new(0);
 static FACTOR: LazyLock<u32> = LazyLock::new(|| 3);
@@ -117,6 +124,97 @@ fn jobs_until_stopped() {
 }
 
 #[test]
+fn items_after_c() {
+    lose(|| {
+        labs(1);
+        (0..20).for_each(|item| log(&format!("{item}")));
+    });
+}
+
+fn socket() -> net::UdpSocket {
+    let socket = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_nonblocking(true).unwrap();
+    socket
+}
+
+#[test]
+fn datagrams() {
+    let socket = socket();
+    lose(move || assert!((0..20).all(|_| socket.recv(&mut [0]).is_err())));
+}
+
+#[test]
+fn names() {
+    let directory = std::env::temp_dir().join(format!("names-{}", std::process::id()));
+    let total = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let seen = (0..20).filter(|_| directory.exists()).count();
+            hint::black_box(seen);
+            total.fetch_add(1, SeqCst);
+        });
+        let before = total.load(SeqCst);
+        total.store(before + 1, SeqCst);
+        // This change makes the calls of the worker scheduling points.
+        std::fs::create_dir_all(&directory).unwrap();
+    });
+    std::fs::remove_dir_all(directory).unwrap();
+    assert_eq!(total.into_inner(), 2);
+}
+
+/// A lock in code that nothing redirects.
+struct Lock(std::cell::UnsafeCell<[u64; 8]>);
+
+// SAFETY: pthreads synchronises the accesses.
+unsafe impl Sync for Lock {}
+
+impl Lock {
+    fn call(&self, function: unsafe extern "C" fn(*mut ffi::c_void) -> ffi::c_int) -> bool {
+        // SAFETY: zeros are an unlocked mutex, and it does not move while it is in use.
+        unsafe { function(self.0.get().cast()) == 0 }
+    }
+}
+
+#[test]
+fn locks() {
+    static LOCK: Lock = Lock(std::cell::UnsafeCell::new([0; 8]));
+    LOCK.call(pthread_mutex_lock);
+    lose(|| assert!((0..20).all(|_| !LOCK.call(pthread_mutex_trylock))));
+    LOCK.call(pthread_mutex_unlock);
+}
+
+#[test]
+fn waits_for_a_lock() {
+    static LOCK: Lock = Lock(std::cell::UnsafeCell::new([0; 8]));
+    LOCK.call(pthread_mutex_lock);
+    thread::scope(|scope| {
+        scope.spawn(|| while !LOCK.call(pthread_mutex_trylock) {});
+        LOCK.call(pthread_mutex_unlock);
+    });
+}
+
+#[test]
+fn waits_for_a_datagram() {
+    let socket = socket();
+    let address = socket.local_addr().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| while socket.recv(&mut [0]).is_err() {});
+        let other = net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        other.send_to(b"x", address).unwrap();
+    });
+}
+
+#[test]
+fn waits_after_c() {
+    labs(1);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| done.store(true, SeqCst));
+        while !done.load(SeqCst) {}
+    });
+}
+
+#[test]
 fn many_items() {
     lose(|| (0..300).for_each(|item| log(&format!("{item}"))));
 }
@@ -136,7 +234,7 @@ fn waits_and_counts() {
 "#;
 
 /// The buggy tests that are found with one preemption.
-const BUGGY: [&str; 7] = [
+const BUGGY: [&str; 11] = [
     "lines",
     "items",
     "factors",
@@ -144,7 +242,14 @@ const BUGGY: [&str; 7] = [
     "counts",
     "attempts",
     "jobs_until_stopped",
+    "items_after_c",
+    "datagrams",
+    "names",
+    "locks",
 ];
+
+/// The tests that wait in loops without a yield.
+const WAITING: [&str; 3] = ["waits_for_a_lock", "waits_for_a_datagram", "waits_after_c"];
 
 #[test]
 fn repeated_reads_are_explored_like_all_others() {
@@ -171,6 +276,19 @@ fn repeated_reads_are_explored_like_all_others() {
             assert_eq!(verdict["complete"], true, "{name} by {strategy}: {verdict}");
             assert_eq!(verdict["long_spins"], false, "{name}: {verdict}");
         }
+    }
+}
+
+#[test]
+fn a_loop_that_waits_is_no_long_repetition() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--strategy", "icb", "--message-format=json"];
+    let run = workspace.chess(&args).args(WAITING).run();
+    run.assert_code(0);
+    for (name, verdict) in run.verdicts_by_name() {
+        assert_eq!(verdict["long_spins"], false, "{name}: {verdict}");
+        let is_explored = verdict["complete"] == true || verdict["bound_completed"] == 2;
+        assert!(is_explored, "{name}: {verdict}");
     }
 }
 

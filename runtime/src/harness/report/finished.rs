@@ -290,9 +290,10 @@ fn one_thread_runtime(execution: &Execution) -> Option<&'static str> {
 
 /// A loop that waits without yielding and is reported as a warning, as JSON.
 fn spin(spin: &Spin) -> String {
+    let place = spin.place.as_ref().map(location);
     Object::new()
         .string("operation", spin.operation)
-        .raw("location", &location(&spin.place))
+        .raw("location", place.as_deref().unwrap_or("null"))
         .boolean("waits", spin.waits)
         .finish()
 }
