@@ -419,11 +419,11 @@ mod tests {
     fn a_spin_is_printed_with_its_line_and_in_a_dependency_with_the_package() {
         let spin = |file: &str| Spin {
             operation: "load".into(),
-            location: Location {
+            location: Some(Location {
                 file: file.into(),
                 line: 12,
                 column: 16,
-            },
+            }),
             waits: true,
         };
         insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"src/lib.rs:12: a loop repeats `load` without yielding until another thread changes the value, which keeps a core busy; call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition variable or a channel");

@@ -25,7 +25,8 @@ pub(crate) struct Turn {
     /// The turn ends after the step `until` even if that is a preemption. A turn that is not exact
     /// continues until the task blocks, ends or yields.
     pub exact: bool,
-    /// The turn begins with a timeout that fires although another task could run.
+    /// The turn begins with a timeout that fires although another task could run, or its task
+    /// yielded before and continues although a fair scheduler would let others run first.
     pub early: bool,
 }
 
@@ -60,7 +61,7 @@ enum Taken {
     Default,
     Free,
     Preemption,
-    EarlyTimeout,
+    Early,
 }
 
 /// One execution along a [`Source`].
@@ -207,6 +208,7 @@ impl GuidedReplay {
     /// that is not the default one.
     fn note_turns(&mut self, trace: &Trace) {
         self.steps.clear();
+        self.switches = 0;
         let turns = &mut self.plan.turns;
         turns.clear();
         let mut needed = 0;
@@ -216,7 +218,9 @@ impl GuidedReplay {
                 TraceStep::NONE => Taken::Default,
                 decision => self.taken[decision as usize],
             };
-            if turns.last().is_none_or(|turn| turn.task != step.task) {
+            let switches = turns.last().is_none_or(|turn| turn.task != step.task);
+            self.switches += u64::from(switches);
+            if switches || taken == Taken::Early {
                 if let Some(last) = turns.last_mut() {
                     last.exact = taken == Taken::Preemption;
                 }
@@ -224,7 +228,7 @@ impl GuidedReplay {
                     task: step.task,
                     until: 0,
                     exact: false,
-                    early: taken == Taken::EarlyTimeout,
+                    early: taken == Taken::Early,
                 });
             }
             if taken != Taken::Default {
@@ -234,7 +238,7 @@ impl GuidedReplay {
             *steps += 1;
             turns.last_mut().expect("a step is in a turn").until = *steps;
         }
-        self.switches = (turns.len() as u64).saturating_sub(1);
+        self.switches = self.switches.saturating_sub(1);
         turns.truncate(needed);
     }
 }
@@ -278,7 +282,7 @@ impl Strategy for GuidedReplayStrategy {
             0 => Taken::Default,
             _ if choice < point.free as usize => Taken::Free,
             _ if point.options[0] == replay.current => Taken::Preemption,
-            _ => Taken::EarlyTimeout,
+            _ => Taken::Early,
         });
         choice
     }

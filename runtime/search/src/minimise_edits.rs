@@ -193,7 +193,7 @@ fn all_tasks(plan: &Plan) -> EngineVec<u32> {
     numbers(last.map_or(0, |last| last + 1))
 }
 
-/// The turns that end with a preemption, or begin with an early timeout.
+/// The turns that end with a preemption, or begin with an early timeout or an unfair continuation.
 fn exact_turns(plan: &Plan) -> EngineVec<u32> {
     let mut all = numbers(plan.turns.len());
     all.retain(|&at| {
@@ -211,7 +211,8 @@ fn keep_others<T>(items: &mut EngineVec<T>, places: &[u32]) {
     });
 }
 
-/// Lets the tasks of the turns continue instead of being preempted, and removes early timeouts.
+/// Lets the tasks of the turns continue instead of being preempted, and removes early timeouts and
+/// unfair continuations.
 fn run_on(plan: &mut Plan, places: &[u32]) {
     for &place in places {
         let turn = &mut plan.turns[place as usize];

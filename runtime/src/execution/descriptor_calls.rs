@@ -134,7 +134,7 @@ impl Execution {
         let call = Access::new(op, line_if_known(), object);
         if spin.is_watching() && spin.spins(call, version) {
             self.announce(op, object, None);
-            return self.repeat_unversioned(call);
+            return self.poll_again(call);
         }
         self.arrive(op, object, None)
     }

@@ -26,6 +26,16 @@ const ITERATIONS: u32 = 256;
 /// stops it reaches this number; a few waits for spin locks do not.
 const MOST_ITERATIONS: u32 = 4 * ITERATIONS;
 
+/// A task that overstays must give way after further yields and reads of this cost: 64 yields, 256
+/// repeated reads, or 16 repeated polls.
+const MOST_OVERSTAYING: u32 = 256;
+/// The cost of a yield of a task that overstays.
+pub(super) const YIELD_COST: u32 = 4;
+/// The cost of a repeated read of a task that overstays.
+pub(super) const READ_COST: u32 = 1;
+/// The cost of a repeated poll of a task that overstays. The iterations of loops that poll are long.
+pub(super) const POLL_COST: u32 = 16;
+
 /// The scheduler's state for one task.
 struct Window {
     /// The step of the last yield: the window's start.
@@ -45,6 +55,11 @@ struct Window {
     iterations: u32,
     /// The number of the yields in `iterations` that came after the last progress of the task.
     idle_iterations: u32,
+    /// The cost of the yields and reads after which the task does not overstay any more.
+    overstays_for: u32,
+    /// The step at which the task last began to overstay; 0 if it never did. It overstays only until
+    /// another task runs.
+    overstays_since: u64,
 }
 
 /// The state of the fair scheduler in one execution.
@@ -82,6 +97,8 @@ impl Fairness {
             window.enabled = step;
             window.iterations = 0;
             window.idle_iterations = 0;
+            window.overstays_for = 0;
+            window.overstays_since = 0;
         } else {
             self.windows.push(Window {
                 began: step,
@@ -92,6 +109,8 @@ impl Fairness {
                 waits_for: TaskSet::new(),
                 iterations: 0,
                 idle_iterations: 0,
+                overstays_for: 0,
+                overstays_since: 0,
             });
         }
     }
@@ -130,6 +149,38 @@ impl Fairness {
                 }
             }
         }
+    }
+
+    /// Whether `task` may begin to overstay: see `execution/overstay.rs`. The last switch to another
+    /// task was at the step `last_switch`.
+    #[inline]
+    pub(crate) fn may_overstay(&self, task: TaskId, last_switch: u64) -> bool {
+        let overstays_since = self.windows[task.0 as usize].overstays_since;
+        overstays_since == 0 || last_switch > overstays_since
+    }
+
+    /// From `step` on, `task` overstays.
+    #[cold]
+    pub(crate) fn overstay(&mut self, task: TaskId, step: u64) {
+        let window = &mut self.windows[task.0 as usize];
+        if !window.waits_for.is_empty() {
+            window.waits_for.clear();
+            self.restrained -= 1;
+        }
+        (window.overstays_for, window.overstays_since) = (MOST_OVERSTAYING, step);
+    }
+
+    /// Whether `task` overstays. The last switch to another task was at the step `last_switch`.
+    #[inline]
+    pub(crate) fn overstays(&self, task: TaskId, last_switch: u64) -> bool {
+        let window = &self.windows[task.0 as usize];
+        window.overstays_for != 0 && last_switch <= window.overstays_since
+    }
+
+    /// Counts a yield or a repeated read of `task`, which overstays.
+    pub(crate) fn count_overstaying(&mut self, task: TaskId, cost: u32) {
+        let left = &mut self.windows[task.0 as usize].overstays_for;
+        *left = left.saturating_sub(cost);
     }
 
     /// Records that `task` yields at `step`. `progressed` states whether `task` made progress since
@@ -348,5 +399,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_task_overstays_once_until_another_task_runs() {
+        let (task, other) = (TaskId(0), TaskId(1));
+        let mut fairness = Fairness::new();
+        fairness.add(task, 1);
+        fairness.add(other, 1);
+        let mut enabled = TaskSet::new();
+        enabled.insert(task);
+        enabled.insert(other);
+        let none = TaskSet::new();
+        for step in [2, 3] {
+            fairness.yielded(task, true, step, &enabled, &none);
+        }
+        assert!(!fairness.allows(task, &enabled) && fairness.may_overstay(task, 1));
+        fairness.overstay(task, 3);
+        assert!(fairness.allows(task, &enabled) && !fairness.restrains());
+        for _ in 0..64 {
+            assert!(fairness.overstays(task, 1));
+            fairness.count_overstaying(task, YIELD_COST);
+        }
+        assert!(!fairness.overstays(task, 1));
+        fairness.yielded(task, true, 200, &enabled, &none);
+        assert!(!fairness.allows(task, &enabled), "it gives way again");
+        assert!(!fairness.may_overstay(task, 1));
+        fairness.ran(other, 201);
+        assert!(fairness.allows(task, &enabled) && fairness.may_overstay(task, 201));
     }
 }

@@ -51,7 +51,7 @@ impl Execution {
             self.running().site = site;
         }
         match arrival {
-            _ if spins => self.repeat_unversioned(look),
+            _ if spins => self.poll_again(look),
             Arrival::Inside => self.inside_step(),
             Arrival::Point | Arrival::Spin => self.decide(false),
         }

@@ -69,7 +69,8 @@ impl Execution {
         if self.running().watches {
             self.look_again();
         }
-        self.running().spin.begin_iteration();
+        let overstays = self.overstays();
+        self.running().spin.begin_iteration(overstays);
     }
 
     /// Wakes the tasks that watch `object`, to which the current task has written.

@@ -52,6 +52,7 @@ pub(crate) mod opaque;
 mod options;
 mod outside_source;
 mod outside_waits;
+mod overstay;
 mod panic_hook;
 mod parking;
 mod policy;

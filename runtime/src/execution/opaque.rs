@@ -107,7 +107,7 @@ pub(crate) fn arrive_to_try(op: Op, object: usize) {
         let attempt = Access::new(op, line_if_known(), object);
         if it.running().spin.spins(attempt, version) {
             it.announce_opaque(op, object);
-            it.repeat_unversioned(attempt)
+            it.poll_again(attempt)
         } else {
             it.arrive_opaque(op, object).0
         }

@@ -6,6 +6,9 @@
 //! | yields (`yield_step` and `spin_step` in `scheduling_point.rs`) | free |
 //! | is blocked, ended, or held back by fairness | free |
 //!
+//! A task that is held back by fairness may continue, too. This costs a preemption: see
+//! `execution/overstay.rs`.
+//!
 //! A timeout costs nothing only if no task can run and no other deadline is earlier: a program that
 //! sleeps to let other tasks finish is nearly always right. Each other timeout costs as much as a
 //! preemption. So do the outcomes for which `ChoicePoint::costs` of the search returns true:

@@ -23,6 +23,14 @@ impl Execution {
     /// The core of the scheduler: decides which task performs the next step. `yielded` states that
     /// the current task gives way.
     pub(crate) fn decide(&mut self, yielded: bool) -> Step {
+        self.decide_unless(false, yielded)
+    }
+
+    /// As [`Self::decide`]. If `overstays`, the current task continues without a choice, unless its
+    /// time slice is over.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `choose`")]
+    pub(super) fn decide_unless(&mut self, overstays: bool, yielded: bool) -> Step {
         self.pulse += 1;
         self.budget.steps += 1;
         // If an invariant is still due here, its check would come after other steps. Then no two
@@ -38,8 +46,9 @@ impl Execution {
             }
             yielded |= self.slice_is_over();
         }
-        let is_alone =
-            self.schedule.enabled.is_only(self.schedule.current) && self.schedule.late.is_empty();
+        let is_alone = overstays && !yielded
+            || self.schedule.enabled.is_only(self.schedule.current)
+                && self.schedule.late.is_empty();
         if !is_alone || self.body_done || yielded && self.awaits_outside() {
             return self.choose_next(yielded);
         }
@@ -219,12 +228,19 @@ impl Execution {
     #[cold]
     fn choose_of_many(&mut self, yielded: bool) -> TaskId {
         let runs_on = self.list_many(yielded);
-        let options = core::mem::replace(&mut self.schedule.candidates, engine_vec());
+        let mut options = core::mem::replace(&mut self.schedule.candidates, engine_vec());
         let runnable = options
             .iter()
             .take_while(|&&task| !self.schedule.late.contains(task));
         let costs = SwitchCosts::new(runs_on, yielded, runnable.count());
+        let is_held_back = yielded && self.is_held_back();
+        if is_held_back {
+            options.push(self.schedule.current);
+        }
         let next = self.choose(&options, costs);
+        if is_held_back && next == self.schedule.current {
+            self.begin_overstay();
+        }
         self.schedule.candidates = options;
         next
     }

@@ -5,6 +5,7 @@
 use super::descriptors::has_fixed_name;
 use super::detached::calls_in_progress;
 use super::event::Event;
+use super::fairness::{POLL_COST, READ_COST, YIELD_COST};
 use super::loop_iteration::UNCLEAN;
 use super::policy::Policy;
 use super::spin::Access;
@@ -152,6 +153,9 @@ impl Execution {
     /// its own.
     #[cold]
     pub(super) fn arrive_again(&mut self) -> Step {
+        if self.overstays() {
+            return self.overstay(READ_COST);
+        }
         let task = self.schedule.tasks.running_mut();
         match task.site {
             Some(site) => {
@@ -178,8 +182,8 @@ impl Execution {
     /// As [`Self::repeat`], for a call that reads state which something unseen may change. No task
     /// awaits such a change.
     #[cold]
-    pub(super) fn repeat_unversioned(&mut self, read: Access) -> Step {
-        self.running().spin.read_unversioned();
+    pub(super) fn poll_again(&mut self, read: Access) -> Step {
+        self.running().spin.polls();
         self.repeat(read)
     }
 
@@ -234,6 +238,14 @@ impl Execution {
     fn yield_to_others(&mut self) -> Step {
         if self.body_done {
             self.running().idle_yields += 1;
+        }
+        if self.overstays() {
+            let cost = if self.running().spin.is_poll() {
+                POLL_COST
+            } else {
+                YIELD_COST
+            };
+            return self.overstay(cost);
         }
         // A task that is about to block is not held back before that: otherwise, the scheduler and
         // not the program would determine which tasks continue.

@@ -27,8 +27,10 @@ const REPETITIONS: u8 = 3;
 /// The number of iterations after which a spin counts as yielding although the task's state changes
 /// from one iteration to the next. Up to then, all schedules are explored.
 const LONG_SPIN: u32 = 100;
-/// As [`LONG_SPIN`], if the task's state is not known.
-const UNKNOWN_SPIN: u32 = 16;
+/// As [`LONG_SPIN`], if the task's state is not known, or if the spin polls files, descriptors or
+/// opaque code. A loop that polls files usually allocates. Freed memory is not reused at once, so
+/// the state changes from one iteration to the next even if the loop waits.
+const SHORT_SPIN: u32 = 16;
 
 /// A waiting loop repeats itself after this number of iterations. Its first iteration may differ
 /// from the others, because compilers peel it off.
@@ -108,6 +110,8 @@ pub(crate) struct SpinDetector {
     end: Option<u8>,
     /// The number of iterations of a loop without a yield, since the task last made progress.
     spins: u32,
+    /// [`LONG_SPIN`], or [`SHORT_SPIN`] for polls.
+    long: u32,
     /// How the last two states of the task compare.
     states: States,
     /// The task changed an object, or saw a change, since its last yield.
@@ -128,6 +132,7 @@ impl SpinDetector {
             iterations: 0,
             end: None,
             spins: 0,
+            long: LONG_SPIN,
             states: States::Unknown,
             progressed: false,
             awaited: [NOTHING; REMEMBERED],
@@ -144,6 +149,7 @@ impl SpinDetector {
         self.iterations = 0;
         self.end = None;
         self.spins = 0;
+        self.long = LONG_SPIN;
         self.states = States::Unknown;
         self.progressed = true;
         self.awaited_count = 0;
@@ -167,6 +173,17 @@ impl SpinDetector {
     #[inline]
     pub(crate) fn read_unversioned(&mut self) {
         self.saw_unversioned = true;
+    }
+
+    /// Records that the task repeats a poll of state that has no version.
+    pub(crate) fn polls(&mut self) {
+        self.saw_unversioned = true;
+        self.long = SHORT_SPIN;
+    }
+
+    /// Whether the task has repeated a poll since it last made progress.
+    pub(crate) fn is_poll(&self) -> bool {
+        self.long == SHORT_SPIN
     }
 
     /// Whether a read is remembered.
@@ -282,8 +299,8 @@ impl SpinDetector {
     pub(crate) fn is_yield(&self) -> bool {
         match self.states {
             States::Same => true,
-            States::Differ => self.spins > LONG_SPIN,
-            States::Unknown => self.spins > UNKNOWN_SPIN,
+            States::Differ => self.spins > self.long,
+            States::Unknown => self.spins > SHORT_SPIN,
         }
     }
 
@@ -298,10 +315,12 @@ impl SpinDetector {
         self.only_read() && self.last_iteration != 0 && self.iterations < NEW_ITERATIONS
     }
 
-    /// A new iteration begins.
-    pub(crate) fn begin_iteration(&mut self) {
-        for seen in &mut self.seen[..self.count as usize] {
-            seen.repeats = 0;
+    /// A new iteration begins. If the task `overstays`, its reads stay known as repeated ones.
+    pub(crate) fn begin_iteration(&mut self, overstays: bool) {
+        if !overstays {
+            for seen in &mut self.seen[..self.count as usize] {
+                seen.repeats = 0;
+            }
         }
         self.saw_unversioned = false;
         self.end = None;
@@ -360,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_spin_with_changing_state_counts_as_yielding_only_if_it_is_long() {
-        for (is_known, long) in [(true, LONG_SPIN), (false, UNKNOWN_SPIN)] {
+        for (is_known, long) in [(true, LONG_SPIN), (false, SHORT_SPIN)] {
             let (mut spin, load) = spinning();
             for iteration in 1..=long {
                 spin.count_spin();
@@ -393,7 +412,7 @@ mod tests {
         for _ in 0..3 {
             assert!(spin.ends_before(a) && !spin.ends_before(b));
         }
-        spin.begin_iteration();
+        spin.begin_iteration(false);
         assert!(spin.ends_before(b) && !spin.ends_before(a), "after a yield");
     }
 
@@ -408,7 +427,7 @@ mod tests {
             looks += u32::from(looked);
             assert!(!spin.ends_iteration(if looked { state } else { 0 }));
             assert_eq!(spin.is_new(), state < 3);
-            spin.begin_iteration();
+            spin.begin_iteration(false);
         }
         assert!(looks <= 60, "{looks}");
         spin.read(load, 0);

@@ -29,6 +29,8 @@ pub enum NoteKind {
     EndedEarly,
     /// See [`Note::HAPPENS`].
     Happens,
+    /// See [`Note::OVERSTAYS`].
+    Overstays,
     /// See [`Note::fails`].
     Fails,
     /// See [`Note::loses`].
@@ -50,6 +52,7 @@ tokens! {
         TimedOutEarly = "timed-out-early",
         EndedEarly = "ended-early",
         Happens = "happens",
+        Overstays = "overstays",
         Fails = "fails",
         Loses = "loses",
         Late = "late",
@@ -70,6 +73,7 @@ impl NoteKind {
                 | Self::TimedOutEarly
                 | Self::EndedEarly
                 | Self::Happens
+                | Self::Overstays
                 | Self::Fails
                 | Self::Late
         )
@@ -93,6 +97,7 @@ impl NoteKind {
             Self::TimedOutEarly => shown!("timed out early"),
             Self::EndedEarly => shown!("ended early"),
             Self::Happens => shown!("happens"),
+            Self::Overstays => shown!("continues although others wait for their turn"),
             Self::Fails => shown!("fails"),
             Self::Loses => shown!("lost:"),
             Self::Late => shown!("took effect before the store"),
@@ -119,6 +124,9 @@ impl Note {
     pub const ENDED_EARLY: Self = Self(6);
     /// The operation was a rare event of the test, or a possible crash, and it happened.
     pub const HAPPENS: Self = Self(7);
+    /// The operation was a yield, or comes after one that is no event, and its task continued
+    /// although a fair scheduler would have let other tasks run first.
+    pub const OVERSTAYS: Self = Self(8);
     const FIRST_FAULT: u32 = 16;
     const FIRST_TASK: u32 = 32;
     const FIRST_LATE: u32 = 1 << 30;
@@ -202,6 +210,7 @@ impl Note {
             Self::TIMED_OUT_EARLY => Some(NoteKind::TimedOutEarly),
             Self::ENDED_EARLY => Some(NoteKind::EndedEarly),
             Self::HAPPENS => Some(NoteKind::Happens),
+            Self::OVERSTAYS => Some(NoteKind::Overstays),
             _ if self.fault().is_some() => Some(NoteKind::Fails),
             _ if self.overtaken().is_some() => Some(NoteKind::Late),
             _ if self.lost().is_some() => Some(NoteKind::Loses),
@@ -222,6 +231,7 @@ impl Note {
             NoteKind::TimedOutEarly => Self::TIMED_OUT_EARLY,
             NoteKind::EndedEarly => Self::ENDED_EARLY,
             NoteKind::Happens => Self::HAPPENS,
+            NoteKind::Overstays => Self::OVERSTAYS,
             NoteKind::Fails => Fault::of_index(number).map_or(Self::NONE, Self::fails),
             NoteKind::Loses => Self::loses(number),
             NoteKind::Late => Self::late(number),

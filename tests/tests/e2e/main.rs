@@ -85,3 +85,4 @@ mod weak_memory;
 mod weak_memory_order;
 mod words;
 mod workers;
+mod yields;

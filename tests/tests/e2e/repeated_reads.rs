@@ -295,20 +295,24 @@ fn a_loop_that_waits_is_no_long_repetition() {
 #[test]
 fn many_reads_count_as_waiting_and_the_report_says_so() {
     let workspace = Workspace::with_library(LIBRARY);
-    for (name, read) in [
-        ("many_items", "LEVEL.load"),
-        ("waits_and_counts", "while !ready.load"),
-    ] {
-        let run = workspace.chess(&["test", "--exact", name]).run();
-        run.assert_code(0);
-        let line = LIBRARY
-            .lines()
-            .position(|line| line.contains(read))
-            .unwrap()
-            + 1;
-        let warning = format!("src/lib.rs:{line}: a thread repeats `load` many times");
-        assert!(run.stderr.contains(&warning), "{run:?}");
-        let clause = ", where threads that read unchanged values very often let other threads run";
-        assert!(run.stderr.contains(clause), "{run:?}");
-    }
+    let run = workspace
+        .chess(&["test", "--exact", "waits_and_counts"])
+        .run();
+    run.assert_code(0);
+    let read = |line: &str| line.contains("while !ready.load");
+    let line = LIBRARY.lines().position(read).unwrap() + 1;
+    let warning = format!("src/lib.rs:{line}: a thread repeats `load` many times");
+    assert!(run.stderr.contains(&warning), "{run:?}");
+    let clause = ", where threads that read unchanged values very often let other threads run";
+    assert!(run.stderr.contains(clause), "{run:?}");
+}
+
+#[test]
+fn a_bug_past_many_reads_is_found_with_one_more_preemption() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let run = workspace
+        .chess(&["test", "--message-format=json", "--exact", "many_items"])
+        .run();
+    run.assert_code(100);
+    assert_eq!(run.verdict()["preemptions"], 2, "{run:?}");
 }

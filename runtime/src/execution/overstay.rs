@@ -1,0 +1,68 @@
+//! Unfair continuations: a task that yields, and has starved others, may continue at the cost of a
+//! preemption.
+//!
+//! A fair scheduler runs the others first. But a processor may leave a task without a turn for much
+//! longer than another task takes for a few yields. In such an execution the other task counts as
+//! preempted once more. The yielding task then overstays: it continues until another task runs, and
+//! its yields do not count, up to a maximum that [`super::fairness`] defines. It overstays once
+//! until another task runs. So all executions still end.
+//!
+//! A task that overstays is preempted neither at its yields nor before repeated reads. Nothing has
+//! changed there since its last scheduling point. So only the task itself could see a difference, in
+//! the number of its repetitions.
+
+use super::state::Execution;
+use super::terms::Step;
+use super::{Note, Op};
+
+impl Execution {
+    /// Whether fairness alone prevents the current task, which yields, from continuing, and the task
+    /// may overstay.
+    pub(super) fn is_held_back(&self) -> bool {
+        let (schedule, current) = (&self.schedule, self.schedule.current);
+        schedule.fairness.restrains()
+            && schedule.enabled.contains(current)
+            && !schedule.late.contains(current)
+            && !schedule.fairness.allows(current, &schedule.enabled)
+            && schedule
+                .fairness
+                .may_overstay(current, self.budget.last_switch)
+            && !self.body_done
+            && !self.budget.past_limit
+            && (!self.policies.confines() || self.policies.may_preempt_at(self.task(current).site))
+    }
+
+    /// The current task, which is held back, overstays from now on.
+    #[cold]
+    pub(super) fn begin_overstay(&mut self) {
+        let current = self.schedule.current;
+        self.schedule.fairness.overstay(current, self.budget.steps);
+        let is_kept = self.log.events.len() < self.log.most;
+        match self.log.events.last_mut() {
+            Some(event)
+                if is_kept
+                    && event.task == current
+                    && matches!(event.op, Op::YieldNow | Op::SpinLoop) =>
+            {
+                event.note = Note::OVERSTAYS;
+            }
+            _ => self.running().note = Note::OVERSTAYS,
+        }
+    }
+
+    /// Whether the current task overstays.
+    pub(super) fn overstays(&self) -> bool {
+        let (schedule, last_switch) = (&self.schedule, self.budget.last_switch);
+        schedule.fairness.overstays(schedule.current, last_switch)
+    }
+
+    /// The current task, which overstays, continues after a yield or before a repeated read, without
+    /// a choice. `cost` is as in [`super::fairness`].
+    #[cold]
+    pub(super) fn overstay(&mut self, cost: u32) -> Step {
+        self.schedule
+            .fairness
+            .count_overstaying(self.schedule.current, cost);
+        self.decide_unless(true, false)
+    }
+}

@@ -1,0 +1,163 @@
+//! A task that yields several times lets others run first. That it continues instead costs a
+//! preemption, so bugs which need this are found, too.
+
+use end_to_end::Workspace;
+
+const LIBRARY: &str = r#"
+#![cfg(test)]
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::Mutex;
+use std::{hint, thread};
+
+/// Loses an update if the worker runs between the load and the store, with all of its work.
+fn lose(work: impl FnOnce() + Send) {
+    let total = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            work();
+            total.fetch_add(1, SeqCst);
+        });
+        let before = total.load(SeqCst);
+        total.store(before + 1, SeqCst);
+    });
+    assert_eq!(total.into_inner(), 2);
+}
+
+/// As `lose`, but correct.
+fn keep(work: impl FnOnce() + Send) {
+    let total = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            work();
+            total.fetch_add(1, SeqCst);
+        });
+        total.fetch_add(1, SeqCst);
+    });
+    assert_eq!(total.into_inner(), 2);
+}
+
+fn five_jobs() {
+    let done = Mutex::new(Vec::new());
+    for job in 0..5 {
+        done.lock().unwrap().push(job);
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn one_yield() {
+    lose(thread::yield_now);
+}
+
+#[test]
+fn jobs() {
+    lose(five_jobs);
+}
+
+#[test]
+fn jobs_fixed() {
+    keep(five_jobs);
+}
+
+#[test]
+fn pauses() {
+    lose(|| (0..40).for_each(|_| hint::spin_loop()));
+}
+
+#[test]
+fn pauses_fixed() {
+    keep(|| (0..40).for_each(|_| hint::spin_loop()));
+}
+
+/// The flag changes after the fifth look, and the lost update happens after it.
+#[test]
+fn looks() {
+    let seen = AtomicBool::new(false);
+    lose(|| {
+        for _ in 0..5 {
+            hint::black_box(seen.load(SeqCst));
+            thread::yield_now();
+        }
+        seen.store(true, SeqCst);
+        thread::yield_now();
+    });
+}
+
+#[test]
+fn waits_and_counts() {
+    let ready = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| ready.store(true, SeqCst));
+        let mut looks = 0;
+        while !ready.load(SeqCst) {
+            looks += 1;
+            thread::yield_now();
+        }
+        hint::black_box(looks);
+    });
+}
+"#;
+
+#[test]
+fn a_bug_past_several_yields_is_found_with_one_more_preemption() {
+    let workspace = Workspace::with_library(LIBRARY);
+    for strategy in ["auto", "icb", "delay", "dpor"] {
+        let args = ["test", "--no-fail-fast", "--message-format=json"];
+        let run = workspace.chess(&args).args(["--strategy", strategy]).run();
+        run.assert_code(100);
+        let verdicts = run.verdicts_by_name();
+        for (name, preemptions) in [("one_yield", 1), ("jobs", 2), ("pauses", 2), ("looks", 2)] {
+            let verdict = &verdicts[name];
+            assert_eq!(
+                verdict["outcome"], "failed",
+                "{name} by {strategy}: {verdict}"
+            );
+            assert_eq!(
+                verdict["preemptions"], preemptions,
+                "{name} by {strategy}: {verdict}"
+            );
+        }
+        for name in ["jobs_fixed", "pauses_fixed", "waits_and_counts"] {
+            let verdict = &verdicts[name];
+            assert_eq!(
+                verdict["outcome"], "passed",
+                "{name} by {strategy}: {verdict}"
+            );
+        }
+    }
+}
+
+#[test]
+fn loops_that_wait_and_yield_are_explored_to_their_end() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--strategy", "icb", "--preemptions", "20"];
+    let run = workspace
+        .chess(&args)
+        .args([
+            "--message-format=json",
+            "jobs_fixed",
+            "pauses_fixed",
+            "waits_and_counts",
+        ])
+        .run();
+    run.assert_code(0);
+    for (name, verdict) in run.verdicts_by_name() {
+        assert_eq!(verdict["complete"], true, "{name}: {verdict}");
+    }
+}
+
+#[test]
+fn the_report_names_the_yield_and_the_schedule_replays() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let run = workspace.chess(&["test", "--exact", "jobs"]).run();
+    run.assert_code(100);
+    let note = "continues although others wait for their turn (counts as a preemption)";
+    assert_eq!(run.stderr.matches(note).count(), 1, "{run:?}");
+    let schedule = run
+        .stderr
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Saved "));
+    let replay = workspace.chess(&["replay", schedule.unwrap()]).run();
+    replay.assert_code(100);
+    assert_eq!(replay.stderr.matches(note).count(), 1, "{replay:?}");
+}
