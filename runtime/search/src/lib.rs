@@ -80,12 +80,16 @@ use chess_vocabulary::{Op, TaskId};
 pub struct SchedulingPoint<'a> {
     /// The number of earlier decisions in this execution.
     pub index: u32,
-    /// The enabled tasks that fairness allows, at least two. The first one is the task that an
-    /// execution without preemptions runs next.
+    /// The enabled tasks that fairness allows, and the current task if it may overstay, at least
+    /// two. The first one is the task that an execution without preemptions runs next.
     pub options: &'a [TaskId],
     /// The first `free` options cost nothing. Each other option costs a preemption: the current
-    /// task is enabled and did not yield, or a timeout fires although a task could run.
+    /// task is enabled and did not yield, it overstays, or a timeout fires although a task could
+    /// run.
     pub free: u32,
+    /// The last option is the current task. It yields, and has starved others. If it is chosen, it
+    /// overstays: it continues although a fair scheduler would let the others run first.
+    pub may_overstay: bool,
     /// The hash of the execution so far. It shows whether an execution repeats the prefix of an
     /// earlier one.
     pub prefix: u64,

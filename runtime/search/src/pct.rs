@@ -264,6 +264,7 @@ mod tests {
                     index: 0,
                     options,
                     free,
+                    may_overstay: false,
                     prefix: 0,
                     step: 0,
                     event: 0,

@@ -1,7 +1,7 @@
 //! The common part of the sampling strategies: random numbers and the estimate. These strategies
 //! never report completion.
 
-use super::random::draw_outcome;
+use super::random::{UNUSUAL, draw_outcome, is_unusual};
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
@@ -56,6 +56,32 @@ impl<R: Rule> Sampler<R> {
     }
 }
 
+impl<R: Rule> Sampler<R> {
+    /// Chooses at a point where the current task may overstay. It does so with the probability of
+    /// an unusual outcome: most tasks that yield repeatedly wait, and would wait in vain.
+    #[cold]
+    fn choose_whether_to_overstay(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        let others = point.options.len() - 1;
+        let overstays = is_unusual(&mut self.rng);
+        let odds = UNUSUAL as f64;
+        let (first, options, free) = if overstays {
+            self.estimate.chose_with_odds(odds);
+            (others, &point.options[others..], 1)
+        } else {
+            let odds = others as f64 * odds / (odds - 1.0);
+            self.estimate.chose_with_odds(odds);
+            (0, &point.options[..others], point.free)
+        };
+        let point = SchedulingPoint {
+            options,
+            free,
+            may_overstay: false,
+            ..*point
+        };
+        first + self.rule.choose(&mut self.rng, &point)
+    }
+}
+
 impl<R: Rule> Strategy for Sampler<R> {
     fn name(&self) -> &'static str {
         R::NAME
@@ -69,6 +95,9 @@ impl<R: Rule> Strategy for Sampler<R> {
 
     #[inline]
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        if point.may_overstay {
+            return self.choose_whether_to_overstay(point);
+        }
         self.estimate.chose(point.options.len() as u32);
         self.rule.choose(&mut self.rng, point)
     }
@@ -114,5 +143,44 @@ impl<R: Rule> Strategy for Sampler<R> {
         };
         (self.rng, self.estimate) = (rng, estimate);
         self.rule.load(input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Past, Pending, Pos, Random};
+    use super::*;
+    use crate::trace::Trace;
+    use crate::{Op, TaskId};
+
+    fn overstays<R: Rule>(mut search: Sampler<R>) -> usize {
+        search.begin();
+        let point = SchedulingPoint {
+            index: 0,
+            options: &[TaskId(1), TaskId(0)],
+            free: 1,
+            may_overstay: true,
+            prefix: 0,
+            step: 0,
+            event: 0,
+            pending: &|_| Pending {
+                op: Op::AtomicLoad,
+                object: 1,
+            },
+            past: Past {
+                trace: &Trace::new(),
+                name: &|_| 0,
+            },
+        };
+        (0..1600)
+            .filter(|_| search.choose_task(&point) == 1)
+            .count()
+    }
+
+    #[test]
+    fn tasks_overstay_as_seldom_as_outcomes_are_unusual() {
+        for count in [overstays(Random::new(7)), overstays(Pos::new(7))] {
+            assert!((50..150).contains(&count), "{count} of 1600");
+        }
     }
 }

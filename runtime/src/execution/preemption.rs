@@ -22,6 +22,8 @@ use crate::search::Cost;
 pub(super) struct SwitchCosts {
     /// The first `free` options cost nothing. Each later option costs a preemption.
     pub(super) free: usize,
+    /// The last option is the current task, which overstays if it is chosen.
+    pub(super) may_overstay: bool,
     /// The first option is the current task, which can continue and does not yield. Each other
     /// option is a preemption.
     preempts: bool,
@@ -37,6 +39,7 @@ impl SwitchCosts {
         let preempts = runs_on && !yielded;
         Self {
             free: if preempts { 1 } else { runnable.max(1) },
+            may_overstay: false,
             preempts,
         }
     }

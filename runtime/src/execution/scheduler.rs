@@ -232,13 +232,13 @@ impl Execution {
         let runnable = options
             .iter()
             .take_while(|&&task| !self.schedule.late.contains(task));
-        let costs = SwitchCosts::new(runs_on, yielded, runnable.count());
-        let is_held_back = yielded && self.is_held_back();
-        if is_held_back {
+        let mut costs = SwitchCosts::new(runs_on, yielded, runnable.count());
+        costs.may_overstay = yielded && self.is_held_back();
+        if costs.may_overstay {
             options.push(self.schedule.current);
         }
         let next = self.choose(&options, costs);
-        if is_held_back && next == self.schedule.current {
+        if costs.may_overstay && next == self.schedule.current {
             self.begin_overstay();
         }
         self.schedule.candidates = options;
@@ -269,6 +269,7 @@ impl Execution {
             index: self.recording.decisions.len() as u32,
             options,
             free: costs.free as u32,
+            may_overstay: costs.may_overstay,
             prefix: self.recording.prefix,
             step: self.log.trace.steps.len() as u32,
             event: self.log.events.len() as u32,

@@ -3,7 +3,7 @@
 
 use end_to_end::Workspace;
 
-const LIBRARY: &str = r#"
+const LIBRARY: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::Mutex;
@@ -96,7 +96,7 @@ fn waits_and_counts() {
         hint::black_box(looks);
     });
 }
-"#;
+";
 
 #[test]
 fn a_bug_past_several_yields_is_found_with_one_more_preemption() {

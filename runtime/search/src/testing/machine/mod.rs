@@ -392,6 +392,7 @@ impl<'a> Machine<'a> {
                     index: self.decisions.len() as u32,
                     options,
                     free: free as u32,
+                    may_overstay: false,
                     prefix: self.prefix,
                     step: self.trace.steps.len() as u32,
                     event: 0,
