@@ -6,7 +6,7 @@ use crate::base::rng::Rng;
 
 /// An operation may have an unusual outcome (a spurious event) with a probability of
 /// `1 / UNUSUAL`.
-pub(super) const UNUSUAL: u64 = 16;
+const UNUSUAL: u64 = 16;
 
 /// A rare event of the test may happen with a probability of `1 / RARE`.
 const RARE: u64 = 4;

@@ -1,7 +1,7 @@
 //! The common part of the sampling strategies: random numbers and the estimate. These strategies
 //! never report completion.
 
-use super::random::{UNUSUAL, draw_outcome, is_unusual};
+use super::random::draw_outcome;
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;
@@ -56,32 +56,6 @@ impl<R: Rule> Sampler<R> {
     }
 }
 
-impl<R: Rule> Sampler<R> {
-    /// Chooses at a point where the current task may overstay. It does so with the probability of
-    /// an unusual outcome: most tasks that yield repeatedly wait, and would wait in vain.
-    #[cold]
-    fn choose_whether_to_overstay(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        let others = point.options.len() - 1;
-        let overstays = is_unusual(&mut self.rng);
-        let odds = UNUSUAL as f64;
-        let (first, options, free) = if overstays {
-            self.estimate.chose_with_odds(odds);
-            (others, &point.options[others..], 1)
-        } else {
-            let odds = others as f64 * odds / (odds - 1.0);
-            self.estimate.chose_with_odds(odds);
-            (0, &point.options[..others], point.free)
-        };
-        let point = SchedulingPoint {
-            options,
-            free,
-            may_overstay: false,
-            ..*point
-        };
-        first + self.rule.choose(&mut self.rng, &point)
-    }
-}
-
 impl<R: Rule> Strategy for Sampler<R> {
     fn name(&self) -> &'static str {
         R::NAME
@@ -95,11 +69,20 @@ impl<R: Rule> Strategy for Sampler<R> {
 
     #[inline]
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        if point.may_overstay {
-            return self.choose_whether_to_overstay(point);
+        if !point.may_overstay {
+            self.estimate.chose(point.options.len() as u32);
+            return self.rule.choose(&mut self.rng, point);
         }
-        self.estimate.chose(point.options.len() as u32);
-        self.rule.choose(&mut self.rng, point)
+        // Most tasks that yield repeatedly wait, and would wait in vain if they overstayed.
+        let options = &point.options[..point.options.len() - 1];
+        if options.len() == 1 {
+            return 0;
+        }
+        self.choose_task(&SchedulingPoint {
+            options,
+            may_overstay: false,
+            ..*point
+        })
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
@@ -157,8 +140,8 @@ mod tests {
         search.begin();
         let point = SchedulingPoint {
             index: 0,
-            options: &[TaskId(1), TaskId(0)],
-            free: 1,
+            options: &[TaskId(1), TaskId(2), TaskId(0)],
+            free: 2,
             may_overstay: true,
             prefix: 0,
             step: 0,
@@ -172,15 +155,12 @@ mod tests {
                 name: &|_| 0,
             },
         };
-        (0..1600)
-            .filter(|_| search.choose_task(&point) == 1)
-            .count()
+        (0..100).filter(|_| search.choose_task(&point) == 2).count()
     }
 
     #[test]
-    fn tasks_overstay_as_seldom_as_outcomes_are_unusual() {
-        for count in [overstays(Random::new(7)), overstays(Pos::new(7))] {
-            assert!((50..150).contains(&count), "{count} of 1600");
-        }
+    fn samplers_let_no_task_overstay() {
+        assert_eq!(overstays(Random::new(7)), 0);
+        assert_eq!(overstays(Pos::new(7)), 0);
     }
 }

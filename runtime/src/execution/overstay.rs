@@ -10,6 +10,8 @@
 //! A task that overstays is preempted neither at its yields nor before repeated reads. Nothing has
 //! changed there since its last scheduling point. So only the task itself could see a difference, in
 //! the number of its repetitions.
+//!
+//! The systematic strategies choose this. The samplers do not.
 
 use super::state::Execution;
 use super::terms::Step;
