@@ -110,6 +110,8 @@ pub(crate) struct SpinDetector {
     end: Option<u8>,
     /// The number of iterations of a loop without a yield, since the task last made progress.
     spins: u32,
+    /// The value of `spins` when the task was last known to repeat itself.
+    spins_as_same: u32,
     /// [`LONG_SPIN`], or [`SHORT_SPIN`] for polls.
     long: u32,
     /// How the last two states of the task compare.
@@ -132,6 +134,7 @@ impl SpinDetector {
             iterations: 0,
             end: None,
             spins: 0,
+            spins_as_same: 0,
             long: LONG_SPIN,
             states: States::Unknown,
             progressed: false,
@@ -149,6 +152,7 @@ impl SpinDetector {
         self.iterations = 0;
         self.end = None;
         self.spins = 0;
+        self.spins_as_same = 0;
         self.long = LONG_SPIN;
         self.states = States::Unknown;
         self.progressed = true;
@@ -282,6 +286,7 @@ impl SpinDetector {
         let same = state != 0 && state == self.last_iteration;
         if same {
             self.states = States::Same;
+            self.spins_as_same = self.spins;
         } else if state != 0 && (self.last_iteration != 0 || self.states == States::Unknown) {
             self.states = States::Differ;
         }
@@ -299,7 +304,7 @@ impl SpinDetector {
     pub(crate) fn is_yield(&self) -> bool {
         match self.states {
             States::Same => true,
-            States::Differ => self.spins > self.long,
+            States::Differ => self.spins - self.spins_as_same > self.long,
             States::Unknown => self.spins > SHORT_SPIN,
         }
     }
