@@ -7,9 +7,10 @@
 //! its yields do not count, up to a maximum that [`super::fairness`] defines. It overstays once
 //! until another task runs. So all executions still end.
 //!
-//! A task that overstays is preempted neither at its yields nor before repeated reads. Nothing has
-//! changed there since its last scheduling point. So only the task itself could see a difference, in
-//! the number of its repetitions.
+//! A task that overstays is not preempted at its yields: a preemption before its next operation has
+//! the same effect. Nor is it preempted before repeated reads. Nothing changes between these reads,
+//! so only the task itself can see at which of them it was preempted, if it counts them. An outcome
+//! that depends on this number is missed. The book states it as a limit.
 //!
 //! The systematic strategies choose this. The samplers do not.
 

@@ -11,7 +11,7 @@ use super::policy::Policy;
 use super::spin::Access;
 use super::state::{Ending, Execution};
 use super::task::Task;
-use super::terms::{Site, Step};
+use super::terms::{NO_LINE, Site, Step};
 use super::{Effect, Note, Op, mark};
 use crate::search::ObjectId;
 
@@ -156,14 +156,10 @@ impl Execution {
         if self.overstays() {
             return self.overstay(READ_COST);
         }
-        let task = self.schedule.tasks.running_mut();
-        match task.site {
-            Some(site) => {
-                let read = Access::new(task.op, site, task.object);
-                self.repeat(read)
-            }
-            None => self.spin_to_others(),
-        }
+        let task = self.running();
+        let site = task.site.unwrap_or(NO_LINE);
+        let read = Access::new(task.op, site, task.object);
+        self.repeat(read)
     }
 
     /// The current task arrives before `read`, which it has repeated several times without a yield

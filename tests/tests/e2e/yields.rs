@@ -1,5 +1,5 @@
-//! A task that yields several times lets others run first. That it continues instead costs a
-//! preemption, so bugs which need this are found, too.
+//! A task that yields several times lets other tasks run first. If it continues instead, this costs
+//! a preemption. So the search finds bugs that need such a continuation.
 
 use end_to_end::Workspace;
 
