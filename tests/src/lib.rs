@@ -24,7 +24,7 @@ pub use expected::{Expected, ExpectedTest};
 pub use needs::{needs, take_skipped, wants};
 pub use process::{Process, assert_none_is_left, descendants, is_test_process};
 pub use run::{Run, without_durations};
-pub use sources::LOSES_AN_UPDATE;
+pub use sources::{LOSE_AND_KEEP, LOSES_AN_UPDATE};
 pub use tool::{Chess, program, target_dir, tool_revision};
 pub use tree::Tree;
 pub use workspace::{Workspace, source_of};

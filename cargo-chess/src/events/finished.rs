@@ -1,6 +1,8 @@
 //! The verdict on a test, as an event. `protocol/finished.rs` makes it from the line of a test
 //! binary.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,10 @@ pub(crate) struct TestFinished {
     /// for long. Schedules in which it continues were not explored.
     #[serde(default)]
     pub long_spins: bool,
+    /// Whether threads that yield repeatedly had to let other threads run. Schedules in which they
+    /// continue were explored only in part.
+    #[serde(default)]
+    pub fair_only: bool,
     /// The library whose runtime ran the test's futures on the test's own thread, if one did:
     /// `tokio`.
     #[serde(default)]
@@ -421,6 +427,38 @@ impl OtherFailure {
     }
 }
 
+/// Conditions that all explored executions of a test meet. As text: the end of a sentence about
+/// these executions, empty without a condition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Conditions {
+    /// The test's own assumptions hold.
+    assumptions: bool,
+    /// As [`TestFinished::fair_only`].
+    fair_only: bool,
+    /// As [`TestFinished::long_spins`].
+    long_spins: bool,
+}
+
+impl fmt::Display for Conditions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let threads = match (self.fair_only, self.long_spins) {
+            (false, false) => "",
+            (true, false) => "threads that yield repeatedly let other threads run",
+            (false, true) => "threads that read unchanged values very often let other threads run",
+            (true, true) => {
+                "threads that yield repeatedly, or read unchanged values very often, let other \
+                 threads run"
+            }
+        };
+        match (self.assumptions, threads) {
+            (false, "") => Ok(()),
+            (true, "") => f.write_str(", where the test's assumptions hold"),
+            (false, threads) => write!(f, ", where {threads}"),
+            (true, threads) => write!(f, ", where the test's assumptions hold, and {threads}"),
+        }
+    }
+}
+
 impl TestFinished {
     /// The warning that the time ended the search, and all other warnings.
     pub(crate) fn warnings_of_time_and_others(&self) -> (&[String], &[String]) {
@@ -428,20 +466,12 @@ impl TestFinished {
         self.warnings.split_at(first)
     }
 
-    /// The end of a sentence about the explored executions. It says that they are only those in
-    /// which the test's assumptions hold, and in which long loops over unchanged values let other
-    /// threads run. Empty if these are all executions.
-    pub(crate) fn assumption(&self) -> &'static str {
-        match (self.counts.unmet_assumptions > 0, self.long_spins) {
-            (false, false) => "",
-            (true, false) => ", where the test's assumptions hold",
-            (false, true) => {
-                ", where threads that read unchanged values very often let other threads run"
-            }
-            (true, true) => {
-                ", where the test's assumptions hold, and threads that read unchanged values very \
-                 often let other threads run"
-            }
+    /// The conditions on the explored executions.
+    pub(crate) fn conditions(&self) -> Conditions {
+        Conditions {
+            assumptions: self.counts.unmet_assumptions > 0,
+            fair_only: self.fair_only,
+            long_spins: self.long_spins,
         }
     }
 

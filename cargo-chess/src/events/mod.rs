@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::covered::{Covered, Growth, OrderedPair, PairedOperation, Pairs};
 pub(crate) use self::finished::{
-    Counts, EarlyOperation, EarlyTimeout, Minimised, OtherFailure, Reach, RegressionOutcome,
-    RegressionRun, Stop, TestFinished, TestOptions, TestPart,
+    Conditions, Counts, EarlyOperation, EarlyTimeout, Minimised, OtherFailure, Reach,
+    RegressionOutcome, RegressionRun, Stop, TestFinished, TestOptions, TestPart,
 };
 use crate::shard::Part;
 
@@ -358,6 +358,7 @@ mod tests {
             early: Vec::new(),
             nothing_to_explore: false,
             long_spins: false,
+            fair_only: false,
             one_thread_runtime: None,
             coverage: coverage(
                 Outcome::Failed,

@@ -116,6 +116,9 @@ pub(crate) struct Finished {
     /// late store.
     #[serde(default)]
     pub stale_loads: Vec<StaleLoad>,
+    /// Whether fairness has excluded schedules: threads that yield repeatedly let others run.
+    #[serde(default)]
+    pub fair_only: bool,
     /// Whether there may be more operations with a late effect than those in `stale_loads`.
     #[serde(default)]
     pub unclear_loads: bool,
@@ -321,6 +324,7 @@ impl Finished {
             timers_last: self.timers_last.filter(|_| stable).map(TimersLast::of_all),
             early: Vec::new(),
             nothing_to_explore: false,
+            fair_only: self.fair_only,
             long_spins: self.spins.iter().any(|spin| !spin.waits),
             one_thread_runtime: self.one_thread_runtime.clone(),
             coverage: if stable {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::Detail;
 use crate::config::{Memory, StaleLoads};
-use crate::events::{self, Outcome, TestFinished, TestOptions};
+use crate::events::{self, Conditions, Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
 use crate::text::{plural, thousands, units};
 
@@ -41,8 +41,8 @@ struct Executions {
     /// Whether the explored executions are all that C11 allows, because no operation in them can
     /// have a late effect.
     are_all_of_c11: bool,
-    /// The restriction to executions that meet the test's assumptions, in words.
-    assumption: &'static str,
+    /// The conditions that the explored executions meet.
+    conditions: Conditions,
 }
 
 /// All executions of a memory model, and a restriction of this set, in words.
@@ -240,9 +240,9 @@ impl Guarantee {
                 && !finished.unclear_loads
                 // The monitor does not see the atomics of code outside of control.
                 && test.outside.is_empty(),
-            assumption: match last.as_ref().unwrap_or(&reach) {
-                Reach::Part | Reach::Sampled | Reach::NotDeterministic => "",
-                _ => test.assumption(),
+            conditions: match last.as_ref().unwrap_or(&reach) {
+                Reach::Part | Reach::Sampled | Reach::NotDeterministic => Conditions::default(),
+                _ => test.conditions(),
             },
         };
         let group = (executions, reach, last, atomic);
@@ -269,7 +269,7 @@ impl Guarantee {
                 last.as_ref().unwrap_or(reach),
                 Reach::Part | Reach::Sampled | Reach::NotDeterministic
             ) {
-                limits.push_str(executions.assumption);
+                limits.push_str(&executions.conditions.to_string());
                 limits.extend(self.limits.iter().copied());
             }
             format!("{}: {what}{limits}{steps}", plural(*count, "test"))

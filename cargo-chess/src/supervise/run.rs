@@ -446,8 +446,8 @@ impl Run<'_> {
         if test.not_explored.is_some() {
             NOT_EXPLORED.clone_into(&mut event.coverage);
         } else if finished.outcome == Outcome::Passed {
-            let assumption = event.assumption();
-            event.coverage.push_str(assumption);
+            let conditions = event.conditions();
+            event.coverage.push_str(&conditions.to_string());
             event.coverage.extend(options.limits());
         }
         event.options = Some(options);

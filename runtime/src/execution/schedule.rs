@@ -20,6 +20,8 @@ pub(crate) struct Schedule {
     /// The enabled tasks that can continue only by timing out.
     pub(crate) late: TaskSet,
     pub(crate) fairness: Fairness,
+    /// Whether fairness has excluded an enabled task at a scheduling point of this execution.
+    pub(crate) is_fair_only: bool,
     /// The tasks among which the scheduler chooses.
     pub(super) candidates: EngineVec<TaskId>,
     /// The number of waits that have begun, futex requeues included.
@@ -36,6 +38,7 @@ impl Schedule {
             enabled: TaskSet::new(),
             late: TaskSet::new(),
             fairness: Fairness::new(),
+            is_fair_only: false,
             candidates: engine_vec(),
             waits: 0,
         }
@@ -52,6 +55,7 @@ impl Schedule {
             live,
             retired,
             waits,
+            is_fair_only,
             tasks: _,
             current: _,
             enabled: _,
@@ -59,7 +63,7 @@ impl Schedule {
             fairness: _,
             candidates: _,
         } = self;
-        (*live, *retired, *waits) = (0, 0, 0);
+        (*live, *retired, *waits, *is_fair_only) = (0, 0, 0, false);
         self.run(TaskId(0));
     }
 

@@ -297,6 +297,7 @@ impl Execution {
             enabled,
             late,
             fairness,
+            is_fair_only,
             tasks,
             current,
             ..
@@ -305,6 +306,7 @@ impl Execution {
         candidates.clear();
         let restrained = fairness.restrains();
         let allowed = |task| !restrained || fairness.allows(task, enabled);
+        *is_fair_only |= restrained && !enabled.iter().all(allowed);
         let runnable = |task| allowed(task) && !late.contains(task);
         let runs_on = enabled.contains(current) && runnable(current);
         if runs_on && !yielded {

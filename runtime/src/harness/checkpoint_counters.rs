@@ -49,6 +49,7 @@ is_kept!(
     exploration.unmet as unmet,
     exploration.first_unmet as first_unmet,
     exploration.few_stores as few_stores,
+    exploration.fair_only as fair_only,
     exploration.unclear_loads as unclear_loads,
     exploration.many_tasks as many_tasks,
     exploration.much_memory as much_memory,

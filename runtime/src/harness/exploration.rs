@@ -69,6 +69,9 @@ pub(crate) struct Exploration {
     pub(crate) unmet: u64,
     /// The place of the first assumption that did not hold.
     pub(crate) first_unmet: Option<SourcePlace>,
+    /// Whether fairness has excluded an enabled task in some execution: a task that yields
+    /// repeatedly let other tasks run.
+    pub(crate) fair_only: bool,
     /// Whether the search for operations that could have late effects may have missed some of them
     /// in some execution.
     pub(crate) unclear_loads: bool,
@@ -194,6 +197,7 @@ impl Exploration {
             first_endless: None,
             unmet: 0,
             first_unmet: None,
+            fair_only: false,
             unclear_loads: false,
             few_stores: 0,
             many_tasks: 0,

@@ -1,13 +1,14 @@
 //! A task that reads the same value repeatedly, and computes in between, does not wait: it is
 //! explored like all others. Only if it does so for long, it counts as waiting, and the report says so.
 
-use end_to_end::Workspace;
+use end_to_end::{LOSE_AND_KEEP, Workspace};
 
 const LIBRARY: &str = r#"
 #![cfg(test)]
 use std::sync::atomic::{AtomicU32, AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock, RwLock, mpsc};
 use std::{ffi, hint, net, thread};
+use updates::{keep, lose};
 
 unsafe extern "C" {
     safe fn labs(number: ffi::c_long) -> ffi::c_long;
@@ -23,33 +24,6 @@ fn log(text: &str) {
     if LEVEL.load(SeqCst) > 0 {
         eprintln!("{text}");
     }
-}
-
-/// Loses an update if the worker runs between the load and the store: one preemption.
-fn lose(work: impl FnOnce() + Send) {
-    let total = AtomicU32::new(0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            work();
-            total.fetch_add(1, SeqCst);
-        });
-        let before = total.load(SeqCst);
-        total.store(before + 1, SeqCst);
-    });
-    assert_eq!(total.into_inner(), 2);
-}
-
-/// As `lose`, but correct.
-fn keep(work: impl FnOnce() + Send) {
-    let total = AtomicU32::new(0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            work();
-            total.fetch_add(1, SeqCst);
-        });
-        total.fetch_add(1, SeqCst);
-    });
-    assert_eq!(total.into_inner(), 2);
 }
 
 fn ten_lines() {
@@ -233,6 +207,10 @@ fn waits_and_counts() {
 }
 "#;
 
+fn workspace() -> Workspace {
+    Workspace::with_library(&format!("{LIBRARY}{LOSE_AND_KEEP}"))
+}
+
 /// The buggy tests that are found with one preemption.
 const BUGGY: [&str; 11] = [
     "lines",
@@ -253,7 +231,7 @@ const WAITING: [&str; 3] = ["waits_for_a_lock", "waits_for_a_datagram", "waits_a
 
 #[test]
 fn repeated_reads_are_explored_like_all_others() {
-    let workspace = Workspace::with_library(LIBRARY);
+    let workspace = workspace();
     for strategy in ["auto", "icb", "dpor"] {
         let args = ["test", "--no-fail-fast", "--message-format=json"];
         let run = workspace
@@ -281,7 +259,7 @@ fn repeated_reads_are_explored_like_all_others() {
 
 #[test]
 fn a_loop_that_waits_is_no_long_repetition() {
-    let workspace = Workspace::with_library(LIBRARY);
+    let workspace = workspace();
     let args = ["test", "--strategy", "icb", "--message-format=json"];
     let run = workspace.chess(&args).args(WAITING).run();
     run.assert_code(0);
@@ -294,7 +272,7 @@ fn a_loop_that_waits_is_no_long_repetition() {
 
 #[test]
 fn many_reads_count_as_waiting_and_the_report_says_so() {
-    let workspace = Workspace::with_library(LIBRARY);
+    let workspace = workspace();
     let run = workspace
         .chess(&["test", "--exact", "waits_and_counts"])
         .run();
@@ -303,13 +281,14 @@ fn many_reads_count_as_waiting_and_the_report_says_so() {
     let line = LIBRARY.lines().position(read).unwrap() + 1;
     let warning = format!("src/lib.rs:{line}: a thread repeats `load` many times");
     assert!(run.stderr.contains(&warning), "{run:?}");
-    let clause = ", where threads that read unchanged values very often let other threads run";
+    let clause = ", where threads that yield repeatedly, or read unchanged values very often, let \
+                  other threads run";
     assert!(run.stderr.contains(clause), "{run:?}");
 }
 
 #[test]
 fn a_bug_past_many_reads_is_found_with_one_more_preemption() {
-    let workspace = Workspace::with_library(LIBRARY);
+    let workspace = workspace();
     let run = workspace
         .chess(&["test", "--message-format=json", "--exact", "many_items"])
         .run();

@@ -153,7 +153,8 @@ fn auto_bounds_delays_where_no_preemption_bound_can_be_finished() {
     let verdict = run.verdict();
     assert_eq!(verdict["bound_completed"], Value::Null, "{verdict}");
     assert_eq!(verdict["delays_completed"], 1, "{verdict}");
-    assert_eq!(verdict["coverage"], "delays<=1", "{verdict}");
+    let coverage = "delays<=1, where threads that yield repeatedly let other threads run";
+    assert_eq!(verdict["coverage"], coverage, "{verdict}");
     call("human").run().assert_says(
         0,
         &[

@@ -18,13 +18,15 @@ fn assert_verdicts(fixture: &str, more_args: &[&str]) {
     expected.assert_met_by(&run);
 }
 
+/// Tests of fixtures on both backends. Each backend has its own work per test: that of threads is
+/// slower, but finds the same failures with little work.
 macro_rules! on_both_backends {
-    ($($fixture:ident: $($arg:literal)*;)*) => {
+    ($($fixture:ident $fibers:literal $threads:literal: $($arg:literal)*;)*) => {
         mod on_fibers {
             $(
                 #[test]
                 fn $fixture() {
-                    let args = ["--backend", "fibers", "--work", "25M" $(, $arg)*];
+                    let args = ["--backend", "fibers", "--work", $fibers $(, $arg)*];
                     super::assert_verdicts(stringify!($fixture), &args);
                 }
             )*
@@ -33,9 +35,7 @@ macro_rules! on_both_backends {
             $(
                 #[test]
                 fn $fixture() {
-                    // The backend of threads is slower, but finds the same failures with little
-                    // work.
-                    let args = ["--backend", "threads", "--work", "10M" $(, $arg)*];
+                    let args = ["--backend", "threads", "--work", $threads $(, $arg)*];
                     super::assert_verdicts(stringify!($fixture), &args);
                 }
             )*
@@ -44,18 +44,18 @@ macro_rules! on_both_backends {
 }
 
 on_both_backends! {
-    catalog:;
-    no_std_alloc:;
-    members: "-p" "tool" "-p" "ledger";
-    harness:;
-    hostile:;
-    parking_lot:;
-    executors:;
-    opaque:;
-    sizes:;
-    io:;
-    elsewhere: "--workspace";
-    calls:;
+    catalog "6M" "3M":;
+    no_std_alloc "25M" "10M":;
+    members "25M" "10M": "-p" "tool" "-p" "ledger";
+    harness "25M" "10M":;
+    hostile "6M" "3M":;
+    parking_lot "25M" "10M":;
+    executors "25M" "10M":;
+    opaque "25M" "10M":;
+    sizes "25M" "10M":;
+    io "25M" "10M":;
+    elsewhere "25M" "10M": "--workspace";
+    calls "25M" "10M":;
 }
 
 #[test]
@@ -81,7 +81,14 @@ fn parking_lot_explored_from_its_own_source_has_the_same_verdicts() {
     let policy = |package| format!("[crates.{package}]\npolicy = \"preempt\"\n");
     let policies = policy("parking_lot") + &policy("parking_lot_core");
     workspace.write("Chess.toml", &policies);
-    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let args = [
+        "test",
+        "--no-fail-fast",
+        "--message-format",
+        "json",
+        "--work",
+        "6M",
+    ];
     let run = workspace.chess(&args).run();
     run.assert_code(100);
     Expected::of(workspace.root()).assert_met_by(&run);

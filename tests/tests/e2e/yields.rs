@@ -1,40 +1,14 @@
 //! A task that yields several times lets other tasks run first. If it continues instead, this costs
 //! a preemption. So the search finds bugs that need such a continuation.
 
-use end_to_end::Workspace;
+use end_to_end::{LOSE_AND_KEEP, Workspace};
 
 const LIBRARY: &str = r"
 #![cfg(test)]
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::Mutex;
 use std::{hint, thread};
-
-/// Loses an update if the worker runs between the load and the store, with all of its work.
-fn lose(work: impl FnOnce() + Send) {
-    let total = AtomicU32::new(0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            work();
-            total.fetch_add(1, SeqCst);
-        });
-        let before = total.load(SeqCst);
-        total.store(before + 1, SeqCst);
-    });
-    assert_eq!(total.into_inner(), 2);
-}
-
-/// As `lose`, but correct.
-fn keep(work: impl FnOnce() + Send) {
-    let total = AtomicU32::new(0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            work();
-            total.fetch_add(1, SeqCst);
-        });
-        total.fetch_add(1, SeqCst);
-    });
-    assert_eq!(total.into_inner(), 2);
-}
+use updates::{keep, lose};
 
 fn five_jobs() {
     let done = Mutex::new(Vec::new());
@@ -84,6 +58,11 @@ fn looks() {
 }
 
 #[test]
+fn one_yield_fixed() {
+    keep(thread::yield_now);
+}
+
+#[test]
 fn waits_and_counts() {
     let ready = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -98,9 +77,13 @@ fn waits_and_counts() {
 }
 ";
 
+fn workspace() -> Workspace {
+    Workspace::with_library(&format!("{LIBRARY}{LOSE_AND_KEEP}"))
+}
+
 #[test]
 fn a_bug_past_several_yields_is_found_with_one_more_preemption() {
-    let workspace = Workspace::with_library(LIBRARY);
+    let workspace = workspace();
     for strategy in ["auto", "icb", "delay", "dpor"] {
         let args = ["test", "--no-fail-fast", "--message-format=json"];
         let run = workspace.chess(&args).args(["--strategy", strategy]).run();
@@ -129,7 +112,7 @@ fn a_bug_past_several_yields_is_found_with_one_more_preemption() {
 
 #[test]
 fn loops_that_wait_and_yield_are_explored_to_their_end() {
-    let workspace = Workspace::with_library(LIBRARY);
+    let workspace = workspace();
     let args = ["test", "--strategy", "icb", "--preemptions", "20"];
     let run = workspace
         .chess(&args)
@@ -147,8 +130,28 @@ fn loops_that_wait_and_yield_are_explored_to_their_end() {
 }
 
 #[test]
+fn a_guarantee_for_fair_schedules_only_says_so() {
+    let workspace = workspace();
+    let clause = ", where threads that yield repeatedly let other threads run";
+    let args = ["test", "--strategy", "icb", "--exact"];
+    for (name, is_fair_only) in [("jobs_fixed", true), ("one_yield_fixed", false)] {
+        let run = workspace.chess(&args).arg(name).run();
+        run.assert_code(0);
+        assert_eq!(run.stderr.contains(clause), is_fair_only, "{run:?}");
+        let run = workspace
+            .chess(&args)
+            .args(["--message-format=json", name])
+            .run();
+        let verdict = run.verdict();
+        assert_eq!(verdict["fair_only"], is_fair_only, "{verdict}");
+        let coverage = verdict["coverage"].as_str().unwrap();
+        assert_eq!(coverage.contains(clause), is_fair_only, "{verdict}");
+    }
+}
+
+#[test]
 fn the_report_names_the_yield_and_the_schedule_replays() {
-    let workspace = Workspace::with_library(LIBRARY);
+    let workspace = workspace();
     let run = workspace.chess(&["test", "--exact", "jobs"]).run();
     run.assert_code(100);
     let note = "continues although others wait for their turn (counts as a preemption)";

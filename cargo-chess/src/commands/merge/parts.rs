@@ -89,6 +89,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.timers_last = timers_last(all);
     test.coverage = coverage(test.outcome, test.reach(), test.timers_last, &test.atomic);
     test.long_spins = all.iter().any(|test| test.long_spins);
+    test.fair_only = all.iter().any(|test| test.fair_only);
     test.look_for_threads();
     let is_vacuous = |test: &TestFinished| test.counts.unmet_assumptions == test.counts.schedules;
     if test.counts.unmet_assumptions > 0 && test.kind.is_none() && all.iter().all(is_vacuous) {
@@ -97,8 +98,8 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         test.message = Some(VACUOUS.to_owned());
     }
     if test.outcome == Outcome::Passed {
-        let assumption = test.assumption();
-        test.coverage.push_str(assumption);
+        let conditions = test.conditions();
+        test.coverage.push_str(&conditions.to_string());
         if let Some(options) = &test.options {
             test.coverage.extend(options.limits());
         }

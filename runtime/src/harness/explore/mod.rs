@@ -341,6 +341,7 @@ impl Explorer<'_> {
                         .first_unmet
                         .get_or_insert_with(|| Place::of(site));
                 }
+                engine.exploration.fair_only |= engine.execution.schedule.is_fair_only;
                 let misses = engine.monitors.races.misses_late_effects();
                 let only_notes = engine.monitors.races.memory.stale.is_on;
                 engine.exploration.unclear_loads |= misses && only_notes;
