@@ -61,6 +61,10 @@ pub(crate) struct TestFinished {
     /// continue were explored only in part.
     #[serde(default)]
     pub fair_only: bool,
+    /// Whether a thread has read the clock so often that the order of its last reads was not
+    /// explored: of each thread only the first 8 reads can be interleaved with those of others.
+    #[serde(default)]
+    pub misses_clock_reads: bool,
     /// The library whose runtime ran the test's futures on the test's own thread, if one did:
     /// `tokio`.
     #[serde(default)]
@@ -430,6 +434,10 @@ impl OtherFailure {
 /// Conditions that all explored executions of a test meet. As text: the end of a sentence about
 /// these executions, empty without a condition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 pub(crate) struct Conditions {
     /// The test's own assumptions hold.
     assumptions: bool,
@@ -437,6 +445,8 @@ pub(crate) struct Conditions {
     fair_only: bool,
     /// As [`TestFinished::long_spins`].
     long_spins: bool,
+    /// As [`TestFinished::misses_clock_reads`].
+    misses_clock_reads: bool,
 }
 
 impl fmt::Display for Conditions {
@@ -450,12 +460,24 @@ impl fmt::Display for Conditions {
                  threads run"
             }
         };
-        match (self.assumptions, threads) {
-            (false, "") => Ok(()),
-            (true, "") => f.write_str(", where the test's assumptions hold"),
-            (false, threads) => write!(f, ", where {threads}"),
-            (true, threads) => write!(f, ", where the test's assumptions hold, and {threads}"),
+        let all = [
+            (self.assumptions, "the test's assumptions hold"),
+            (!threads.is_empty(), threads),
+            (
+                self.misses_clock_reads,
+                "the order of clock reads does not matter after the first 8 of each thread",
+            ),
+        ];
+        let met: Vec<_> = all.into_iter().filter(|(is_met, _)| *is_met).collect();
+        for (at, (_, words)) in met.iter().enumerate() {
+            f.write_str(match at {
+                0 => ", where ",
+                _ if at + 1 == met.len() => ", and ",
+                _ => ", ",
+            })?;
+            f.write_str(words)?;
         }
+        Ok(())
     }
 }
 
@@ -472,6 +494,7 @@ impl TestFinished {
             assumptions: self.counts.unmet_assumptions > 0,
             fair_only: self.fair_only,
             long_spins: self.long_spins,
+            misses_clock_reads: self.misses_clock_reads,
         }
     }
 

@@ -359,6 +359,7 @@ mod tests {
             nothing_to_explore: false,
             long_spins: false,
             fair_only: false,
+            misses_clock_reads: false,
             one_thread_runtime: None,
             coverage: coverage(
                 Outcome::Failed,

@@ -119,6 +119,10 @@ pub(crate) struct Finished {
     /// Whether fairness has excluded schedules: threads that yield repeatedly let others run.
     #[serde(default)]
     pub fair_only: bool,
+    /// Whether a thread has read the clock so often that the order of its last reads was not
+    /// explored.
+    #[serde(default)]
+    pub misses_clock_reads: bool,
     /// Whether there may be more operations with a late effect than those in `stale_loads`.
     #[serde(default)]
     pub unclear_loads: bool,
@@ -325,6 +329,7 @@ impl Finished {
             early: Vec::new(),
             nothing_to_explore: false,
             fair_only: self.fair_only,
+            misses_clock_reads: self.misses_clock_reads,
             long_spins: self.spins.iter().any(|spin| !spin.waits),
             one_thread_runtime: self.one_thread_runtime.clone(),
             coverage: if stable {

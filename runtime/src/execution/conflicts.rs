@@ -1,5 +1,6 @@
-//! Conflicting uses of files, of the environment and of other state outside the program's memory: two tasks use one object, their effects do not
-//! commute, and neither use comes before the other in all schedules.
+//! Conflicting uses of files, of the environment, of the clock and of other state outside the program's
+//! memory: two tasks use one object, their effects do not commute, and neither use comes before the
+//! other in all schedules.
 //!
 //! Here, only the spawns and joins of tasks order uses. Locks and channels are ignored, so a
 //! program that orders its uses by a lock has a conflict. Then the search runs more schedules than
@@ -13,44 +14,59 @@ use crate::search::ObjectId;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Calls {
     /// Calls that use files, the environment or attributes of the process.
-    OnFiles,
+    Files,
     /// Calls that use the state of a descriptor.
-    OnDescriptors,
+    Descriptors,
+    /// Reads of the clock.
+    Clock,
 }
 
 impl Calls {
     /// The group of the calls of this kind.
     pub(super) fn of(op: Op) -> Self {
         match op {
-            Op::DescriptorInspect | Op::DescriptorChange | Op::DescriptorClose => {
-                Self::OnDescriptors
-            }
-            _ => Self::OnFiles,
+            Op::DescriptorInspect | Op::DescriptorChange | Op::DescriptorClose => Self::Descriptors,
+            Op::ReadClock => Self::Clock,
+            _ => Self::Files,
         }
     }
 }
 
-/// The groups of which a call had a conflict.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Found {
-    pub(super) on_files: bool,
-    pub(super) on_descriptors: bool,
+/// A set of groups of calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Groups {
+    pub(crate) on_files: bool,
+    pub(crate) on_descriptors: bool,
+    pub(crate) on_clock: bool,
 }
 
-impl Found {
+impl Groups {
+    pub(super) const NONE: Self = Self {
+        on_files: false,
+        on_descriptors: false,
+        on_clock: false,
+    };
+
+    /// Whether `calls` is one of the groups.
+    pub(super) fn has(self, calls: Calls) -> bool {
+        match calls {
+            Calls::Files => self.on_files,
+            Calls::Descriptors => self.on_descriptors,
+            Calls::Clock => self.on_clock,
+        }
+    }
+
     pub(super) fn add(&mut self, calls: Calls) {
         match calls {
-            Calls::OnFiles => self.on_files = true,
-            Calls::OnDescriptors => self.on_descriptors = true,
+            Calls::Files => self.on_files = true,
+            Calls::Descriptors => self.on_descriptors = true,
+            Calls::Clock => self.on_clock = true,
         }
     }
 
-    /// Records that calls of all groups conflict.
+    /// Records that calls of all groups conflict, except for reads of the clock.
     pub(super) fn add_all(&mut self) {
-        *self = Self {
-            on_files: true,
-            on_descriptors: true,
-        };
+        (self.on_files, self.on_descriptors) = (true, true);
     }
 }
 
@@ -86,7 +102,7 @@ pub(super) struct Conflicts {
     /// By object: the index of one of its uses.
     first: EngineVec<u32>,
     /// The groups of the calls whose uses conflicted.
-    pub(super) found: Found,
+    pub(super) found: Groups,
 }
 
 impl Conflicts {
@@ -97,10 +113,7 @@ impl Conflicts {
             scopes: engine_vec(),
             uses: engine_vec(),
             first: engine_vec(),
-            found: Found {
-                on_files: false,
-                on_descriptors: false,
-            },
+            found: Groups::NONE,
         }
     }
 
@@ -112,7 +125,7 @@ impl Conflicts {
             self.uses.clear();
             self.first.clear();
         }
-        self.found = Found::default();
+        self.found = Groups::NONE;
     }
 
     /// Orders the operations that `parent` has performed so far before all operations of `child`.
@@ -243,7 +256,7 @@ mod tests {
     const OTHER: ObjectId = ObjectId(2);
 
     fn add(conflicts: &mut Conflicts, task: TaskId, object: ObjectId, effect: Effect) {
-        conflicts.add(task, object, effect, Calls::OnFiles);
+        conflicts.add(task, object, effect, Calls::Files);
     }
 
     fn after_spawning_two() -> Conflicts {
@@ -306,17 +319,18 @@ mod tests {
     #[test]
     fn both_calls_of_a_conflict_become_scheduling_points() {
         for (first, second, found) in [
-            (Calls::OnFiles, Calls::OnFiles, (true, false)),
-            (Calls::OnFiles, Calls::OnDescriptors, (true, true)),
-            (Calls::OnDescriptors, Calls::OnFiles, (true, true)),
-            (Calls::OnDescriptors, Calls::OnDescriptors, (false, true)),
+            (Calls::Files, Calls::Files, (true, false)),
+            (Calls::Files, Calls::Descriptors, (true, true)),
+            (Calls::Descriptors, Calls::Files, (true, true)),
+            (Calls::Descriptors, Calls::Descriptors, (false, true)),
         ] {
             let mut conflicts = after_spawning_two();
             conflicts.add(FIRST, FILE, Effect::Read, first);
             conflicts.add(SECOND, FILE, Effect::Write, second);
-            let Found {
+            let Groups {
                 on_files,
                 on_descriptors,
+                on_clock: _,
             } = conflicts.found;
             assert_eq!((on_files, on_descriptors), found);
         }

@@ -98,11 +98,11 @@ impl Execution {
         let state = self.object(state_of(object));
         let ends = op == Op::Close;
         let effect = if ends { Effect::Write } else { Effect::Read };
-        self.files.uses(task, state, effect, Calls::OnDescriptors);
+        self.files.uses(task, state, effect, Calls::Descriptors);
         if ends || matches!(op, Op::Bind | Op::Connect | Op::Listen) {
             let address = self.object(address_of(object));
             self.files
-                .uses(task, address, Effect::Write, Calls::OnDescriptors);
+                .uses(task, address, Effect::Write, Calls::Descriptors);
         }
         if ends && self.files.is_point(Op::DescriptorClose) {
             // Later calls find no object, and read the state that this call has ended.
@@ -120,7 +120,7 @@ impl Execution {
         let task = self.schedule.current;
         let state = self.object(state_of(object));
         self.files
-            .uses(task, state, Effect::Read, Calls::OnDescriptors);
+            .uses(task, state, Effect::Read, Calls::Descriptors);
         if self.files.is_point(Op::DescriptorChange) {
             self.log.trace.access(state, Effect::Read, Effect::Read);
         }

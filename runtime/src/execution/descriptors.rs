@@ -222,6 +222,8 @@ pub(crate) enum Named {
     Component,
     /// An attribute of the process.
     Process,
+    /// The clock.
+    Clock,
 }
 
 /// The address that stands in the side table for the thing of this kind with this `name`.
@@ -285,6 +287,7 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(ObjectKind, Option
         12 => (ObjectKind::Environment, None),
         13 => (ObjectKind::Component, None),
         14 => (ObjectKind::ProcessAttribute, None),
+        15 => (ObjectKind::Clock, None),
         _ => (ObjectKind::Descriptor, Some(number as u32)),
     })
 }

@@ -1,17 +1,17 @@
 //! The use of files, of the environment and of other state in the kernel in one execution.
 
-use super::conflicts::{Calls, Conflicts};
+use super::conflicts::{Calls, Conflicts, Groups};
 use super::{Effect, Op, TaskId};
 use crate::search::ObjectId;
 
 /// The use of files and of the environment in one execution.
 pub(crate) struct FileUse {
-    /// Each call that uses files, the environment or attributes of the process is a scheduling
-    /// point.
-    are_points: bool,
-    /// Each call that uses the state of a descriptor is a scheduling point.
-    descriptors_are_points: bool,
+    /// The groups of calls that are scheduling points. Of the reads of the clock, these are those in
+    /// code of policy `preempt`.
+    points: Groups,
     pub(super) conflicts: Conflicts,
+    /// A task has read the clock so often that its last reads were no scheduling points.
+    pub(crate) misses_clock_reads: bool,
     /// The number of changes of all files and variables.
     pub(super) version: u32,
     /// The number of successive calls that only read, without a scheduling point in between.
@@ -28,9 +28,9 @@ pub(crate) struct FileUse {
 impl FileUse {
     pub(super) const fn new() -> Self {
         Self {
-            are_points: false,
-            descriptors_are_points: false,
+            points: Groups::NONE,
             conflicts: Conflicts::new(),
+            misses_clock_reads: false,
             version: 0,
             looks: 0,
             since: 0,
@@ -39,38 +39,37 @@ impl FileUse {
         }
     }
 
-    /// Resets the state for a new execution. `are_points` states whether calls that use files, the
-    /// environment or attributes of the process are scheduling points, and
-    /// `descriptors_are_points` the same of calls that use the state of descriptors.
-    pub(crate) fn begin(&mut self, are_points: bool, descriptors_are_points: bool) {
-        self.are_points = are_points;
-        self.descriptors_are_points = descriptors_are_points;
+    /// Resets the state for a new execution. `points` are the groups of calls that are scheduling
+    /// points.
+    pub(crate) fn begin(&mut self, points: Groups) {
+        self.points = points;
         self.conflicts.clear();
+        self.misses_clock_reads = false;
         (self.version, self.looks, self.since) = (0, 0, 0);
         (self.calls, self.directory_changes) = (0, 0);
     }
 
     /// Whether calls of this kind are scheduling points.
     pub(super) fn is_point(&self, op: Op) -> bool {
-        match op {
+        self.points.has(Calls::of(op))
             // The close of a file also ends the state of its descriptor.
-            Op::FileClose => self.are_points || self.descriptors_are_points,
-            _ => match Calls::of(op) {
-                Calls::OnFiles => self.are_points,
-                Calls::OnDescriptors => self.descriptors_are_points,
-            },
-        }
+            || op == Op::FileClose && self.points.on_descriptors
     }
 
     /// Whether each close of a file is a scheduling point. Otherwise it is none if the file was
     /// used only by the task that closes it.
     pub(super) fn are_closes_points(&self) -> bool {
-        self.descriptors_are_points
+        self.points.on_descriptors
     }
 
-    /// Records that `task` uses `object`. Nothing is recorded if all calls are scheduling points.
+    /// Records that `task` uses `object`. Nothing is recorded if all calls that can conflict with the
+    /// running one are scheduling points.
     pub(super) fn uses(&mut self, task: TaskId, object: ObjectId, effect: Effect, calls: Calls) {
-        if !(self.are_points && self.descriptors_are_points) {
+        let are_points = match calls {
+            Calls::Clock => self.points.on_clock,
+            Calls::Files | Calls::Descriptors => self.points.on_files && self.points.on_descriptors,
+        };
+        if !are_points {
             self.conflicts.add(task, object, effect, calls);
         }
     }
@@ -78,17 +77,22 @@ impl FileUse {
     /// Whether the order of two calls that use files mattered although such calls are no scheduling
     /// points.
     pub(crate) fn has_conflict(&self) -> bool {
-        !self.are_points && self.conflicts.found.on_files
+        !self.points.on_files && self.conflicts.found.on_files
     }
 
     /// Whether the order of two calls mattered, of which one uses the state of a descriptor,
     /// although such calls are no scheduling points.
     pub(crate) fn has_descriptor_conflict(&self) -> bool {
-        !self.descriptors_are_points && self.conflicts.found.on_descriptors
+        !self.points.on_descriptors && self.conflicts.found.on_descriptors
+    }
+
+    /// Whether the order of two reads of the clock mattered although they are no scheduling points.
+    pub(crate) fn has_clock_conflict(&self) -> bool {
+        !self.points.on_clock && self.conflicts.found.on_clock
     }
 
     pub(super) fn count(&mut self, op: Op) {
-        let is_on_files = Calls::of(op) == Calls::OnFiles;
+        let is_on_files = Calls::of(op) == Calls::Files;
         let is_on_environment = matches!(op, Op::EnvironmentRead | Op::EnvironmentWrite);
         self.calls += u32::from(is_on_files && !is_on_environment);
         self.directory_changes += u32::from(matches!(

@@ -197,7 +197,7 @@ pub(crate) fn uses_descriptor(object: usize, effect: Effect) {
         }
         let object = it.object(object);
         let task = it.schedule.current;
-        it.files.uses(task, object, effect, Calls::OnDescriptors);
+        it.files.uses(task, object, effect, Calls::Descriptors);
         if it.files.is_point(Op::DescriptorInspect) {
             it.touch(object, effect)
         } else {
@@ -214,7 +214,7 @@ pub(crate) fn finds_ended(object: usize) {
         if !execution.is_only_task() {
             let object = execution.object(object);
             let task = execution.schedule.current;
-            let calls = Calls::OnDescriptors;
+            let calls = Calls::Descriptors;
             execution.files.uses(task, object, Effect::Read, calls);
         }
     });
@@ -239,7 +239,7 @@ pub(crate) fn wait_for_lock(op: Op, object: usize) {
     execution.step(|it| {
         let object = it.object(object);
         // If a task waits, the order matters.
-        it.files.conflicts.found.add(Calls::OnFiles);
+        it.files.conflicts.found.add(Calls::Files);
         it.record_failed_attempt(object);
         it.log.trace.continue_step();
         let task = it.running();

@@ -122,6 +122,9 @@ pub(crate) struct Task {
     /// The task has performed a fence. So each later write of the task may release its earlier
     /// operations.
     pub(crate) fenced: bool,
+    /// The number of times that the task has read the clock, up to the limit of
+    /// [`super::clock_read`].
+    pub(super) clock_reads: u32,
     /// The task has called into a package that is compiled unchanged.
     pub(super) has_called_opaque: bool,
     /// The task was switched out by a preemption, and has recorded no event since.
@@ -208,6 +211,7 @@ impl Task {
             watches: false,
             fenced: false,
             has_called_opaque: false,
+            clock_reads: 0,
             preempted: false,
             queued: false,
             spin: SpinDetector::new(),
@@ -258,6 +262,7 @@ impl Task {
         self.watches = false;
         self.fenced = false;
         self.has_called_opaque = false;
+        self.clock_reads = 0;
         self.preempted = false;
         self.queued = false;
         self.spin.progress();

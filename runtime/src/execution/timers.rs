@@ -42,7 +42,7 @@ impl Execution {
 
     /// The virtual time, in nanoseconds, that a task reads. Each read advances the clock a little, so
     /// that a loop that waits for a point in time ends.
-    pub(crate) fn read_clock(&mut self) -> u64 {
+    pub(super) fn read_clock(&mut self) -> u64 {
         self.budget.last_clock_read = self.budget.steps;
         self.clock += match self.budget.cycle {
             None => READ,

@@ -50,6 +50,7 @@ is_kept!(
     exploration.first_unmet as first_unmet,
     exploration.few_stores as few_stores,
     exploration.fair_only as fair_only,
+    exploration.misses_clock_reads as misses_clock_reads,
     exploration.unclear_loads as unclear_loads,
     exploration.many_tasks as many_tasks,
     exploration.much_memory as much_memory,

@@ -72,6 +72,9 @@ pub(crate) struct Exploration {
     /// Whether fairness has excluded an enabled task in some execution: a task that yields
     /// repeatedly let other tasks run.
     pub(crate) fair_only: bool,
+    /// Whether a task has read the clock so often in some execution that its last reads were no
+    /// scheduling points.
+    pub(crate) misses_clock_reads: bool,
     /// Whether the search for operations that could have late effects may have missed some of them
     /// in some execution.
     pub(crate) unclear_loads: bool,
@@ -198,6 +201,7 @@ impl Exploration {
             unmet: 0,
             first_unmet: None,
             fair_only: false,
+            misses_clock_reads: false,
             unclear_loads: false,
             few_stores: 0,
             many_tasks: 0,

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::body;
 use crate::base::memory::{EngineMemory, engine_vec};
-use crate::execution::{self, Ending, Entry, State, execution};
+use crate::execution::{self, Ending, Entry, Groups, State, execution};
 use crate::harness::engine::{Engine, engine};
 use crate::monitor::race::Group;
 use crate::monitor::{Death, Failure, Monitor};
@@ -94,9 +94,11 @@ impl Engine {
         execution.reset();
         let points = &monitors.races.points;
         execution.streams.begin(points.has(Group::Streams));
-        execution
-            .files
-            .begin(points.has(Group::Files), points.has(Group::Descriptors));
+        execution.files.begin(Groups {
+            on_files: points.has(Group::Files),
+            on_descriptors: points.has(Group::Descriptors),
+            on_clock: points.has(Group::Clock),
+        });
         execution.log.trace.is_irregular = !streams::are_known();
         monitors.begin();
         process.begin();

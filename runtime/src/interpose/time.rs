@@ -8,11 +8,6 @@ use crate::execution::{self, Op, active};
 
 const TIMER_ABSTIME: c_int = 1;
 
-/// Reads the virtual clock.
-fn read_clock() -> u64 {
-    execution::with(execution::Execution::read_clock).unwrap_or(0)
-}
-
 /// libc's `clock_gettime`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) -> c_int {
@@ -21,7 +16,7 @@ unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) -> c_int {
         if !active() {
             return real::clock_gettime(clock, out);
         }
-        *out = timespec::from_nanos(read_clock());
+        *out = timespec::from_nanos(execution::read_clock());
     }
     0
 }
@@ -34,7 +29,7 @@ unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int
         if !active() {
             return real::gettimeofday(out, zone);
         }
-        let now = timespec::from_nanos(read_clock());
+        let now = timespec::from_nanos(execution::read_clock());
         *out = timeval {
             tv_sec: now.tv_sec,
             tv_usec: now.tv_nsec / 1_000,

@@ -1,10 +1,7 @@
 //! `std::arch`: the clock of the processor is virtual, as the other clocks are, and the
 //! instruction `pause` is a yield.
 
-use std::arch::x86_64 as real;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-use crate::execution;
 
 /// See [`std::arch::x86_64::_mm_pause`]. The function is a yield, as [`std::hint::spin_loop`] is,
 /// which has the same instruction.
@@ -17,30 +14,36 @@ pub fn _mm_pause() {
 /// See [`std::arch::x86_64::_rdtsc`].
 #[inline]
 pub unsafe fn _rdtsc() -> u64 {
-    if execution::active() {
-        cycles()
-    } else {
-        // SAFETY: every processor that can run this has the instruction.
-        unsafe { real::_rdtsc() }
-    }
+    cycles()
 }
 
 /// See [`std::arch::x86_64::__rdtscp`].
 #[inline]
 pub unsafe fn __rdtscp(aux: *mut u32) -> u64 {
-    if execution::active() {
-        // SAFETY: the caller passes a writable pointer. All tasks are on one processor.
-        unsafe { *aux = 0 };
-        cycles()
-    } else {
-        // SAFETY: the caller passes a writable pointer.
-        unsafe { real::__rdtscp(aux) }
-    }
+    // SAFETY: the caller passes a writable pointer. All tasks are on one processor.
+    unsafe { *aux = 0 };
+    cycles()
 }
 
-/// The virtual clock in cycles: one cycle for each nanosecond. Each read of the clock advances it
-/// a little.
+/// The clock in cycles: one cycle for each nanosecond. Each read by a task advances its virtual clock
+/// a little. The rate is the same outside of executions, because some crates measure it in a
+/// constructor.
 fn cycles() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::cycles;
+
+    #[test]
+    fn outside_of_executions_a_cycle_is_a_nanosecond_too() {
+        let before = cycles();
+        thread::sleep(Duration::from_millis(10));
+        assert!(cycles() - before >= 10_000_000);
+    }
 }

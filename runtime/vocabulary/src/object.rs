@@ -101,6 +101,8 @@ kinds! {
     Place = "place", "place ";
     /// An attribute of the process, such as the mask of the permissions of new files.
     ProcessAttribute = "process-attribute", "process attribute ";
+    /// The clock.
+    Clock = "clock", "the clock";
     /// The environment's variables.
     Environment = "environment", "environment ";
     /// A pipe.

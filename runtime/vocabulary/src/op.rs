@@ -347,6 +347,8 @@ operations! {
     SignalMask = "sigprocmask", Write;
     /// `sigpending`.
     SignalPending = "sigpending", Read;
+    /// A read of a clock. Each read advances the clock.
+    ReadClock = "read", Write;
     /// `getrlimit`, `getpriority` and their kin.
     GetAttribute = "look at", Read;
     /// `umask`, `setrlimit`, `setpriority` and their kin.

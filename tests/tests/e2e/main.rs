@@ -11,6 +11,7 @@ mod bugs;
 mod c_code;
 mod callers;
 mod catalogue;
+mod clocks;
 mod commands;
 mod completions;
 mod coverage;

@@ -90,6 +90,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.coverage = coverage(test.outcome, test.reach(), test.timers_last, &test.atomic);
     test.long_spins = all.iter().any(|test| test.long_spins);
     test.fair_only = all.iter().any(|test| test.fair_only);
+    test.misses_clock_reads = all.iter().any(|test| test.misses_clock_reads);
     test.look_for_threads();
     let is_vacuous = |test: &TestFinished| test.counts.unmet_assumptions == test.counts.schedules;
     if test.counts.unmet_assumptions > 0 && test.kind.is_none() && all.iter().all(is_vacuous) {

@@ -342,6 +342,7 @@ impl Explorer<'_> {
                         .get_or_insert_with(|| Place::of(site));
                 }
                 engine.exploration.fair_only |= engine.execution.schedule.is_fair_only;
+                engine.exploration.misses_clock_reads |= engine.execution.files.misses_clock_reads;
                 let misses = engine.monitors.races.misses_late_effects();
                 let only_notes = engine.monitors.races.memory.stale.is_on;
                 engine.exploration.unclear_loads |= misses && only_notes;
@@ -506,6 +507,7 @@ fn learn_groups(execution: &Execution, points: &mut RacePoints) -> bool {
             Group::Descriptors,
             execution.files.has_descriptor_conflict(),
         ),
+        (Group::Clock, execution.files.has_clock_conflict()),
     ];
     for (group, _) in learnt.iter().filter(|(_, is_learnt)| *is_learnt) {
         points.add_group(*group);

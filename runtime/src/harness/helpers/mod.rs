@@ -262,6 +262,8 @@ impl Explorer<'_> {
             engine.monitors.spins.learn();
         }
         let execution = &engine.execution;
+        let fair_only = execution.schedule.is_fair_only;
+        let misses_clock_reads = execution.files.misses_clock_reads;
         let is_usual = failure.is_none()
             && !execution.budget.past_limit
             && !execution.endless.is_met
@@ -273,7 +275,12 @@ impl Explorer<'_> {
             && !engine.monitors.races.has_news()
             && !execution.has_kept_stream()
             && !execution.files.has_conflict()
-            && !execution.files.has_descriptor_conflict();
+            && !execution.files.has_descriptor_conflict()
+            && !execution.files.has_clock_conflict()
+            && (!fair_only || engine.exploration.fair_only)
+            && (!misses_clock_reads || engine.exploration.misses_clock_reads);
+        engine.exploration.fair_only |= fair_only;
+        engine.exploration.misses_clock_reads |= misses_clock_reads;
         let mut is_reported = false;
         if is_usual && !strategy(engine).diverged() {
             end_schedule(engine, true, false);

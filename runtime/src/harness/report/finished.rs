@@ -150,6 +150,7 @@ fn with_findings(object: Object, engine: &Engine, counters: &Counters) -> Object
         .array("spins", counters.spins.iter().map(spin))
         .array("stale_loads", counters.stale_loads.iter().map(stale_load))
         .boolean("fair_only", engine.exploration.fair_only)
+        .boolean("misses_clock_reads", engine.exploration.misses_clock_reads)
         .boolean("unclear_loads", engine.exploration.unclear_loads)
         .number("unmet_assumptions", counters.unmet)
         .array("warnings", counters.warnings.iter().cloned())

@@ -43,10 +43,12 @@ pub(crate) enum Group {
     Files,
     /// Calls that use the state of descriptors.
     Descriptors,
+    /// Reads of the clock.
+    Clock,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 3] = [Self::Streams, Self::Files, Self::Descriptors];
+    pub(crate) const ALL: [Self; 4] = [Self::Streams, Self::Files, Self::Descriptors, Self::Clock];
 
     /// The file name of the entry in [`RacePoints`] for this group.
     fn file(self) -> &'static str {
@@ -54,6 +56,7 @@ impl Group {
             Self::Streams => "<standard streams>",
             Self::Files => "<files and environment>",
             Self::Descriptors => "<state of descriptors>",
+            Self::Clock => "<clock>",
         }
     }
 }

@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
             } else {
                 Asm::ATOMIC
             }
-        } else if is(&name, b"xbegin") {
+        } else if is(&name, b"xbegin") || (self.has_memory && is_vector_move(&name)) {
             Asm::ATOMIC
         } else if is(&name, b"syscall")
             || is(&name, b"sysenter")
@@ -273,6 +273,12 @@ const fn is_sized(word: &[u8; WORD], text: &[u8]) -> bool {
         plain[text.len()] = 0;
     }
     is(&plain, text)
+}
+
+/// Whether `word` moves 16 aligned bytes, which is one step on processors with AVX. Crates implement
+/// atomics of 128 bits with it.
+const fn is_vector_move(word: &[u8; WORD]) -> bool {
+    is(word, b"movdqa") || is(word, b"vmovdqa") || is(word, b"movaps") || is(word, b"vmovaps")
 }
 
 /// Whether `word` is a prefix of instructions, such as `rep`, that changes no effect of an
@@ -321,6 +327,8 @@ mod tests {
             r#""xchg [{0}], {1}", in(reg) x, in(reg) y"#,
             r#""xchgl %eax, (%rdi)", options(att_syntax)"#,
             r#""lock addl %eax, 0(%rdi)", options(att_syntax)"#,
+            r#"concat!("vmovdqa {out}, xmmword ptr [{src", "}]"), src = in(reg) src"#,
+            r#""movaps (%rdi), %xmm0", options(att_syntax)"#,
         ] {
             assert_eq!(Asm::of(tokens), Asm::ATOMIC, "{tokens}");
         }
@@ -345,6 +353,7 @@ mod tests {
             r#""mov {save:r}, rbx", "xchg {tmp:r}, rbx", tmp = out(reg) _"#,
             r#""call {f}", f = sym syscall, clobber_abi("C")"#,
             r#""lock: jmp lock", "unlock_everything_now: nop""#,
+            r#""vmovdqa xmm0, xmm1", "movups xmm1, [rdi]""#,
             r#""cpuid", in("eax") '"' as u32, out("ecx") _"#,
             "",
         ] {
