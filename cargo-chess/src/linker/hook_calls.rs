@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 use object::elf::R_X86_64_RELATIVE;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{
@@ -67,6 +67,14 @@ pub(super) enum Target {
     /// The address of a function, or of a stub that jumps to one.
     Known(u64),
     Unknown,
+}
+
+/// The address that the instruction loads, if it is a part of the program: perhaps that of a
+/// function.
+pub(super) fn passed_address(instruction: &Instruction) -> Option<u64> {
+    let is_passed =
+        instruction.code() == Code::Lea_r64_m && instruction.memory_base() == Register::RIP;
+    is_passed.then(|| instruction.memory_displacement64())
 }
 
 /// Whether the hooks that a program calls are in a dynamic library.

@@ -237,3 +237,58 @@ fn accesses_in_a_program_with_dynamic_crates_are_outside_control() {
         .run();
     run.assert_says(0, &["in 2 tests: ", "not watched for races"]);
 }
+
+/// In optimised code, `put` ends with a jump to a function of std, and no frame of the program is
+/// left on the stack of the thread.
+#[test]
+fn accesses_of_std_after_the_last_line_of_a_closure_have_this_line() {
+    let workspace = Workspace::with_library(
+        r"
+#![cfg(test)]
+use std::cell::UnsafeCell;
+use std::collections::{BTreeMap, HashMap};
+use std::thread;
+
+struct Shared<T>(UnsafeCell<T>);
+
+unsafe impl<T> Sync for Shared<T> {}
+
+#[test]
+fn hash_map() {
+    let shared = Shared(UnsafeCell::new(HashMap::new()));
+    fn put(shared: &Shared<HashMap<u32, u32>>) {
+        unsafe { (*shared.0.get()).insert(1, 2); }
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| put(&shared));
+        unsafe { (*shared.0.get()).len() }
+    });
+}
+
+#[test]
+fn tree() {
+    let shared = Shared(UnsafeCell::new(BTreeMap::new()));
+    fn put(shared: &Shared<BTreeMap<u32, u32>>) {
+        unsafe { (*shared.0.get()).insert(1, 2); }
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| put(&shared));
+        unsafe { (*shared.0.get()).len() }
+    });
+}
+",
+    );
+    let args = [
+        "test",
+        "--release",
+        "--no-fail-fast",
+        "--message-format=json",
+    ];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    for verdict in run.verdicts() {
+        assert_eq!(verdict["kind"], "race", "{verdict}");
+        let file = verdict["location"]["file"].as_str();
+        assert_eq!(file, Some("src/lib.rs"), "{verdict}");
+    }
+}
