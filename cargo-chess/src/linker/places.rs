@@ -160,8 +160,8 @@ impl Code {
                 continue;
             };
             let line = match line.owner {
-                Owner::Program => line,
-                Owner::Std | Owner::Runtime => own.left_at(call.target).unwrap_or(line),
+                Owner::Runtime => own.left_at(call.target).unwrap_or(line),
+                Owner::Program | Owner::Std => line,
             };
             let is_hook = matches!(call.target, Target::Hook(_));
             if line.owner == Owner::Std && !is_hook {
@@ -214,7 +214,7 @@ impl<'a> OwnFunctions<'a, '_> {
     }
 
     /// The program's line of a jump out of the function `target`, or out of a function to which it
-    /// jumps or whose address it passes. The runtime and std call closures of the program. If a
+    /// jumps or whose address it passes. The runtime calls closures of the program. If a
     /// closure ends with a jump to a function of std, the accesses of that function have no other
     /// line of the program.
     fn left_at(&mut self, target: Target) -> Option<Line<'a>> {

@@ -18,31 +18,59 @@ use super::terms::Step;
 use super::{Effect, Named, Op, named};
 use crate::search::ObjectId;
 
-/// The number of reads of each task that can be scheduling points in an execution.
+/// The number of reads of each task that can be scheduling points in an execution, of those before
+/// which another task could run.
 const MOST: u32 = 8;
+/// The number of the other reads of each task that have events of their own.
+const MOST_ALONE: u32 = 64;
+
+/// The part that the order of a read has in the search.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// The order is not explored.
+    Ignored,
+    /// The search looks for reads that conflict.
+    Watched,
+    /// No other task is enabled, and the task has read the clock often. The read is an access within
+    /// its step.
+    Fixed,
+    /// The read is a scheduling point.
+    Explored,
+}
 
 impl Execution {
-    /// Whether the order of the current task's next read of the clock is explored once reads
-    /// conflict.
-    fn explores_clock_read(&mut self) -> bool {
+    /// The order of the current task's next read of the clock. Counts the read.
+    fn order_of_clock_read(&mut self) -> Order {
         if is_inside() || self.is_only_task() {
-            return false;
+            return Order::Ignored;
         }
-        let is_early = self.running().clock_reads < MOST;
-        self.files.misses_clock_reads |= !is_early && self.files.is_point(Op::ReadClock);
-        is_early
+        if !self.files.is_point(Op::ReadClock) {
+            return Order::Watched;
+        }
+        let is_alone = self.schedule.enabled.is_only(self.schedule.current);
+        let task = self.running();
+        if is_alone {
+            if task.lone_clock_reads == MOST_ALONE {
+                return Order::Fixed;
+            }
+            task.lone_clock_reads += 1;
+            return Order::Explored;
+        }
+        if task.clock_reads == MOST {
+            self.files.misses_clock_reads = true;
+            return Order::Ignored;
+        }
+        task.clock_reads += 1;
+        Order::Explored
     }
 
-    /// The object that stands for the clock as the tasks of policy `preempt` read it.
+    /// The object that stands for the clock as the tasks read it in code of policy `preempt`.
     fn read_clock_object(&mut self) -> ObjectId {
         self.object(named(Named::Clock, 0))
     }
 
-    /// The current task arrives before a read of the clock.
+    /// The current task arrives before a read of the clock that is a scheduling point.
     fn arrive_at_clock(&mut self) -> Step {
-        if !self.files.is_point(Op::ReadClock) || !self.explores_clock_read() {
-            return Step::Continue;
-        }
         let object = self.read_clock_object();
         let site = marked_line();
         let arrival = self.announce(Op::ReadClock, object, None);
@@ -55,18 +83,24 @@ impl Execution {
         }
     }
 
-    /// Reads the clock for the current task, which has arrived.
-    fn read_clock_in_order(&mut self) -> u64 {
+    /// Reads the clock for the current task.
+    fn read_clock_in_order(&mut self, order: Order) -> u64 {
         let now = self.read_clock();
-        if !self.explores_clock_read() {
-            return now;
-        }
-        self.running().clock_reads += 1;
-        let (task, object) = (self.schedule.current, self.read_clock_object());
-        self.files.uses(task, object, Effect::Write, Calls::Clock);
-        if self.files.is_point(Op::ReadClock) {
-            self.log.trace.continue_step();
-            self.log_event(Op::ReadClock, object, Effect::Write, marked_line());
+        match order {
+            Order::Ignored => {}
+            Order::Watched => {
+                let (task, object) = (self.schedule.current, self.read_clock_object());
+                self.files.uses(task, object, Effect::Write, Calls::Clock);
+            }
+            Order::Fixed => {
+                let object = self.read_clock_object();
+                self.log.trace.access(object, Effect::Write, Effect::Write);
+            }
+            Order::Explored => {
+                let object = self.read_clock_object();
+                self.log.trace.continue_step();
+                self.log_event(Op::ReadClock, object, Effect::Write, marked_line());
+            }
         }
         now
     }
@@ -75,6 +109,9 @@ impl Execution {
 /// Reads the virtual clock for the running task: nanoseconds since 1970. 0 outside an execution.
 pub(crate) fn read_clock() -> u64 {
     let Some(execution) = running() else { return 0 };
-    execution.step(Execution::arrive_at_clock);
-    execution.with(Execution::read_clock_in_order)
+    let order = execution.with(Execution::order_of_clock_read);
+    if order == Order::Explored {
+        execution.step(Execution::arrive_at_clock);
+    }
+    execution.with(|it| it.read_clock_in_order(order))
 }

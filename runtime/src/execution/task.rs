@@ -122,9 +122,11 @@ pub(crate) struct Task {
     /// The task has performed a fence. So each later write of the task may release its earlier
     /// operations.
     pub(crate) fenced: bool,
-    /// The number of times that the task has read the clock, up to the limit of
+    /// The number of the task's reads of the clock before which another task could run. See
     /// [`super::clock_read`].
     pub(super) clock_reads: u32,
+    /// The number of the task's other reads of the clock.
+    pub(super) lone_clock_reads: u32,
     /// The task has called into a package that is compiled unchanged.
     pub(super) has_called_opaque: bool,
     /// The task was switched out by a preemption, and has recorded no event since.
@@ -212,6 +214,7 @@ impl Task {
             fenced: false,
             has_called_opaque: false,
             clock_reads: 0,
+            lone_clock_reads: 0,
             preempted: false,
             queued: false,
             spin: SpinDetector::new(),
@@ -262,7 +265,7 @@ impl Task {
         self.watches = false;
         self.fenced = false;
         self.has_called_opaque = false;
-        self.clock_reads = 0;
+        (self.clock_reads, self.lone_clock_reads) = (0, 0);
         self.preempted = false;
         self.queued = false;
         self.spin.progress();

@@ -1,7 +1,9 @@
 //! `std::arch`: the clock of the processor is virtual, as the other clocks are, and the
 //! instruction `pause` is a yield.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::base::real;
+use crate::base::sys::timespec;
+use crate::execution;
 
 /// See [`std::arch::x86_64::_mm_pause`]. The function is a yield, as [`std::hint::spin_loop`] is,
 /// which has the same instruction.
@@ -25,12 +27,22 @@ pub unsafe fn __rdtscp(aux: *mut u32) -> u64 {
     cycles()
 }
 
-/// The clock in cycles: one cycle for each nanosecond. Each read by a task advances its virtual clock
+/// The clock in cycles: one cycle for each nanosecond. Each read by a task advances the virtual clock
 /// a little. The rate is the same outside of executions, because some crates measure it in a
-/// constructor.
+/// constructor. There the clock is the monotonic one of the kernel, which is less than the virtual
+/// one, so that no later read is less than an earlier one.
 fn cycles() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| now.as_nanos() as u64)
+    const CLOCK_MONOTONIC: i32 = 1;
+    if execution::active() {
+        return execution::read_clock();
+    }
+    let mut now = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is writable.
+    unsafe { real::clock_gettime(CLOCK_MONOTONIC, &raw mut now) };
+    now.nanos()
 }
 
 #[cfg(test)]

@@ -45,6 +45,20 @@ fn between() {
 }
 
 #[test]
+fn after_many_reads() {
+    for _ in 0..20 {
+        thread::spawn(|| ()).join().unwrap();
+        Instant::now();
+    }
+    let (first, second) = thread::scope(|scope| {
+        let first = scope.spawn(Instant::now);
+        let second = Instant::now();
+        (first.join().unwrap(), second)
+    });
+    assert!(first > second);
+}
+
+#[test]
 fn under_a_lock() {
     let last = Mutex::new(Instant::now());
     both(|| {
@@ -90,7 +104,12 @@ fn each_order_of_clock_reads_is_explored() {
             .run();
         run.assert_code(100);
         let verdicts = run.verdicts_by_name();
-        for (name, preemptions) in [("one_read_each", 0), ("overlap", 1), ("between", 1)] {
+        for (name, preemptions) in [
+            ("one_read_each", 0),
+            ("overlap", 1),
+            ("between", 1),
+            ("after_many_reads", 1),
+        ] {
             let verdict = &verdicts[name];
             assert_eq!(verdict["outcome"], "failed", "{strategy}: {verdict}");
             assert_eq!(verdict["preemptions"], preemptions, "{strategy}: {verdict}");
