@@ -27,7 +27,7 @@ const fn table(object: &'static str, first: &'static str, others: &'static str) 
 }
 
 /// All types of objects.
-const TABLES: [Table; 38] = [
+const TABLES: [Table; 39] = [
     table("Mutexes", "ltkcp", "ltkcp"),
     table("RwLocks", "rRwWdDp", "rRwWdDp"),
     table("Condvars", "oasSw", "oasSw"),
@@ -66,6 +66,7 @@ const TABLES: [Table; 38] = [
     table("RangeLocks", "wua", "wua"),
     table("Masks", "sufd", "sufd"),
     table("Limits", "gsS", "gsS"),
+    table("Clocks", "isCltpr", "isCltpr"),
 ];
 
 const USUAL_STRIDE: usize = 97;
@@ -264,6 +265,9 @@ fn both_orders_of_two_calls_on_state_in_the_kernel_are_found() {
         ("Masks", "s", "f"),
         ("Masks", "s", "d"),
         ("Limits", "s", "g"),
+        ("Clocks", "i", "i"),
+        ("Clocks", "i", "s"),
+        ("Clocks", "C", "i"),
     ];
     let workspace = Workspace::copy_of("pairs");
     let mut tests = String::from("#![allow(non_snake_case)]\n");
