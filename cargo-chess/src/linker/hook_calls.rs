@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 use object::elf::R_X86_64_RELATIVE;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{
@@ -24,6 +24,8 @@ pub(super) enum Hook {
     Read(u64),
     /// Another access.
     Other,
+    /// No access: the hook marks the begin or the end of a function.
+    Mark,
 }
 
 /// Parts of the mangled names of the functions that [store
@@ -67,14 +69,6 @@ pub(super) enum Target {
     /// The address of a function, or of a stub that jumps to one.
     Known(u64),
     Unknown,
-}
-
-/// The address that the instruction loads, if it is a part of the program: perhaps that of a
-/// function.
-pub(super) fn passed_address(instruction: &Instruction) -> Option<u64> {
-    let is_passed =
-        instruction.code() == Code::Lea_r64_m && instruction.memory_base() == Register::RIP;
-    is_passed.then(|| instruction.memory_displacement64())
 }
 
 /// Whether the hooks that a program calls are in a dynamic library.
@@ -206,6 +200,9 @@ impl Function<'_> {
 }
 
 fn hook(name: &str) -> Hook {
+    if matches!(name, "func_entry" | "func_exit" | "init") {
+        return Hook::Mark;
+    }
     let size = name.strip_prefix("unaligned_").unwrap_or(name);
     let size = size.strip_prefix("read").map(str::parse);
     match size {

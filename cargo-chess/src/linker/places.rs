@@ -11,11 +11,8 @@ use chess_vocabulary::places::{ALIGNMENT, Entry, Table, trailer_of};
 use iced_x86::Instruction;
 
 use super::dead_reads;
-use super::hook_calls::{self, Function, Program, Target};
-use super::source_lines::{DebugInfo, Line, Owner, SourceLines};
-
-/// The maximum number of functions that are searched for the last line of a closure.
-const MOST_LEFT: usize = 32;
+use super::hook_calls::{self, Function, Hook, Program, Target};
+use super::source_lines::{DebugInfo, Owner, SourceLines};
 
 /// Appends the table of places to `program`. A program that calls no hooks is not changed. If the
 /// hooks are in a dynamic library, the table is empty: the runtime then notices that the program
@@ -58,17 +55,7 @@ struct Code {
     calls: Vec<Call>,
     /// The jumps out of functions, by the address of the function. The target of such a jump
     /// returns to the caller of the function.
-    jumps: HashMap<u64, Vec<Jump>>,
-    /// The addresses that functions pass to others, by the address of the function. Some of them are
-    /// those of functions: `catch_unwind` passes the function that calls the closure.
-    passed: HashMap<u64, Vec<u64>>,
-}
-
-/// A jump out of a function.
-struct Jump {
-    /// The address of the instruction.
-    address: u64,
-    target: Target,
+    jumps: HashMap<u64, Vec<Target>>,
 }
 
 struct Call {
@@ -86,7 +73,6 @@ impl Code {
         let mut code = Self {
             calls: Vec::new(),
             jumps: HashMap::new(),
-            passed: HashMap::new(),
         };
         let mut instructions = Vec::new();
         let functions = program.functions().iter();
@@ -128,13 +114,7 @@ impl Code {
                 });
             } else if let Some(target) = program.left_by(instruction, function) {
                 let jumps = self.jumps.entry(function.address);
-                jumps.or_default().push(Jump {
-                    address: instruction.ip(),
-                    target,
-                });
-            } else if let Some(address) = hook_calls::passed_address(instruction) {
-                let passed = self.passed.entry(function.address);
-                passed.or_default().push(address);
+                jumps.or_default().push(target);
             }
         }
     }
@@ -143,14 +123,12 @@ impl Code {
         let mut own = OwnFunctions {
             lines,
             jumps: self.jumps,
-            passed: self.passed,
             known: HashMap::new(),
-            left: HashMap::new(),
         };
         let mut table = Table::new();
         for call in self.calls {
-            if own.contains(call.target) {
-                // The accesses of the called function have lines of their own.
+            if call.target == Target::Hook(Hook::Mark) || own.contains(call.target) {
+                // The accesses of the program's own functions have lines of their own.
                 continue;
             }
             // The return address may belong to another line, or to another function.
@@ -158,10 +136,6 @@ impl Code {
             let address = program.relative(call.return_address);
             let (Some(line), Some(address)) = (line, address) else {
                 continue;
-            };
-            let line = match line.owner {
-                Owner::Runtime => own.left_at(call.target).unwrap_or(line),
-                Owner::Program | Owner::Std => line,
             };
             let is_hook = matches!(call.target, Target::Hook(_));
             if line.owner == Owner::Std && !is_hook {
@@ -186,14 +160,11 @@ impl Code {
 /// a function of another kind.
 struct OwnFunctions<'a, 'b> {
     lines: &'a SourceLines<'b>,
-    jumps: HashMap<u64, Vec<Jump>>,
-    passed: HashMap<u64, Vec<u64>>,
+    jumps: HashMap<u64, Vec<Target>>,
     known: HashMap<u64, bool>,
-    /// The results of [`Self::left_at`], by the address of the function.
-    left: HashMap<u64, Option<Line<'a>>>,
 }
 
-impl<'a> OwnFunctions<'a, '_> {
+impl OwnFunctions<'_, '_> {
     fn contains(&mut self, target: Target) -> bool {
         let Target::Known(address) = target else {
             return false;
@@ -204,44 +175,12 @@ impl<'a> OwnFunctions<'a, '_> {
         let is_own = self.lines.is_of_own_unit(address) && self.lines.is_in_own_function(address);
         // Functions may jump to each other in a cycle.
         self.known.insert(address, is_own);
-        if is_own && let Some(jumps) = self.jumps.get(&address) {
-            let targets: Vec<_> = jumps.iter().map(|it| it.target).collect();
-            let is_own = targets.into_iter().all(|it| self.contains(it));
+        if is_own && let Some(jumps) = self.jumps.remove(&address) {
+            let is_own = jumps.into_iter().all(|it| self.contains(it));
             self.known.insert(address, is_own);
             return is_own;
         }
         is_own
-    }
-
-    /// The program's line of a jump out of the function `target`, or out of a function to which it
-    /// jumps or whose address it passes. The runtime calls closures of the program. If a
-    /// closure ends with a jump to a function of std, the accesses of that function have no other
-    /// line of the program.
-    fn left_at(&mut self, target: Target) -> Option<Line<'a>> {
-        let Target::Known(first) = target else {
-            return None;
-        };
-        if let Some(known) = self.left.get(&first) {
-            return *known;
-        }
-        let mut seen = HashSet::from([first]);
-        let mut functions = vec![first];
-        let mut found = None;
-        while let (None, Some(function)) = (found, functions.pop()) {
-            let mut next = self.passed.get(&function).cloned().unwrap_or_default();
-            for jump in self.jumps.get(&function).into_iter().flatten() {
-                let line = self.lines.innermost_own(function, jump.address);
-                found = found.or(line.filter(|it| it.owner == Owner::Program));
-                if let Target::Known(to) = jump.target {
-                    next.push(to);
-                }
-            }
-            next.retain(|it| self.jumps.contains_key(it) || self.passed.contains_key(it));
-            next.retain(|it| seen.len() < MOST_LEFT && seen.insert(*it));
-            functions.extend(next);
-        }
-        self.left.insert(first, found);
-        found
     }
 }
 

@@ -18,7 +18,6 @@ const INSTRUMENTED: &[&str] = &[
     MIXED,
     // The shims announce atomic operations.
     "-Cllvm-args=-tsan-instrument-atomics=0",
-    "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
     // Without this argument, the unit uses std's own instances of its generics, which are not
     // instrumented.
     "-Zshare-generics=no",
@@ -28,13 +27,31 @@ const INSTRUMENTED: &[&str] = &[
     "-Cforce-frame-pointers=yes",
 ];
 
+/// The arguments for a unit without optimisation.
+const NOT_OPTIMISED: &[&str] = &[
+    // Otherwise rustc removes reads that the sources have.
+    "-Zmir-opt-level=0",
+    "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
+];
+
+/// The argument for an optimised unit. Its functions call a hook when they begin and when they end.
+/// So no other call is the last one of a function: LLVM would replace such a call by a jump, and
+/// the runtime would not find the function among the callers of an access.
+const OPTIMISED: &[&str] = &["-Cllvm-args=-tsan-handle-cxx-exceptions=0"];
+
 /// The arguments that instrument a unit, for a rustc that is also given `args`.
 pub(super) fn instrumenting(args: &[OsString]) -> Vec<OsString> {
-    let mut added: Vec<OsString> = INSTRUMENTED.iter().map(OsString::from).collect();
-    if matches!(option(args, "opt-level").as_deref(), None | Some("0")) {
-        // Otherwise rustc removes reads that the sources have.
-        added.push("-Zmir-opt-level=0".into());
-    }
+    let is_optimised = !matches!(option(args, "opt-level").as_deref(), None | Some("0"));
+    let of_level = if is_optimised {
+        OPTIMISED
+    } else {
+        NOT_OPTIMISED
+    };
+    let mut added: Vec<OsString> = INSTRUMENTED
+        .iter()
+        .chain(of_level)
+        .map(OsString::from)
+        .collect();
     // The linker finds the lines of the hooks' callers in the debug information.
     if matches!(
         option(args, "debuginfo").as_deref(),
@@ -74,19 +91,26 @@ mod tests {
 
     #[test]
     fn unoptimised_units_keep_the_reads_of_their_sources() {
-        assert_eq!(added("-C debuginfo=2"), "-Zmir-opt-level=0");
-        assert_eq!(added("-C opt-level=0 -C debuginfo=2"), "-Zmir-opt-level=0");
-        assert_eq!(added("-C opt-level=s -Cdebuginfo=1"), "");
+        assert_eq!(added("-C debuginfo=2"), NOT_OPTIMISED.join(" "));
+        assert_eq!(
+            added("-C opt-level=0 -C debuginfo=2"),
+            NOT_OPTIMISED.join(" ")
+        );
+        assert_eq!(added("-C opt-level=s -Cdebuginfo=1"), OPTIMISED.join(" "));
     }
 
     #[test]
     fn units_without_lines_get_them() {
-        let lines = "-Cdebuginfo=line-tables-only";
+        let optimised = OPTIMISED.join(" ");
+        let lines = format!("{optimised} -Cdebuginfo=line-tables-only");
         assert_eq!(added("-C opt-level=3"), lines);
         assert_eq!(
             added("-Copt-level=3 -C debuginfo=0 -C strip=debuginfo"),
             format!("{lines} -Cstrip=none")
         );
-        assert_eq!(added("-C opt-level=0 -C opt-level=2 -C debuginfo=2"), "");
+        assert_eq!(
+            added("-C opt-level=0 -C opt-level=2 -C debuginfo=2"),
+            optimised
+        );
     }
 }

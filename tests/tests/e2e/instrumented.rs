@@ -238,15 +238,16 @@ fn accesses_in_a_program_with_dynamic_crates_are_outside_control() {
     run.assert_says(0, &["in 2 tests: ", "not watched for races"]);
 }
 
-/// In optimised code, `put` ends with a jump to a function of std, and no frame of the program is
-/// left on the stack of the thread.
+/// In optimised code, a function would end with a jump to the function that it calls last. Then no
+/// frame of the program would be left on the stack of the thread.
 #[test]
-fn accesses_of_std_after_the_last_line_of_a_closure_have_this_line() {
+fn last_calls_of_closures_are_watched_in_optimised_code() {
     let workspace = Workspace::with_library(
         r"
 #![cfg(test)]
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, HashMap};
+use std::hint::black_box;
 use std::thread;
 
 struct Shared<T>(UnsafeCell<T>);
@@ -275,6 +276,43 @@ fn tree() {
         scope.spawn(|| put(&shared));
         unsafe { (*shared.0.get()).len() }
     });
+}
+
+#[test]
+fn array() {
+    let shared = Shared(UnsafeCell::new([0_u64; 3]));
+    fn put(shared: &Shared<[u64; 3]>, values: &[u64; 3]) {
+        unsafe { *shared.0.get() = *values; }
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| put(&shared, &[1, 2, 3]));
+        unsafe { (*shared.0.get())[1] }
+    });
+}
+
+#[test]
+fn slice() {
+    let shared = Shared(UnsafeCell::new(vec![0_u8; 300]));
+    let values = vec![1_u8; 300];
+    fn put(shared: &Shared<Vec<u8>>, values: &[u8]) {
+        unsafe { (*shared.0.get()).copy_from_slice(values); }
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| put(&shared, &values));
+        unsafe { (&*shared.0.get())[1] }
+    });
+}
+
+#[test]
+fn boxed() {
+    let shared = Shared(UnsafeCell::new(HashMap::<u32, u32>::new()));
+    let shared: &'static _ = Box::leak(Box::new(shared));
+    let put: Box<dyn FnOnce() + Send> = Box::new(|| unsafe {
+        (*shared.0.get()).insert(1, 2);
+    });
+    let other = thread::spawn(put);
+    black_box(unsafe { (*shared.0.get()).len() });
+    other.join().unwrap();
 }
 ",
     );
