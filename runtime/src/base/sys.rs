@@ -190,6 +190,8 @@ pub(crate) const PF_W: u32 = 2;
 pub(crate) const SIGABRT: c_int = 6;
 pub(crate) const SIGBUS: c_int = 7;
 pub(crate) const SIGKILL: c_int = 9;
+pub(crate) const SIGCONT: c_int = 18;
+pub(crate) const SIGSTOP: c_int = 19;
 pub(crate) const SIGSEGV: c_int = 11;
 pub(crate) const SA_SIGINFO: c_int = 4;
 pub(crate) const SA_ONSTACK: c_int = 0x0800_0000;
@@ -298,6 +300,15 @@ pub(crate) fn fork_bare() -> isize {
     const SIGCHLD: usize = 17;
     // SAFETY: the child has a copy of this stack; other threads only wait.
     unsafe { syscall(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) }
+}
+
+/// Stops this process, until another process continues it.
+pub(crate) fn stop_own_process() {
+    // SAFETY: no memory is passed.
+    unsafe {
+        let own = syscall(number::GETPID, [0; 6]) as usize;
+        syscall(number::KILL, [own, SIGSTOP as usize, 0, 0, 0, 0]);
+    }
 }
 
 /// Does the same as [`fork_bare`], but the child's end sends no signal, and only [`reap_silent`]
@@ -449,9 +460,14 @@ pub(crate) fn kernel_thread_id() -> i32 {
 
 /// Waits a millisecond of real time.
 pub(crate) fn nap() {
+    nap_for(1_000_000);
+}
+
+/// Lets other threads and processes run for `nanos` nanoseconds, less than a second.
+pub(crate) fn nap_for(nanos: u32) {
     let mut turn = timespec {
         tv_sec: 0,
-        tv_nsec: 1_000_000,
+        tv_nsec: nanos.into(),
     };
     let time = &raw mut turn as usize;
     // SAFETY: no entries, and a time that the kernel may write to.

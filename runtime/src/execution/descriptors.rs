@@ -6,6 +6,7 @@ use core::sync::atomic::AtomicBool;
 use chess_vocabulary::{ObjectKind, Op, TaskId};
 
 use super::arrived_signals::Arrivals;
+use super::children::Children;
 use crate::base::address_table::AddressTable;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
@@ -22,9 +23,7 @@ pub(crate) struct Descriptors {
     /// Something outside the process may hold the other end of a descriptor.
     pub(super) watchful: bool,
     /// Children for which no task has waited yet.
-    pub(crate) children: EngineVec<i32>,
-    /// The children whose end SIGCHLD has signalled, or for whose signal the engine has waited.
-    pub(super) signalled: EngineVec<i32>,
+    pub(crate) children: Children,
     /// Signals from outside the process.
     pub(super) arrivals: Arrivals,
     /// The number of processes that the execution has started.
@@ -82,8 +81,7 @@ impl Descriptors {
         Self {
             waiting: 0,
             watchful: false,
-            children: engine_vec(),
-            signalled: engine_vec(),
+            children: Children::new(),
             arrivals: Arrivals::new(),
             processes: 0,
             gathered: engine_vec(),
@@ -104,7 +102,6 @@ impl Descriptors {
         self.watchful = false;
         self.children.clear();
         self.processes = 0;
-        self.signalled.clear();
         self.takings.clear();
         self.inodes.clear();
         self.names.clear();

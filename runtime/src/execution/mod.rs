@@ -13,6 +13,8 @@ mod blocking;
 mod borrow;
 mod budget;
 pub(crate) mod calls;
+mod child_calls;
+mod children;
 mod clock_read;
 mod component;
 mod component_set;
@@ -93,6 +95,10 @@ pub(crate) use address_reuse::reused;
 pub(crate) use arrived_signals::ARRIVALS;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
+pub(crate) use child_calls::{
+    add_child, ended_child, for_each_child, forget_child, has_child_ended, let_children_run_freely,
+    note_wait_for_child,
+};
 pub(crate) use clock_read::read_clock;
 pub use component::{end_component, run_component};
 pub(crate) use component_set::{ComponentId, Disk, Unsynced};
@@ -128,10 +134,10 @@ pub use mark::{mark, marked_line};
 pub(crate) use memory_calls::{allocated, frees, frees_objects, plain_access, reallocated};
 pub(crate) use monitor_hooks::{DataAccess, How, MonitorHooks, SyncAccess};
 pub(crate) use options::{Faults, Limit, Spurious, Timers};
-pub(crate) use outside_source::open_process;
+pub(crate) use outside_source::{open_process, process_of};
 pub(crate) use outside_waits::{
-    add_child, arrivals, children, forget_child, is_outside, note as note_outside,
-    note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
+    arrivals, is_outside, note as note_outside, note_at as note_outside_at, note_connection,
+    yield_to_outside,
 };
 pub use panic_hook::change_hook;
 pub(crate) use panic_hook::{is_panic_hook, pass_hook, run_hook};

@@ -6,7 +6,7 @@ use chess_vocabulary::OutsideEffect;
 
 use crate::base::sys::{self, number};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
-use crate::platform::socket;
+use crate::platform::{proc, socket};
 
 /// The maximum length of a chain of `epoll` descriptors, each of which watches the next one. Longer
 /// chains are not followed.
@@ -35,10 +35,30 @@ pub(super) fn is_running(child: c_int) -> Option<bool> {
     (result == 0).then(|| info[sys::CHILD_AT] == 0)
 }
 
+/// Takes the status of a child that it has continued, if the child has this status.
+pub(super) fn forget_continuation(child: c_int) {
+    const P_PID: usize = 1;
+    const WNOHANG_CONTINUED: usize = 0x9;
+    let arguments = [P_PID, child as usize, 0, WNOHANG_CONTINUED, 0, 0];
+    // SAFETY: no memory is passed.
+    unsafe { sys::syscall(number::WAITID, arguments) };
+}
+
 /// Opens a descriptor of `process` that becomes readable when the process ends.
 pub(crate) fn open_process(process: c_int) -> c_int {
     // SAFETY: no memory is passed.
     unsafe { sys::syscall(number::PIDFD_OPEN, [process as usize, 0, 0, 0, 0, 0]) as c_int }
+}
+
+/// The process to which the descriptor `handle` refers. `None` if it has been waited for.
+pub(crate) fn process_of(handle: c_int) -> Option<c_int> {
+    let mut process = None;
+    proc::for_each_line(&descriptor::own_path(b"fdinfo/", handle), |line| {
+        if let Some(id) = line.strip_prefix(b"Pid:") {
+            process = proc::parse_number(id.trim_ascii_start());
+        }
+    });
+    process
 }
 
 /// As [`of`], with `depth` levels of `epoll` descriptors.
@@ -108,11 +128,11 @@ fn watched_source(descriptor: c_int, depth: u32) -> Option<OutsideEffect> {
     }
     let path = descriptor::own_path(b"fdinfo/", descriptor);
     let mut found = None;
-    descriptor::for_each_line(&path, |line| {
+    proc::for_each_line(&path, |line| {
         if let Some(rest) = line.strip_prefix(b"tfd:")
             && found.is_none()
         {
-            let watched = descriptor::parse_number(rest.trim_ascii_start());
+            let watched = proc::parse_number(rest.trim_ascii_start());
             found = watched.and_then(|watched| look_into(watched, POLLIN, depth - 1));
         }
     });

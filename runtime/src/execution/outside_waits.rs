@@ -12,7 +12,6 @@ use chess_vocabulary::OutsideEffect;
 
 use super::TaskId;
 use super::arrived_signals::{ARRIVALS, Arrivals};
-use super::descriptors::Descriptors;
 use super::outside_source;
 use super::running::{running, with};
 use super::state::{Execution, execution};
@@ -27,17 +26,8 @@ use crate::platform::leftovers::first_descriptor;
 /// The real time, in nanoseconds, for which the engine waits for events outside the process when
 /// the only enabled task yields.
 const BREATH: u64 = 1_000_000;
-/// The usual time, in nanoseconds, that the start of a process takes.
-const START_OF_PROCESS: u64 = 1_000_000;
 /// The least value of [`Descriptors::grace`].
 const LEAST_GRACE: u32 = 4;
-/// The bit of SIGCHLD.
-const SIGCHLD: u64 = 1 << 16;
-/// The number of naps (milliseconds) for which SIGCHLD may be late. It comes for certain unless all
-/// threads block it, but the thread that receives it may wait for a processor.
-const LATE: u32 = 1000;
-/// The number of naps after which a pending SIGCHLD counts as blocked by all threads.
-const LATE_IF_BLOCKED: u32 = 20;
 
 impl Execution {
     /// Whether the engine must poll for events outside the process if no task is enabled.
@@ -98,13 +88,24 @@ impl Execution {
         let stuck = first.is_none();
         let only_yields = yielded && first == Some(self.schedule.current) && second.is_none();
         if !stuck && !only_yields {
+            if yielded {
+                self.yielded_beside_children();
+            }
             return;
         }
         let is_awaited = self.descriptors.waiting > 0 || self.descriptors.arrivals.are_open();
         if stuck && !is_awaited && self.schedule.late.is_empty() {
             return;
         }
+        self.wait_for_events(stuck);
+        self.stop_children();
+    }
+
+    /// Waits for events outside the process. `stuck` states that no task is enabled, except by
+    /// timing out.
+    fn wait_for_events(&mut self, stuck: bool) {
         loop {
+            self.let_children_run();
             self.wait_for_signals_of_children();
             if self.wake_for_arrivals() {
                 return;
@@ -178,13 +179,9 @@ impl Execution {
     fn gather(&mut self) -> bool {
         let mut gathered = core::mem::replace(&mut self.descriptors.gathered, engine_vec());
         gathered.clear();
-        self.descriptors.children.retain(|&child| {
-            let runs = outside_source::is_running(child);
-            if runs == Some(true) {
-                gathered.push(PollEntry::new(outside_source::open_process(child), POLLIN));
-            }
-            runs.is_some()
-        });
+        for child in self.descriptors.children.running() {
+            gathered.push(PollEntry::new(outside_source::open_process(child), POLLIN));
+        }
         let handles = gathered.len();
         if handles > 0 {
             self.note_outside(OutsideEffect::Child, None);
@@ -249,64 +246,10 @@ impl Execution {
         let waits = self.objects.get(object).waiters > 0;
         if waits {
             self.descriptors.arrivals.grant(|_| true);
-            self.descriptors.note_ended_children();
+            self.descriptors.children.note_ends();
             self.wake_waiters(object);
         }
         waits
-    }
-
-    /// If children have ended, waits for the arrival of SIGCHLD: another thread may not have run
-    /// the handler yet. So a task handles the signal before others see the end of the child.
-    fn wait_for_signals_of_children(&mut self) {
-        let descriptors = &mut self.descriptors;
-        if !descriptors.arrivals.are_caught(SIGCHLD) || !descriptors.note_ended_children() {
-            return;
-        }
-        for nap in 0..LATE {
-            let is_blocked = nap > LATE_IF_BLOCKED && is_pending(SIGCHLD);
-            if is_blocked || descriptors.arrivals.are_there() {
-                return;
-            }
-            sys::nap();
-        }
-    }
-}
-
-/// Whether the signal with the bit `bit` is pending in the kernel.
-fn is_pending(bit: u64) -> bool {
-    let mut pending = 0u64;
-    let at = &raw mut pending as usize;
-    // SAFETY: the kernel writes the set, which has eight bytes.
-    unsafe { sys::syscall(number::RT_SIGPENDING, [at, 8, 0, 0, 0, 0]) };
-    pending & bit != 0
-}
-
-impl Descriptors {
-    /// Adds the children that have ended to [`Self::signalled`]. Returns whether there are new ones.
-    fn note_ended_children(&mut self) -> bool {
-        let known = self.signalled.len();
-        for &child in &self.children {
-            let has_ended = || outside_source::is_running(child) == Some(false);
-            if !self.signalled.contains(&child) && has_ended() {
-                self.signalled.push(child);
-            }
-        }
-        self.signalled.len() > known
-    }
-
-    /// Kills the remaining children of an execution, since the next execution does not know them.
-    pub(crate) fn end_children(&mut self) {
-        for child in self.children.drain(..) {
-            if outside_source::is_running(child).is_none() {
-                continue;
-            }
-            let child = child as usize;
-            // SAFETY: our own child, not yet waited for; no memory is passed.
-            unsafe {
-                sys::syscall(number::KILL, [child, sys::SIGKILL as usize, 0, 0, 0, 0]);
-                sys::syscall(number::WAIT4, [child, 0, 0, 0, 0, 0]);
-            }
-        }
     }
 }
 
@@ -315,43 +258,6 @@ pub(crate) fn arrivals() -> &'static Arrivals {
     // SAFETY: all fields of the arrivals are atomic, so references may exist beside a borrow of the
     // execution by the engine.
     unsafe { &(*execution()).descriptors.arrivals }
-}
-
-/// Records a new child process, for which the tasks may wait. Its start takes virtual time: a test
-/// that starts processes until a second is over would otherwise start a million.
-pub(crate) fn add_child(child: c_int) {
-    with(|execution| {
-        execution.clock += START_OF_PROCESS;
-        execution.descriptors.processes += 1;
-        execution.descriptors.watchful = true;
-        execution.descriptors.children.push(child);
-    });
-}
-
-/// Forgets `child`, for which a task has waited. Its number may now belong to another process.
-pub(crate) fn forget_child(child: c_int) {
-    with(|execution| {
-        execution
-            .descriptors
-            .children
-            .retain(|&known| known != child);
-        execution
-            .descriptors
-            .signalled
-            .retain(|&known| known != child);
-    });
-}
-
-/// The children for which no task has waited.
-pub(crate) fn children() -> &'static [c_int] {
-    with(|execution| &raw const *execution.descriptors.children)
-        // SAFETY: used before the next scheduling point.
-        .map_or(&[], |children| unsafe { &*children })
-}
-
-/// Records that a task waits for a child process.
-pub(crate) fn note_wait_for_child() {
-    note(OutsideEffect::Child);
 }
 
 /// Records the connection of a socket. If its peer is outside the process, the peers of all

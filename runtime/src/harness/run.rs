@@ -131,7 +131,7 @@ impl Engine {
     /// donor first. The first task's donor is returned last, so the first task of the next
     /// execution has the same stack addresses.
     fn end(&mut self) {
-        self.execution.descriptors.end_children();
+        self.execution.descriptors.children.end();
         self.monitors.ended(&self.execution);
         for task in self.execution.schedule.tasks[..self.execution.schedule.live]
             .iter()

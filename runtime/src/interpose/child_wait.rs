@@ -6,6 +6,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use chess_vocabulary::Fault;
 
 use super::call::{admit, wait_for};
+use super::stopped_start::Start;
 use super::{failing, files, outside_signals};
 use crate::base::real;
 use crate::base::sys::{self, number};
@@ -16,7 +17,9 @@ const WNOHANG: c_int = 1;
 /// `WUNTRACED` of `waitpid` has the same value.
 const WSTOPPED: c_int = 2;
 const WCONTINUED: c_int = 8;
+const P_ALL: c_int = 0;
 const P_PID: c_int = 1;
+const P_PGID: c_int = 2;
 const P_PIDFD: c_int = 3;
 
 /// The children that a call waits for, as the first two arguments of the system call `waitid`.
@@ -31,16 +34,20 @@ const MOST: usize = 64;
 
 /// Waits as a task until `attempt` finds a child, or fails. `attempt` does not block. It returns
 /// the id of the found child, 0 if no child is found, or a negative error number. Returns the last
-/// result of `attempt`. If `options` has `WNOHANG`, calls `attempt` once, and does not wait.
-fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isize {
+/// result of `attempt`. If `options` has `WNOHANG`, calls `attempt` at most once, and does not wait.
+fn wait(which: Which, options: c_int, attempt: impl Fn(Which) -> isize) -> isize {
     execution::note_wait_for_child();
+    if options & (WSTOPPED | WCONTINUED) != 0 {
+        execution::let_children_run_freely();
+    }
     if options & WNOHANG != 0 {
-        let child = attempt();
+        let child = look(which, options, &attempt);
         if child == 0 {
             execution::yield_to_outside();
         }
         return done(child);
     }
+    let attempt = || attempt(which);
     execution::before_call(Op::WaitForChild, 0);
     let mut entries = [PollEntry::new(-1, POLLIN); MOST];
     let count = match which.kind {
@@ -53,11 +60,14 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
             1
         }
         _ => {
-            let children = execution::children();
-            for (entry, &child) in entries.iter_mut().zip(children) {
-                entry.descriptor = execution::open_process(child);
-            }
-            children.len().min(MOST)
+            let mut count = 0;
+            execution::for_each_child(|child| {
+                if let Some(entry) = entries.get_mut(count) {
+                    entry.descriptor = execution::open_process(child);
+                    count += 1;
+                }
+            });
+            count
         }
     };
     let entries = &mut entries[..count];
@@ -98,6 +108,29 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
     result
 }
 
+/// Looks by `attempt` for a child that has ended. Returns 0 without `attempt` if tasks do not see
+/// the end of such a child yet.
+fn look(which: Which, options: c_int, attempt: impl Fn(Which) -> isize) -> isize {
+    let asked = match which.kind {
+        P_PID => Some(which.id),
+        P_PIDFD => execution::process_of(which.id),
+        _ => None,
+    };
+    let is_of_known = asked.is_some() || which.kind == P_ALL;
+    if !is_of_known || options & (WSTOPPED | WCONTINUED) != 0 {
+        return attempt(which);
+    }
+    match execution::has_child_ended(asked) {
+        Some(false) => 0,
+        Some(true) if which.kind == P_ALL => execution::ended_child().map_or(0, |id| {
+            let kind = P_PID;
+            attempt(Which { kind, id })
+        }),
+        // The kernel decides about children that the engine does not know.
+        _ => attempt(which),
+    }
+}
+
 /// Ends a wait that has found `child`, the id of a process. If the process has ended and the wait
 /// has taken its status, removes it from the children that the engine knows. Returns `child`. If
 /// `child` is 0 or a negative error number, only returns it.
@@ -124,22 +157,25 @@ pub(super) unsafe extern "C" fn wait4(
     usage: *mut c_void,
 ) -> c_int {
     const USAGE_SIZE: usize = 144;
-    let attempt = |options: c_int| {
+    let attempt = |child: c_int, options: c_int| {
         let (status, usage) = (status as usize, usage as usize);
         let arguments = [child as usize, status, options as usize, usage, 0, 0];
         // SAFETY: the caller's arguments are those of the system call.
         unsafe { sys::syscall(number::WAIT4, arguments) }
     };
     if !active() {
-        return sys::libc_result(attempt(options)) as c_int;
+        return sys::libc_result(attempt(child, options)) as c_int;
     }
     admit(status as usize, size_of::<c_int>());
     admit(usage as usize, USAGE_SIZE);
-    let which = Which {
-        kind: if child > 0 { P_PID } else { 0 },
-        id: child,
+    let kind = match child {
+        1.. => P_PID,
+        -1 => P_ALL,
+        _ => P_PGID,
     };
-    sys::libc_result(wait(which, options, || attempt(options | WNOHANG))) as c_int
+    let which = Which { kind, id: child };
+    let attempt = |which: Which| attempt(which.id, options | WNOHANG);
+    sys::libc_result(wait(which, options, attempt)) as c_int
 }
 
 /// libc's `waitpid`.
@@ -183,9 +219,10 @@ pub(super) unsafe fn waitid5(
         kind,
         id: id.cast_signed(),
     };
-    let result = wait(which, options, || {
+    let result = wait(which, options, |Which { kind, id }| {
         let options = (options | WNOHANG) as usize;
-        let arguments = [kind_word, id_word, own_at as usize, options, usage_at, 0];
+        let (kind, id, at) = (kind as usize, id as usize, own_at as usize);
+        let arguments = [kind, id, at, options, usage_at, 0];
         // SAFETY: as above; `own` is as large as the kernel's structure.
         unsafe {
             let result = sys::syscall(number::WAITID, arguments);
@@ -226,7 +263,7 @@ unsafe extern "C" fn posix_spawnattr_init(attributes: *mut c_void) -> c_int {
 }
 
 macro_rules! spawns {
-    ($($(#[$doc:meta])* $name:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $is_searched:literal;)*) => {
         $(
             $(#[$doc])*
             #[unsafe(no_mangle)]
@@ -248,18 +285,28 @@ macro_rules! spawns {
                 }
                 // SAFETY: the caller's arguments are those of the real function.
                 unsafe {
-                    let start = || {
+                    let real = || {
                         real::$name(child, program, actions, attributes, arguments, environment)
                     };
-                    let error = if active() {
-                        files::start_child(program, start)
-                    } else {
-                        start()
-                    };
-                    if error == 0 {
-                        execution::add_child(*child);
+                    if !active() {
+                        return real();
                     }
-                    error
+                    let start = Start {
+                        child,
+                        program,
+                        actions,
+                        attributes,
+                        arguments,
+                        environment,
+                    };
+                    files::start_child(program, || {
+                        let stops_itself = start.start_stopped($is_searched);
+                        let error = if stops_itself { 0 } else { real() };
+                        if error == 0 {
+                            execution::add_child(*child, stops_itself);
+                        }
+                        error
+                    })
                 }
             }
         )*
@@ -268,7 +315,7 @@ macro_rules! spawns {
 
 spawns! {
     /// libc's `posix_spawn`.
-    posix_spawn;
+    posix_spawn, false;
     /// libc's `posix_spawnp`.
-    posix_spawnp;
+    posix_spawnp, true;
 }

@@ -13,6 +13,7 @@ use crate::execution::{TaskId, active, arrivals};
 pub(super) const SIG_DFL: usize = 0;
 pub(super) const SIG_IGN: usize = 1;
 pub(super) const SIG_SETMASK: usize = 2;
+pub(super) const SA_NOCLDSTOP: c_int = 1;
 pub(super) const SA_RESTART: c_int = 0x1000_0000;
 
 /// The place of this state in the engine's memory.

@@ -139,6 +139,20 @@ unsafe fn bytes<'a>(name: *const c_char) -> &'a [u8] {
     unsafe { CStr::from_ptr(name) }.to_bytes()
 }
 
+/// The directories in which programs are searched for, separated by colons.
+pub(super) fn search_path() -> &'static [u8] {
+    // SAFETY: the name ends in a zero. libc keeps the text until the variable changes, and the
+    // caller uses it at once.
+    unsafe {
+        let directories = real::getenv(c"PATH".as_ptr());
+        if directories.is_null() {
+            // libc's default.
+            return b"/bin:/usr/bin";
+        }
+        bytes(directories)
+    }
+}
+
 /// libc's `getenv`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getenv(name: *const c_char) -> *mut c_char {

@@ -26,8 +26,10 @@ unsafe extern "C" fn fork() -> c_int {
         execution::forget_task();
         // SAFETY: the engine's memory is shared with the parent: the child only reads it.
         unsafe { (*image()).open() };
+        // The engine lets the child continue.
+        sys::stop_own_process();
     } else if child > 0 {
-        execution::add_child(child);
+        execution::add_child(child, execution::active());
     }
     child
 }

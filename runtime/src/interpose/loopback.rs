@@ -155,7 +155,7 @@ pub(super) fn free_port(socket: c_int) {
     let had_peer = known.is_some_and(|link| link.peer.is_some())
         || socket::peer_port(socket).is_some_and(|port| links.ports.contains(&port));
     if had_peer
-        && execution::children().is_empty()
+        && execution::has_child_ended(None).is_none()
         && socket::peer_has_closed(socket)
         && find_peer(socket).is_none()
         && is_last(socket)

@@ -56,6 +56,7 @@ mod sigaction;
 mod signal;
 mod socket_options;
 mod splice;
+mod stopped_start;
 mod syscall;
 mod task_threads;
 mod thread_attributes;

@@ -11,7 +11,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::disposition::{COUNT, Disposition, SA_RESTART, SIG_IGN, bit, signals};
+use super::disposition::{COUNT, Disposition, SA_NOCLDSTOP, SA_RESTART, SIG_IGN, bit, signals};
 use super::signal::{self, Info, SA_RESETHAND};
 use super::wait_signal;
 use crate::base::sys::SA_SIGINFO;
@@ -58,7 +58,8 @@ fn catch(signal: c_int) {
     arrivals().catch(bit(signal), true);
     let mut own = action;
     own.handler = record as *const () as usize;
-    let added = (SA_SIGINFO | SA_RESTART).cast_unsigned();
+    // The engine stops the children.
+    let added = (SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP).cast_unsigned();
     own.flags = action.flags & !SA_RESETHAND | u64::from(added);
     own.mask = u64::MAX;
     own.put(signal);

@@ -9,10 +9,13 @@ use core::ffi::{c_int, c_void};
 use super::disposition::{COUNT, Handling, SIG_DFL, SIG_IGN, signals};
 use super::wait_signal;
 use crate::base::real;
-use crate::base::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
+use crate::base::sys::{self, SA_NODEFER, SIGCONT, SIGSEGV, number, pthread_t};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::handover::Backend;
 use crate::platform::stack_pool::pool;
+
+/// The last of the signals that stop or continue a process, which begin with SIGCONT.
+const SIGTTOU: c_int = 22;
 
 const SI_USER: i32 = 0;
 const SI_QUEUE: i32 = -1;
@@ -173,6 +176,10 @@ pub(super) extern "C-unwind" fn kill(process: c_int, signal: c_int) -> c_int {
     let result = if is_own(process, signal) {
         send(signal, &info(signal, SI_USER, 0))
     } else {
+        if (SIGCONT..=SIGTTOU).contains(&signal) && active() {
+            // The engine must not end a stop that the program causes, nor the other way round.
+            execution::let_children_run_freely();
+        }
         let arguments = [process as usize, signal as usize, 0, 0, 0, 0];
         // SAFETY: no memory is passed.
         unsafe { sys::syscall(number::KILL, arguments) }

@@ -2,13 +2,13 @@
 
 use core::ffi::c_int;
 
+use super::proc;
 use crate::base::sys::{self, number};
 
 pub(crate) const POLLIN: i16 = 1;
 pub(crate) const POLLPRI: i16 = 2;
 pub(crate) const POLLOUT: i16 = 4;
 
-const AT_FDCWD: usize = -100_isize as usize;
 const F_GETFL: usize = 3;
 const O_NONBLOCK: isize = 0o4000;
 
@@ -150,95 +150,8 @@ pub(crate) fn move_up(descriptor: c_int) -> c_int {
 
 /// Calls `visit` with the open descriptors of this process, from `first` on, until `visit` returns
 /// `true`. Returns whether `visit` returned `true`.
-pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> bool {
-    const O_RDONLY_DIRECTORY_CLOEXEC: usize = 0o2_200_000;
-    /// The offset of the length in an entry.
-    const LENGTH_AT: usize = 16;
-    /// The offset of the name in an entry.
-    const NAME_AT: usize = 19;
-    let path = c"/proc/self/fd".as_ptr() as usize;
-    let mut buffer = [0u64; 256];
-    let (at, size) = (&raw mut buffer as usize, size_of_val(&buffer));
-    let mut found = false;
-    // SAFETY: the path ends in a zero; the kernel fills the buffer with whole entries, each of
-    // which has its length, and a name that ends in a zero.
-    unsafe {
-        let arguments = [AT_FDCWD, path, O_RDONLY_DIRECTORY_CLOEXEC, 0, 0, 0];
-        let directory = sys::syscall(number::OPENAT, arguments);
-        if directory < 0 {
-            return false;
-        }
-        // The position of the entry of a descriptor is its number plus two: `.` and `..` come
-        // first.
-        let position = first as usize + 2;
-        sys::syscall(number::LSEEK, [directory as usize, position, 0, 0, 0, 0]);
-        loop {
-            let arguments = [directory as usize, at, size, 0, 0, 0];
-            let end = sys::syscall(number::GETDENTS64, arguments);
-            if end <= 0 || found {
-                break;
-            }
-            let mut entry = at;
-            while entry < at + end as usize && !found {
-                let name = (entry + NAME_AT) as *const u8;
-                let descriptor = parse_number(core::ffi::CStr::from_ptr(name.cast()).to_bytes());
-                if let Some(descriptor) =
-                    descriptor.filter(|&d| d >= first && d as isize != directory)
-                {
-                    found = visit(descriptor);
-                }
-                entry += usize::from(*((entry + LENGTH_AT) as *const u16));
-            }
-        }
-        close(directory as c_int);
-    }
-    found
-}
-
-/// Calls `visit` with each line of a file that the kernel generates. `path` ends in a zero. Only
-/// the first 256 bytes of a line are passed. Does nothing if the file cannot be opened.
-pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
-    const O_RDONLY_CLOEXEC: usize = 0o2_000_000;
-    let mut line = [0u8; 256];
-    let mut length = 0;
-    let mut buffer = [0u8; 2048];
-    let (from, at) = (path.as_ptr() as usize, &raw mut buffer as usize);
-    // SAFETY: the path ends in a zero, and the buffer has the given length.
-    unsafe {
-        let arguments = [AT_FDCWD, from, O_RDONLY_CLOEXEC, 0, 0, 0];
-        let file = sys::syscall(number::OPENAT, arguments);
-        if file < 0 {
-            return;
-        }
-        loop {
-            let arguments = [file as usize, at, buffer.len(), 0, 0, 0];
-            let end = sys::syscall(number::READ, arguments);
-            if end <= 0 {
-                break;
-            }
-            for &byte in &buffer[..end as usize] {
-                if byte == b'\n' {
-                    visit(&line[..length]);
-                    length = 0;
-                } else if length < line.len() {
-                    line[length] = byte;
-                    length += 1;
-                }
-            }
-        }
-        close(file as c_int);
-    }
-}
-
-/// The number at the start of `text`; `None` if there is no number, or if it is too large.
-pub(crate) fn parse_number(text: &[u8]) -> Option<c_int> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
-    let mut number = None;
-    for &digit in digits {
-        let value = number.unwrap_or(0_i32).checked_mul(10)?;
-        number = Some(value.checked_add(i32::from(digit - b'0'))?);
-    }
-    number
+pub(crate) fn find_open(first: c_int, visit: impl FnMut(c_int) -> bool) -> bool {
+    proc::find_number(b"/proc/self/fd\0", first, visit)
 }
 
 /// The path `/proc/self/` with `folder` and the number of the descriptor appended, and a final
@@ -290,11 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_numbers_are_those_of_the_kernel() {
+    fn paths_are_those_of_the_kernel() {
         let path = own_path(b"fdinfo/", 120);
         let path = CStr::from_bytes_until_nul(&path).unwrap();
         assert_eq!(path.to_bytes(), b"/proc/self/fdinfo/120");
-        assert_eq!(parse_number(b"120 events"), Some(120));
-        assert_eq!(parse_number(b"."), None);
     }
 }

@@ -11,6 +11,8 @@ pub(crate) mod image;
 pub(crate) mod leftovers;
 pub(crate) mod observers;
 pub(crate) mod places;
+pub(crate) mod proc;
+pub(crate) mod process_activity;
 pub(crate) mod robust_list;
 pub(crate) mod scratch;
 pub(crate) mod socket;

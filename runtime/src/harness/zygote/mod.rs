@@ -230,7 +230,7 @@ fn watch_explorer(
 /// Ends the child processes that the explorer had at its end. This process has adopted them.
 fn end_orphans() {
     // SAFETY: the explorer has ended, so that only this process uses the engine.
-    unsafe { (*execution()).descriptors.end_children() };
+    unsafe { (*execution()).descriptors.children.end() };
 }
 
 /// The explorer process. It explores on a separate thread, which has a stack of a chosen size.

@@ -1,0 +1,124 @@
+//! The calls of tasks that start child processes and look at them, and the engine's waits for them.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering;
+
+use chess_vocabulary::OutsideEffect;
+
+use super::descriptors::Descriptors;
+use super::outside_waits::note;
+use super::running::with;
+use super::state::Execution;
+use crate::base::sys::{self, number};
+
+/// The usual time, in nanoseconds, that the start of a process takes.
+const START_OF_PROCESS: u64 = 1_000_000;
+/// The bit of SIGCHLD.
+const SIGCHLD: u64 = 1 << 16;
+/// The number of naps (milliseconds) for which SIGCHLD may be late. It comes for certain unless all
+/// threads block it, but the thread that receives it may wait for a processor.
+const LATE: u32 = 1000;
+/// The number of naps after which a pending SIGCHLD counts as blocked by all threads.
+const LATE_IF_BLOCKED: u32 = 20;
+
+impl Execution {
+    /// Lets the children run until all of them have ended or wait themselves. After that they may
+    /// still run, and [`Self::stop_children`] must be called.
+    pub(super) fn let_children_run(&mut self) {
+        let Descriptors {
+            children,
+            in_kernel,
+            ..
+        } = &mut self.descriptors;
+        if !children.is_empty() {
+            in_kernel.store(true, Ordering::Relaxed);
+            children.run();
+            in_kernel.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Records that a task has yielded although another one is enabled. Lets the children run after
+    /// many such yields, because all these tasks may wait in loops for an effect of a child.
+    pub(super) fn yielded_beside_children(&mut self) {
+        if self.descriptors.children.must_run_after_yield() {
+            self.let_children_run();
+            self.stop_children();
+        }
+    }
+
+    /// Stops the children until [`Self::let_children_run`].
+    pub(super) fn stop_children(&mut self) {
+        if !self.descriptors.children.is_empty() {
+            self.descriptors.children.stop();
+        }
+    }
+
+    /// If children have ended, waits for the arrival of SIGCHLD: another thread may not have run
+    /// the handler yet. So a task handles the signal before others see the end of the child.
+    pub(super) fn wait_for_signals_of_children(&mut self) {
+        let descriptors = &mut self.descriptors;
+        if !descriptors.arrivals.are_caught(SIGCHLD) || !descriptors.children.note_ends() {
+            return;
+        }
+        for nap in 0..LATE {
+            let is_blocked = nap > LATE_IF_BLOCKED && is_pending(SIGCHLD);
+            if is_blocked || descriptors.arrivals.are_there() {
+                return;
+            }
+            sys::nap();
+        }
+    }
+}
+
+/// Whether the signal with the bit `bit` is pending in the kernel.
+fn is_pending(bit: u64) -> bool {
+    let mut pending = 0u64;
+    let at = &raw mut pending as usize;
+    // SAFETY: the kernel writes the set, which has eight bytes.
+    unsafe { sys::syscall(number::RT_SIGPENDING, [at, 8, 0, 0, 0, 0]) };
+    pending & bit != 0
+}
+
+/// Records a new child process, for which the tasks may wait. Its start takes virtual time: a test
+/// that starts processes until a second is over would otherwise start a million. `stops_itself`
+/// states that the child stops before its program begins. Otherwise the engine stops it.
+pub(crate) fn add_child(child: c_int, stops_itself: bool) {
+    with(|execution| {
+        execution.clock += START_OF_PROCESS;
+        execution.descriptors.processes += 1;
+        execution.descriptors.watchful = true;
+        execution.descriptors.children.add(child, stops_itself);
+    });
+}
+
+/// Forgets `child`, for which a task has waited.
+pub(crate) fn forget_child(child: c_int) {
+    with(|execution| execution.descriptors.children.remove(child));
+}
+
+/// Calls `visit` with the children for which no task has waited.
+pub(crate) fn for_each_child(visit: impl FnMut(c_int)) {
+    with(|execution| execution.descriptors.children.ids().for_each(visit));
+}
+
+/// Whether tasks see that a child has ended. `child` is the id of the child; `None` stands for any
+/// child. Returns `None` if the engine does not know such a child.
+pub(crate) fn has_child_ended(child: Option<c_int>) -> Option<bool> {
+    with(|execution| execution.descriptors.children.has_ended(child)).flatten()
+}
+
+/// The first child that tasks see as ended.
+pub(crate) fn ended_child() -> Option<c_int> {
+    with(|execution| execution.descriptors.children.first_ended()).flatten()
+}
+
+/// Lets the children of this execution run freely from now on: a task observes when they stop or
+/// continue, or it stops one itself.
+pub(crate) fn let_children_run_freely() {
+    with(|execution| execution.descriptors.children.run_freely());
+}
+
+/// Records that a task waits for a child process.
+pub(crate) fn note_wait_for_child() {
+    note(OutsideEffect::Child);
+}

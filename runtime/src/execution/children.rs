@@ -1,0 +1,254 @@
+//! The child processes that an execution has started, and whether they run.
+//!
+//! A child would run at the same time as the tasks, and no schedule could repeat its speed. So the
+//! engine stops a child when it starts (SIGSTOP), and lets it run only while no task can run
+//! ([`super::outside_waits`]): until the child has ended or waits itself. Tasks see the end of a
+//! child only after such a time. The descendants of a child are stopped, too.
+
+use core::ffi::c_int;
+
+use super::outside_source;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, SIGCONT, SIGKILL, SIGSTOP, number};
+use crate::platform::process_activity::Activity;
+
+/// The time between two looks at the activity of children, in nanoseconds.
+const BETWEEN_LOOKS: u32 = 200_000;
+/// The value of [`Children::patience`] at first: a second.
+const PATIENCE: u32 = 5_000;
+/// The least value of [`Children::patience`].
+const LEAST_PATIENCE: u32 = 5;
+/// The number of yields of tasks after which the children must run, although tasks are enabled.
+const MANY_YIELDS: u32 = 100;
+
+/// A child process for which no task has waited.
+struct Child {
+    id: c_int,
+    /// SIGCHLD has signalled its end, or the engine has waited for this signal.
+    is_signalled: bool,
+    /// The tasks see that it has ended.
+    is_shown: bool,
+}
+
+/// The child processes of an execution for which no task has waited.
+pub(crate) struct Children {
+    all: EngineVec<Child>,
+    /// The processes that the engine has stopped.
+    stopped: EngineVec<c_int>,
+    /// The engine stops no children in this execution, because tasks see stops.
+    run_freely: bool,
+    /// The number of looks at the activity of the children for which the engine lets them run. If
+    /// they still run then, the number is halved. It is kept from one execution to the next.
+    patience: u32,
+    /// The number of yields of tasks since the children last ran.
+    yields: u32,
+}
+
+impl Children {
+    pub(super) const fn new() -> Self {
+        Self {
+            all: engine_vec(),
+            stopped: engine_vec(),
+            run_freely: false,
+            patience: PATIENCE,
+            yields: 0,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.stopped.clear();
+        self.run_freely = false;
+        self.yields = 0;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The ids of the children.
+    pub(super) fn ids(&self) -> impl Iterator<Item = c_int> {
+        self.all.iter().map(|child| child.id)
+    }
+
+    /// Adds a child that has just started. Stops it, unless it `stops_itself`.
+    pub(super) fn add(&mut self, id: c_int, stops_itself: bool) {
+        self.all.push(Child {
+            id,
+            is_signalled: false,
+            is_shown: false,
+        });
+        if stops_itself {
+            wait_for_stop(id);
+        } else if !self.run_freely {
+            send(id, SIGSTOP);
+        }
+        if !self.run_freely {
+            self.stopped.push(id);
+        } else if stops_itself {
+            send(id, SIGCONT);
+        }
+    }
+
+    /// Removes a child for which a task has waited. Its number may now belong to another process.
+    pub(super) fn remove(&mut self, id: c_int) {
+        self.all.retain(|child| child.id != id);
+        self.stopped.retain(|&stopped| stopped != id);
+    }
+
+    /// Lets the children run, one after the other, each until it has ended or waits itself, or until
+    /// the patience is over. From then on, the tasks see which children have ended. The children
+    /// still run: see [`Self::stop`].
+    pub(super) fn run(&mut self) {
+        self.yields = 0;
+        let mut patience = self.patience;
+        for count in 1..=self.all.len() {
+            // In parallel, the children would have effects in an order that no schedule repeats.
+            for process in Activity::of(&[self.all[count - 1].id]).processes() {
+                if let Some(at) = self.stopped.iter().position(|&it| it == process) {
+                    self.stopped.remove(at);
+                    send(process, SIGCONT);
+                }
+            }
+            patience -= self.wait_until_they_rest(count, patience);
+        }
+        self.resume();
+        if patience == 0 {
+            self.patience = (self.patience / 2).max(LEAST_PATIENCE);
+        }
+        self.all.retain_mut(|child| {
+            let runs = outside_source::is_running(child.id);
+            child.is_shown |= runs == Some(false);
+            runs.is_some()
+        });
+    }
+
+    /// Waits until the first `count` children have ended or wait themselves, but for at most
+    /// `patience` looks. Returns the number of looks that found a child running.
+    fn wait_until_they_rest(&self, count: usize, patience: u32) -> u32 {
+        let mut last = None;
+        for looks in 0..patience {
+            let now = self.activity(count);
+            if now.is_of_none() || !now.is_running && last.as_ref() == Some(&now) {
+                return looks;
+            }
+            last = Some(now);
+            sys::nap_for(BETWEEN_LOOKS);
+        }
+        patience
+    }
+
+    /// Continues all processes that the engine has stopped.
+    fn resume(&mut self) {
+        for process in self.stopped.drain(..) {
+            send(process, SIGCONT);
+        }
+    }
+
+    /// Stops the children that run or wait, and their descendants.
+    pub(super) fn stop(&mut self) {
+        if self.run_freely {
+            return;
+        }
+        let activity = self.activity(self.all.len());
+        for process in activity.unstopped() {
+            send(process, SIGSTOP);
+            self.stopped.push(process);
+        }
+    }
+
+    /// Lets the children run from now on: the tasks of this execution see when a child stops or
+    /// continues.
+    pub(super) fn run_freely(&mut self) {
+        if self.run_freely {
+            return;
+        }
+        self.run_freely = true;
+        self.resume();
+        for child in self.ids() {
+            outside_source::forget_continuation(child);
+        }
+    }
+
+    /// The activity of those of the first `count` children that have not ended.
+    fn activity(&self, count: usize) -> Activity {
+        let mut running: EngineVec<c_int> = engine_vec();
+        running.extend(running_of(&self.all[..count]));
+        Activity::of(&running)
+    }
+
+    /// The children that have not ended.
+    pub(super) fn running(&self) -> impl Iterator<Item = c_int> {
+        running_of(&self.all)
+    }
+
+    /// Records which ends SIGCHLD has signalled: those of all children that have ended. Returns
+    /// whether there are new ones.
+    pub(super) fn note_ends(&mut self) -> bool {
+        let mut are_new = false;
+        for child in self.all.iter_mut().filter(|child| !child.is_signalled) {
+            child.is_signalled = outside_source::is_running(child.id) == Some(false);
+            are_new |= child.is_signalled;
+        }
+        are_new
+    }
+
+    /// Whether tasks see that a child has ended. `child` is the id of the child; `None` stands for
+    /// any child. Returns `None` if there is no such child.
+    pub(super) fn has_ended(&self, child: Option<c_int>) -> Option<bool> {
+        let is_asked = |it: &&Child| child.is_none_or(|child| child == it.id);
+        let mut asked = self.all.iter().filter(is_asked);
+        let first = asked.next()?;
+        Some(first.is_shown || asked.any(|it| it.is_shown))
+    }
+
+    /// The first child that tasks see as ended.
+    pub(super) fn first_ended(&self) -> Option<c_int> {
+        let ended = self.all.iter().find(|child| child.is_shown);
+        ended.map(|child| child.id)
+    }
+
+    /// Records that a task has yielded. Returns whether the children must run now.
+    pub(super) fn must_run_after_yield(&mut self) -> bool {
+        self.yields += 1;
+        !self.is_empty() && self.yields == MANY_YIELDS
+    }
+
+    /// Kills the remaining children of an execution, since the next execution does not know them.
+    pub(crate) fn end(&mut self) {
+        for child in self.all.drain(..) {
+            if outside_source::is_running(child.id).is_none() {
+                continue;
+            }
+            send(child.id, SIGKILL);
+            // SAFETY: our own child, not yet waited for; no memory is passed.
+            unsafe { sys::syscall(number::WAIT4, [child.id as usize, 0, 0, 0, 0, 0]) };
+            self.stopped.retain(|&stopped| stopped != child.id);
+        }
+        self.resume();
+    }
+}
+
+/// Those of the children that have not ended.
+fn running_of(children: &[Child]) -> impl Iterator<Item = c_int> {
+    let ids = children.iter().map(|child| child.id);
+    ids.filter(|&id| outside_source::is_running(id) == Some(true))
+}
+
+/// Waits until a child that stops itself has stopped, or ended: a continuation before its stop would
+/// have no effect.
+fn wait_for_stop(child: c_int) {
+    while outside_source::is_running(child) == Some(true) {
+        if Activity::of(&[child]).unstopped().next().is_none() {
+            return;
+        }
+        sys::nap_for(BETWEEN_LOOKS);
+    }
+}
+
+/// Sends a signal to a child, or to one of its descendants.
+fn send(process: c_int, signal: c_int) {
+    let (process, signal) = (process as usize, signal as usize);
+    // SAFETY: no memory is passed.
+    unsafe { sys::syscall(number::KILL, [process, signal, 0, 0, 0, 0]) };
+}
