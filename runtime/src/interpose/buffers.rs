@@ -3,6 +3,8 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use super::call::admit;
+use crate::execution::marked_line;
+use crate::monitor::race;
 
 /// The flag of `recv` and `send` that forbids the call to block.
 pub(super) const MSG_DONTWAIT: c_int = 0x40;
@@ -26,6 +28,13 @@ pub(super) struct Message {
     control: *mut c_void,
     pub(super) control_length: usize,
     flags: c_int,
+}
+
+impl Buffer {
+    pub(super) const fn new(start: *const c_void, length: usize) -> Self {
+        let start = start.cast_mut().cast();
+        Self { start, length }
+    }
 }
 
 impl Message {
@@ -70,5 +79,37 @@ pub(super) unsafe fn admit_buffers(buffers: *const Buffer, count: usize) {
         // SAFETY: the caller passes a list of the stated length.
         let buffer = unsafe { *buffers.add(at) };
         admit(buffer.start.addr(), buffer.length);
+    }
+}
+
+/// Reports to the race detector that the kernel is about to read `buffers` for the running task.
+pub(super) fn kernel_reads(buffers: &[Buffer]) {
+    for buffer in buffers {
+        report(buffer.start.addr(), buffer.length, false);
+    }
+}
+
+/// Reports to the race detector that the kernel has written the first bytes of `buffers` for the
+/// running task. `count` is their number, or negative if the call failed. Must be called after the
+/// event of the call, which orders the accesses of the sender before it. Returns `count`.
+pub(super) fn kernel_wrote(buffers: &[Buffer], count: isize) -> isize {
+    let mut left = usize::try_from(count).unwrap_or(0);
+    for buffer in buffers {
+        let length = buffer.length.min(left);
+        report(buffer.start.addr(), length, true);
+        left -= length;
+    }
+    count
+}
+
+/// Reports an access with the line of `preempt` code that called. In other code, such an access is
+/// not watched.
+fn report(address: usize, length: usize, is_write: bool) {
+    if length != 0
+        && race::is_watched()
+        && !race::is_private(address, length)
+        && let Some(site) = marked_line()
+    {
+        race::report_access_of_library(address, length, is_write, site);
     }
 }

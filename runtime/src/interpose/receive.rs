@@ -1,8 +1,9 @@
 //! Reading: `read`, `recv` and similar functions.
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::slice;
 
-use super::buffers::{Buffer, MSG_DONTWAIT, Message, admit_buffers};
+use super::buffers::{Buffer, MSG_DONTWAIT, Message, admit_buffers, kernel_wrote};
 use super::call::{Call, admit};
 use super::failing::{self, Direction};
 use super::{files, random};
@@ -45,7 +46,7 @@ unsafe fn fill_at_random(number: usize, [_, at, length, ..]: [usize; 6]) -> isiz
         if number == number::READ {
             return random::fill(at as *mut u8, length).cast_signed();
         }
-        let buffers = core::slice::from_raw_parts(at as *const Buffer, length);
+        let buffers = slice::from_raw_parts(at as *const Buffer, length);
         let filled = buffers.iter().map(|b| random::fill(b.start, b.length));
         filled.sum::<usize>().cast_signed()
     }
@@ -61,7 +62,8 @@ pub(super) unsafe extern "C" fn read(descriptor: c_int, out: *mut c_void, length
             return sys::libc_result(sys::syscall(number::READ, arguments));
         }
         admit(out as usize, length);
-        read_call(descriptor, number::READ, arguments)
+        let result = read_call(descriptor, number::READ, arguments);
+        kernel_wrote(&[Buffer::new(out, length)], result)
     }
 }
 
@@ -85,8 +87,13 @@ pub(super) unsafe extern "C" fn readv(
         if !active() {
             return sys::libc_result(sys::syscall(number::READV, arguments));
         }
-        admit_buffers(buffers.cast(), usize::try_from(count).unwrap_or(0));
-        read_call(descriptor, number::READV, arguments)
+        let count = usize::try_from(count).unwrap_or(0);
+        admit_buffers(buffers.cast(), count);
+        let result = read_call(descriptor, number::READV, arguments);
+        if result <= 0 {
+            return result;
+        }
+        kernel_wrote(slice::from_raw_parts(buffers.cast(), count), result)
     }
 }
 
@@ -141,7 +148,7 @@ pub(super) unsafe extern "C" fn recvfrom(
         }
         call.progressed();
     };
-    call.end(result)
+    kernel_wrote(&[Buffer::new(out, length)], call.end(result))
 }
 
 /// libc's `recv`.
@@ -174,6 +181,11 @@ pub(super) unsafe extern "C" fn recvmsg(
         let mut call =
             Call::begin(Op::DescriptorRead, socket, identity, POLLIN).unblocked(unblocked);
         let result = call.carry_out(|| receive(flags & !MSG_WAITALL | MSG_DONTWAIT));
-        call.end(result)
+        let result = call.end(result);
+        if result <= 0 {
+            return result;
+        }
+        let buffers = slice::from_raw_parts((*message).buffers, (*message).count);
+        kernel_wrote(buffers, result)
     }
 }

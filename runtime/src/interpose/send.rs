@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use super::buffers::{Buffer, MSG_DONTWAIT, Message, shorten, size_of_all};
+use super::buffers::{Buffer, MSG_DONTWAIT, Message, kernel_reads, shorten, size_of_all};
 use super::call::Call;
 use super::failing::{self, Direction};
 use super::files;
@@ -27,6 +27,7 @@ unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
     let count = buffers.len().min(MOST_BUFFERS);
     left[..count].copy_from_slice(&buffers[..count]);
     let left = &mut left[..count];
+    kernel_reads(left);
     let identity = descriptor::look(descriptor);
     if identity.kind != Kind::Socket {
         let size = size_of_all(left);
@@ -213,6 +214,7 @@ pub(super) unsafe extern "C" fn sendto(
             start: bytes.cast_mut().cast(),
             length,
         }];
+        kernel_reads(&buffers);
         let mut message = Message::of(&mut buffers);
         (message.name, message.name_length) = (address.cast_mut(), address_length);
         send_message(socket, &mut message, flags)
@@ -253,6 +255,7 @@ pub(super) unsafe extern "C" fn sendmsg(
         for (at, buffer) in buffers[..count].iter_mut().enumerate() {
             *buffer = *own.buffers.add(at);
         }
+        kernel_reads(&buffers[..count]);
         (own.buffers, own.count) = (buffers.as_mut_ptr(), count);
         send_message(socket, &mut own, flags)
     }

@@ -37,6 +37,7 @@ mod html;
 mod instrumented;
 mod interrupted_builds;
 mod keep_going;
+mod kernel_accesses;
 mod kinds_of_tests;
 mod league;
 mod long;

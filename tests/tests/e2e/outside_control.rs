@@ -36,6 +36,19 @@ fn pipes_of_a_child_are_read_and_reported() {
     assert!(printed.contains("waited for a child process"), "{printed}");
 }
 
+/// Otherwise the results of nonblocking calls would depend on the speed of the children.
+#[test]
+fn children_run_only_while_no_task_can() {
+    for strategy in ["random", "auto"] {
+        let search = ["--strategy", strategy, "--schedules", "100"];
+        let test = ["--exact", "children_of_tasks_that_poll"];
+        let run = explore(&[&search[..], &test].concat());
+        run.assert_code(0);
+        let verdict = run.verdict();
+        assert_eq!(verdict["warnings"], json!([]), "{verdict}");
+    }
+}
+
 #[test]
 fn calls_within_the_process_are_under_control() {
     for test in [

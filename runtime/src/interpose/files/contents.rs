@@ -1,10 +1,11 @@
 //! The bytes of files: `read`, `write`, `truncate` and similar functions.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::slice;
 
 use chess_vocabulary::Fault;
 
-use super::super::buffers::{Buffer, admit_buffers};
+use super::super::buffers::{Buffer, admit_buffers, kernel_reads, kernel_wrote};
 use super::super::call::admit;
 use super::super::failing::{self, Direction};
 use super::elsewhere::{self, Use};
@@ -92,6 +93,7 @@ pub(in super::super) unsafe extern "C" fn pread64(
     mut length: usize,
     offset: i64,
 ) -> isize {
+    let buffer = Buffer::new(out, length);
     let (out, at) = (out as usize, offset as usize);
     // SAFETY: the caller's arguments are those of the system call.
     let read = |length: usize| unsafe {
@@ -108,7 +110,8 @@ pub(in super::super) unsafe extern "C" fn pread64(
         Ok(most) => length = most,
         Err(error) => return sys::libc_result(error),
     }
-    call(Op::FileRead, descriptor, false, || read(length))
+    let result = call(Op::FileRead, descriptor, false, || read(length));
+    kernel_wrote(&[buffer], result)
 }
 
 /// libc's `pread`.
@@ -131,6 +134,7 @@ pub(in super::super) unsafe extern "C" fn pwrite64(
     mut length: usize,
     offset: i64,
 ) -> isize {
+    let buffer = Buffer::new(bytes, length);
     let (bytes, at) = (bytes as usize, offset as usize);
     // SAFETY: the caller's arguments are those of the system call.
     let write = |length: usize| unsafe {
@@ -142,6 +146,7 @@ pub(in super::super) unsafe extern "C" fn pwrite64(
     if !active() {
         return sys::libc_result(write(length));
     }
+    kernel_reads(&[buffer]);
     match failing::transfer(descriptor, Kind::File, Direction::Write, length) {
         Ok(most) => length = most,
         Err(error) => return sys::libc_result(error),
@@ -178,9 +183,15 @@ pub(in super::super) unsafe extern "C" fn preadv64(
     if !active() {
         return sys::libc_result(read());
     }
+    let count = usize::try_from(count).unwrap_or(0);
     // SAFETY: the caller passes a list of the stated length.
-    unsafe { admit_buffers(buffers, usize::try_from(count).unwrap_or(0)) };
-    call(Op::FileRead, descriptor, false, read)
+    unsafe { admit_buffers(buffers, count) };
+    let result = call(Op::FileRead, descriptor, false, read);
+    if result <= 0 {
+        return result;
+    }
+    // SAFETY: as above; the kernel has accepted the list.
+    kernel_wrote(unsafe { slice::from_raw_parts(buffers, count) }, result)
 }
 
 /// libc's `preadv`.
@@ -211,6 +222,10 @@ pub(in super::super) unsafe extern "C" fn pwritev64(
     };
     if !active() {
         return sys::libc_result(write());
+    }
+    if let Ok(count @ 1..) = usize::try_from(count) {
+        // SAFETY: the caller passes a list of the stated length.
+        kernel_reads(unsafe { slice::from_raw_parts(buffers, count) });
     }
     call(Op::FileWrite, descriptor, false, write)
 }
