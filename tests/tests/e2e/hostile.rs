@@ -344,3 +344,34 @@ fn a_name_whose_lookup_loads_a_library_is_looked_up_in_each_execution() {
         assert_eq!(warns, loads, "{run:?}");
     }
 }
+
+/// A named pipe is opened by a call that waits in the kernel for the other end. The engine does not
+/// see this wait.
+#[test]
+fn a_task_that_waits_in_the_kernel_has_no_verdict_after_the_time_of_the_watchdog() {
+    let workspace = Workspace::with_library(
+        r#"
+#[test]
+fn opens_both_ends() {
+    let pipe = std::env::temp_dir().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(std::fs::read(&pipe).unwrap(), b"text"));
+        scope.spawn(|| std::fs::write(&pipe, "text").unwrap());
+    });
+}
+"#,
+    );
+    let start = std::time::Instant::now();
+    let run = workspace.chess(&["test", "--watchdog", "2s"]).run();
+    run.assert_says(
+        100,
+        &[
+            "timeout: small opens_both_ends",
+            "reached no scheduling point for 2 s",
+            "it is in the system call openat (257)",
+        ],
+    );
+    // A task that computes would have a minute.
+    assert!(start.elapsed() < Duration::from_mins(1));
+}

@@ -66,8 +66,9 @@ impl Watchdog {
         // SAFETY: the explorer is silent, so that it is not within the engine.
         let engine = unsafe { &*engine() };
         let silence = self.silence.take().filter(|silence| silence.is_at(now));
-        let silence = silence.unwrap_or_else(|| Silence::new(engine, now));
+        let mut silence = silence.unwrap_or_else(|| Silence::new(engine, now));
         let endless = silence.is_endless(engine, request);
+        let is_idle = silence.time_without_processor() > self.limit;
         self.silence = Some(silence);
         if let Some(known) = endless
             && pulse() == now
@@ -81,7 +82,7 @@ impl Watchdog {
         } else {
             self.limit
         };
-        if self.since.elapsed() > limit {
+        if is_idle || self.since.elapsed() > limit {
             Look::Silent(Activity::of_running_task(engine))
         } else {
             Look::Lives
@@ -147,21 +148,35 @@ struct Silence {
     thread: i32,
     /// The processor time of this thread at the beginning of the observation.
     start: Duration,
+    /// The processor time at the last look, and the time of the first look that found it.
+    last: (Duration, Instant),
 }
 
 impl Silence {
     /// The observation that begins now, at this `pulse`.
     fn new(engine: &Engine, pulse: u64) -> Self {
         let thread = thread_of_running_task(engine);
+        let start = processor_time(thread).unwrap_or(Duration::MAX);
         Self {
             pulse,
             thread,
-            start: processor_time(thread).unwrap_or(Duration::MAX),
+            start,
+            last: (start, Instant::now()),
         }
     }
 
     fn is_at(&self, pulse: u64) -> bool {
         self.pulse == pulse
+    }
+
+    /// The time for which the task has used no processor: it waits in the kernel. Zero if the
+    /// processor time is not known.
+    fn time_without_processor(&mut self) -> Duration {
+        let now = processor_time(self.thread).unwrap_or(Duration::MAX);
+        if now != self.last.0 || now == Duration::MAX {
+            self.last = (now, Instant::now());
+        }
+        self.last.1.elapsed()
     }
 
     /// The history of the running task if other tasks should continue without it: it still
