@@ -1,4 +1,4 @@
-//! Prevents tests that use the same files from running at the same time.
+//! Prevents tests that use the same files or ports from running at the same time.
 //!
 //! Each test process has a directory for temporary files ([`super::scratch`]), and reports the
 //! paths elsewhere that it uses ([`super::used_paths`]). Two tests that are known to conflict,
@@ -205,9 +205,19 @@ impl Exclusion {
         let groups = used_paths::groups(self.with_names(&state));
         let more = groups.len().saturating_sub(NAMED);
         let sentences = groups.iter().take(NAMED).map(|(path, names)| {
+            let (what, remedy) = match path.strip_prefix(used_paths::PORT) {
+                Some(port) => (
+                    format!("port {port}"),
+                    "each test used port 0, for which the kernel chooses a free port",
+                ),
+                None => (
+                    (*path).to_owned(),
+                    "the path were in std::env::temp_dir(), which is another directory in each test \
+                     process",
+                ),
+            };
             format!(
-                "{} use {path}, so these tests do not run at the same time; they could if the path were \
-                 in std::env::temp_dir(), which is another directory in each test process",
+                "{} use {what}, so these tests do not run at the same time; they could if {remedy}",
                 in_words(names),
             )
         });

@@ -39,6 +39,23 @@ unsafe fn path_of(address: *const c_void, length: c_uint) -> Option<[u8; LONGEST
     }
 }
 
+/// The port in the address of an Internet socket. `None` for all other addresses, and if the kernel
+/// should choose a port.
+///
+/// # Safety
+/// `address` is null, or points to `length` readable bytes.
+unsafe fn port_of(address: *const c_void, length: c_uint) -> Option<u16> {
+    const AF_INET: u16 = 2;
+    const AF_INET6: u16 = 10;
+    if address.is_null() || length < 4 {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let [family, port] = unsafe { address.cast::<[u16; 2]>().read_unaligned() };
+    let port = u16::from_be(port);
+    (matches!(family, AF_INET | AF_INET6) && port != 0).then_some(port)
+}
+
 /// Performs the system call `number` on a socket and an address.
 ///
 /// # Safety
@@ -83,6 +100,10 @@ pub(super) unsafe extern "C" fn bind(
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(bind()) as c_int;
     };
+    // SAFETY: the caller's arguments are those of the system call.
+    if let Some(port) = unsafe { port_of(address, length) } {
+        files::note_port(port);
+    }
     offer(Op::Bind, descriptor, identity, || {
         // SAFETY: as above; the path ends in a zero.
         unsafe {

@@ -81,6 +81,37 @@ fn tests_that_write_elsewhere_have_the_verdicts_that_they_have_alone() {
     assert_eq!(again, alone);
 }
 
+/// In one process, the lock keeps these tests apart. Each one has a process of its own.
+#[test]
+fn tests_that_use_one_port_have_the_verdicts_that_they_have_alone() {
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.local_addr().expect("it has an address").port()
+    };
+    let test = |name: &str| {
+        format!(
+            r#"
+#[test]
+fn {name}() {{
+    let _held = ONE_AT_A_TIME.lock();
+    let listener = std::net::TcpListener::bind("127.0.0.1:{port}").unwrap();
+    for _ in 0..20 {{
+        let _client = std::net::TcpStream::connect("127.0.0.1:{port}").unwrap();
+        listener.accept().unwrap();
+    }}
+}}
+"#
+        )
+    };
+    let tests = ["one", "two", "three"].map(test).concat();
+    let lock = "static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());";
+    let workspace = Workspace::with_library(&format!("#![cfg(test)]\n{lock}\n{tests}"));
+    let (together, said) = explore(&workspace, "3");
+    let sentence = format!("`small one`, `small three` and `small two` use port {port}, so these");
+    assert!(said.contains(&sentence), "{said}");
+    assert_eq!(together, explore(&workspace, "1").0);
+}
+
 #[test]
 fn tests_that_only_look_at_files_of_others_have_the_verdicts_that_they_have_alone() {
     let workspace = Workspace::with_locks(

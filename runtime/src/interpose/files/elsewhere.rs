@@ -1,5 +1,5 @@
 //! The paths that a test uses outside of its own directory (the directory for its temporary
-//! files).
+//! files), and its ports.
 //!
 //! Other test processes may use these paths. The supervisor does not run two tests at the same
 //! time if it knows that one of them writes a path that the other uses. Failed calls count, too:
@@ -7,6 +7,7 @@
 //! file.
 
 use core::ffi::{CStr, c_char, c_int};
+use std::io::Write as _;
 
 use super::known::known;
 use super::path::{self, read_link};
@@ -169,6 +170,17 @@ pub(super) fn note_open(descriptor: c_int) {
     if read_link(&mut link, &mut at) && at.first() == Some(&b'/') {
         elsewhere().add(&at, Use::Writes);
     }
+}
+
+/// Records a port of the network as written: other test processes may use it, too. The port gets
+/// the name of a path, `/port:` and its number.
+pub(in super::super) fn note_port(port: u16) {
+    let mut path = [0; 16];
+    let mut room = &mut path[..];
+    let _ = write!(room, "/port:{port}");
+    let left = room.len();
+    let length = path.len() - left;
+    elsewhere().add(&path[..length], Use::Writes);
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub(super) use contents::{
 };
 pub(super) use descriptor_state::{change, close, closes, inspect, inspect_address};
 pub(super) use directories::{chdir, fchdir};
+pub(super) use elsewhere::note_port;
 pub(crate) use elsewhere::{Elsewhere, PLACE as ELSEWHERE_PLACE};
 pub(super) use inspect::{
     access, fstat64, fstatat64, look_for_socket, lstat64, readlink, readlinkat, stat64, statx,
