@@ -460,14 +460,9 @@ pub(crate) fn kernel_thread_id() -> i32 {
 
 /// Waits a millisecond of real time.
 pub(crate) fn nap() {
-    nap_for(1_000_000);
-}
-
-/// Lets other threads and processes run for `nanos` nanoseconds, less than a second.
-pub(crate) fn nap_for(nanos: u32) {
     let mut turn = timespec {
         tv_sec: 0,
-        tv_nsec: nanos.into(),
+        tv_nsec: 1_000_000,
     };
     let time = &raw mut turn as usize;
     // SAFETY: no entries, and a time that the kernel may write to.

@@ -12,8 +12,8 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{self, SIGCONT, SIGKILL, SIGSTOP, number};
 use crate::platform::process_activity::Activity;
 
-/// The time between two looks at the activity of children, in nanoseconds.
-const BETWEEN_LOOKS: u32 = 200_000;
+/// The longest time between two looks at the activity of children, in nanoseconds.
+const BETWEEN_LOOKS: u64 = 200_000;
 /// The value of [`Children::patience`] at first: a second.
 const PATIENCE: u32 = 5_000;
 /// The least value of [`Children::patience`].
@@ -79,7 +79,8 @@ impl Children {
             is_shown: false,
         });
         if stops_itself {
-            wait_for_stop(id);
+            // A continuation before its stop would have no effect.
+            outside_source::wait_for_stop(id);
         } else if !self.run_freely {
             send(id, SIGSTOP);
         }
@@ -133,7 +134,7 @@ impl Children {
                 return looks;
             }
             last = Some(now);
-            sys::nap_for(BETWEEN_LOOKS);
+            outside_source::wait_for_end(self.all[count - 1].id, BETWEEN_LOOKS);
         }
         patience
     }
@@ -233,17 +234,6 @@ impl Children {
 fn running_of(children: &[Child]) -> impl Iterator<Item = c_int> {
     let ids = children.iter().map(|child| child.id);
     ids.filter(|&id| outside_source::is_running(id) == Some(true))
-}
-
-/// Waits until a child that stops itself has stopped, or ended: a continuation before its stop would
-/// have no effect.
-fn wait_for_stop(child: c_int) {
-    while outside_source::is_running(child) == Some(true) {
-        if Activity::of(&[child]).unstopped().next().is_none() {
-            return;
-        }
-        sys::nap_for(BETWEEN_LOOKS);
-    }
 }
 
 /// Sends a signal to a child, or to one of its descendants.

@@ -4,8 +4,8 @@ use core::ffi::c_int;
 
 use chess_vocabulary::OutsideEffect;
 
-use crate::base::sys::{self, number};
-use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
+use crate::base::sys::{self, number, timespec};
+use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
 use crate::platform::{proc, socket};
 
 /// The maximum length of a chain of `epoll` descriptors, each of which watches the next one. Longer
@@ -33,6 +33,28 @@ pub(super) fn is_running(child: c_int) -> Option<bool> {
     // SAFETY: `info` is as large as the kernel's structure.
     let result = unsafe { sys::syscall(number::WAITID, arguments) };
     (result == 0).then(|| info[sys::CHILD_AT] == 0)
+}
+
+/// Waits until a child has stopped or ended.
+pub(super) fn wait_for_stop(child: c_int) {
+    const P_PID: usize = 1;
+    const EXITED_STOPPED_NOWAIT: usize = 0x0100_0006;
+    let arguments = [P_PID, child as usize, 0, EXITED_STOPPED_NOWAIT, 0, 0];
+    let interrupted = -(sys::EINTR as isize);
+    // SAFETY: no memory is passed.
+    while unsafe { sys::syscall(number::WAITID, arguments) } == interrupted {}
+}
+
+/// Waits until a child has ended, but for at most `nanos` nanoseconds.
+pub(super) fn wait_for_end(child: c_int, nanos: u64) {
+    let mut entry = PollEntry::new(open_process(child), POLLIN);
+    let mut time = timespec::from_nanos(nanos);
+    let (at, time) = (&raw mut entry as usize, &raw mut time as usize);
+    // SAFETY: an entry and a time that the kernel may write to.
+    unsafe { sys::syscall(number::PPOLL, [at, 1, time, 0, 8, 0]) };
+    if entry.descriptor >= 0 {
+        descriptor::close(entry.descriptor);
+    }
 }
 
 /// Takes the status of a child that it has continued, if the child has this status.
