@@ -96,6 +96,12 @@ pub(crate) fn forget_child(child: c_int) {
     with(|execution| execution.descriptors.children.remove(child));
 }
 
+/// Kills a child by SIGKILL when it may run next. Returns `false` if this is not possible: the caller
+/// then sends the signal at once.
+pub(crate) fn kill_child(child: c_int) -> bool {
+    with(|execution| execution.descriptors.children.kill(child)).unwrap_or(false)
+}
+
 /// Calls `visit` with the children for which no task has waited.
 pub(crate) fn for_each_child(visit: impl FnMut(c_int)) {
     with(|execution| execution.descriptors.children.ids().for_each(visit));

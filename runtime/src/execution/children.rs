@@ -28,6 +28,9 @@ struct Child {
     is_signalled: bool,
     /// The tasks see that it has ended.
     is_shown: bool,
+    /// A task has killed it. SIGKILL ends a stopped process, too, so it is sent when the child may
+    /// run.
+    is_killed: bool,
 }
 
 /// The child processes of an execution for which no task has waited.
@@ -77,6 +80,7 @@ impl Children {
             id,
             is_signalled: false,
             is_shown: false,
+            is_killed: false,
         });
         if stops_itself {
             // A continuation before its stop would have no effect.
@@ -97,6 +101,19 @@ impl Children {
         self.stopped.retain(|&stopped| stopped != id);
     }
 
+    /// Kills a child when it may run next. Returns `false` if there is no such child, or if the
+    /// children run freely.
+    pub(super) fn kill(&mut self, id: c_int) -> bool {
+        let mut children = self.all.iter_mut();
+        match children.find(|child| child.id == id) {
+            Some(child) if !self.run_freely => {
+                child.is_killed = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Lets the children run, one after the other, each until it has ended or waits itself, or until
     /// the patience is over. From then on, the tasks see which children have ended. The children
     /// still run: see [`Self::stop`].
@@ -104,6 +121,9 @@ impl Children {
         self.yields = 0;
         let mut patience = self.patience;
         for count in 1..=self.all.len() {
+            if self.all[count - 1].is_killed {
+                send(self.all[count - 1].id, SIGKILL);
+            }
             // In parallel, the children would have effects in an order that no schedule repeats.
             for process in Activity::of(&[self.all[count - 1].id]).processes() {
                 if let Some(at) = self.stopped.iter().position(|&it| it == process) {
@@ -165,6 +185,9 @@ impl Children {
             return;
         }
         self.run_freely = true;
+        for child in self.all.iter().filter(|child| child.is_killed) {
+            send(child.id, SIGKILL);
+        }
         self.resume();
         for child in self.ids() {
             outside_source::forget_continuation(child);

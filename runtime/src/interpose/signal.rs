@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_void};
 use super::disposition::{COUNT, Handling, SIG_DFL, SIG_IGN, signals};
 use super::wait_signal;
 use crate::base::real;
-use crate::base::sys::{self, SA_NODEFER, SIGCONT, SIGSEGV, number, pthread_t};
+use crate::base::sys::{self, SA_NODEFER, SIGCONT, SIGKILL, SIGSEGV, number, pthread_t};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::handover::Backend;
 use crate::platform::stack_pool::pool;
@@ -179,6 +179,9 @@ pub(super) extern "C-unwind" fn kill(process: c_int, signal: c_int) -> c_int {
         if (SIGCONT..=SIGTTOU).contains(&signal) && active() {
             // The engine must not end a stop that the program causes, nor the other way round.
             execution::let_children_run_freely();
+        }
+        if signal == SIGKILL && active() && execution::kill_child(process) {
+            return 0;
         }
         let arguments = [process as usize, signal as usize, 0, 0, 0, 0];
         // SAFETY: no memory is passed.
