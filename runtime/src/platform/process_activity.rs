@@ -33,7 +33,9 @@ impl Activity {
             stopped: 0,
             switches: 0,
         };
-        processes.iter().for_each(|&process| activity.add(process));
+        for &process in processes {
+            activity.add(process);
+        }
         let mut next = 0;
         while next < activity.count {
             let process = activity.processes[next];
@@ -42,9 +44,9 @@ impl Activity {
                 activity.look_at(next, thread);
                 let children = proc::path(format_args!("{process}/task/{thread}/children"));
                 proc::for_each_part(&children, b' ', |child| {
-                    proc::parse_number(child)
-                        .into_iter()
-                        .for_each(|child| activity.add(child));
+                    if let Some(child) = proc::parse_number(child) {
+                        activity.add(child);
+                    }
                 });
                 false
             });
