@@ -46,9 +46,6 @@ fn words(kind: Kind) -> &'static str {
             "mapped a part of a file twice: the two addresses of a byte counted as different places"
         }
         Kind::Cancellation => "called pthread_cancel, which fails under exploration",
-        Kind::ProcessFence => {
-            "called membarrier: data races with accesses that came before it may be missed"
-        }
         Kind::KernelThread => "started a kernel thread without pthread_create",
         Kind::OpaqueCode => "called into packages that are compiled unchanged",
         Kind::ForeignCode => "called into C code",

@@ -2,8 +2,6 @@
 
 use core::ffi::{c_int, c_long};
 
-use chess_vocabulary::OutsideEffect;
-
 use super::{futex, kernel_writes, random};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
@@ -46,7 +44,6 @@ unsafe extern "C" fn syscall(
                     // This fence does not commute with the operations of other tasks.
                     execution::touch_unseen();
                     race::fence_all();
-                    execution::note_outside(OutsideEffect::ProcessFence);
                 }
                 number::GETTID => return c_long::from(futex::task_thread_id()),
                 _ => {

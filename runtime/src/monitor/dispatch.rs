@@ -15,6 +15,8 @@ impl MonitorHooks for Monitors {
 
     #[inline]
     fn scheduling_point(&mut self, execution: &Execution) {
+        let task = execution.schedule.current;
+        self.races.arrive(task, execution.task(task).op);
         Monitor::scheduling_point(self, execution);
     }
 

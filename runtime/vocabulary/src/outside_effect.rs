@@ -32,9 +32,6 @@ pub enum OutsideEffect {
     SecondMapping,
     /// The test called `pthread_cancel`, which fails under exploration.
     Cancellation,
-    /// The test called `membarrier`. Accesses that come before it in a schedule count as ordered, so
-    /// races of these accesses may be missed.
-    ProcessFence,
     /// The test started a kernel thread without `pthread_create`.
     KernelThread,
     /// The test called into packages that are compiled unchanged.
@@ -71,7 +68,6 @@ tokens! {
         UnreadableFile = "unreadable-file",
         SecondMapping = "second-mapping",
         Cancellation = "cancellation",
-        ProcessFence = "process-fence",
         KernelThread = "kernel-thread",
         OpaqueCode = "opaque-code",
         ForeignCode = "foreign-code",

@@ -27,6 +27,7 @@ mod exclusive;
 mod explain;
 mod fallbacks;
 mod faults;
+mod fences;
 mod file_times;
 mod files;
 mod gate;

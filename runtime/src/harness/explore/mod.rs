@@ -22,7 +22,7 @@ use crate::base::source_path::Place;
 use crate::execution::{Ending, Entry, Execution, Limit};
 use crate::harness::engine::Engine;
 use crate::interpose;
-use crate::monitor::race::{Accesses, GivenUp, Group, Line, RacePoints, RaceReport, Races};
+use crate::monitor::race::{Accesses, GivenUp, Group, Line, RaceReport, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::handover::Backend;
 use crate::platform::observers::Observers;
@@ -303,7 +303,7 @@ impl Explorer<'_> {
         if !may_learn {
             return false;
         }
-        let learns_group = learn_groups(execution, &mut races.points);
+        let learns_group = learn_groups(execution, races);
         races.learn(|site| execution.is_preempted_at(site)) || learns_group
     }
 
@@ -499,8 +499,9 @@ fn copied(bytes: &[u8]) -> EngineVec<u8> {
 
 /// Makes the operations whose order mattered in the execution scheduling points, if they were none.
 /// Returns whether there are such operations.
-fn learn_groups(execution: &Execution, points: &mut RacePoints) -> bool {
+fn learn_groups(execution: &Execution, races: &mut Races) -> bool {
     let learnt = [
+        (Group::Fences, races.must_split_epochs()),
         (Group::Streams, execution.has_kept_stream()),
         (Group::Files, execution.files.has_conflict()),
         (
@@ -510,7 +511,7 @@ fn learn_groups(execution: &Execution, points: &mut RacePoints) -> bool {
         (Group::Clock, execution.files.has_clock_conflict()),
     ];
     for (group, _) in learnt.iter().filter(|(_, is_learnt)| *is_learnt) {
-        points.add_group(*group);
+        races.points.add_group(*group);
     }
     learnt.iter().any(|(_, is_learnt)| *is_learnt)
 }

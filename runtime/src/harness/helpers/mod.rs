@@ -273,6 +273,7 @@ impl Explorer<'_> {
             && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.misses_late_effects()
             && !engine.monitors.races.has_news()
+            && !engine.monitors.races.must_split_epochs()
             && !execution.has_kept_stream()
             && !execution.files.has_conflict()
             && !execution.files.has_descriptor_conflict()

@@ -1,12 +1,14 @@
 //! Epochs, the entries of clocks.
 //!
 //! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and Freund,
-//! PLDI'09). Epochs are numbered over all tasks and executions. So the number of an epoch alone
+//! PLDI'09). In programs with fences of all tasks, it is a part between two operations. Epochs are numbered over all tasks and executions. So the number of an epoch alone
 //! determines its task, and whether it belongs to this execution. The entry of a task in a clock is
 //! the last epoch of this task that happened before the moment of the clock.
 
+use core::ops::RangeInclusive;
+
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::{Op, Site};
+use crate::execution::{Op, Site, TaskId};
 
 pub(super) use crate::base::clock::{Clock, Epoch};
 
@@ -99,10 +101,16 @@ impl Epochs {
         self.owners[(number - self.first) as usize]
     }
 
-    /// Records that the epoch ends with this release.
-    pub(super) fn end(&mut self, epoch: Epoch, release: Release) {
-        if let Owner::Task { end, .. } = &mut self.owners[(epoch - self.first) as usize] {
-            *end = Some(release);
+    /// Records that those of the epochs that belong to `task` end with this release.
+    pub(super) fn end(&mut self, epochs: RangeInclusive<Epoch>, task: TaskId, release: Release) {
+        for epoch in epochs {
+            if let Owner::Task {
+                task: owner, end, ..
+            } = &mut self.owners[(epoch - self.first) as usize]
+                && *owner == task.0
+            {
+                *end = Some(release);
+            }
         }
     }
 }

@@ -129,6 +129,8 @@ impl Monitor for Races {
             };
             self.order(execution.schedule.current, object, access);
             if access.op == Op::Exit {
+                // A task may end without an arrival.
+                self.arrive(execution.schedule.current, Op::Exit);
                 self.tasks.end(execution.schedule.current);
             }
         }

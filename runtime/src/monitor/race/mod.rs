@@ -168,6 +168,11 @@ pub(crate) struct Races {
     /// The clocks that were sent with messages. A clock whose index is in `received` can be reused.
     messages: EngineVec<Clock>,
     received: EngineVec<u32>,
+    /// A task has performed a fence of all tasks in this execution.
+    has_fenced_all: bool,
+    /// The accesses between two operations of a task have an epoch of their own: see
+    /// [`Self::fence_all`]. An earlier execution had such a fence.
+    splits_epochs: bool,
     /// An unseen operation may have ordered tasks. From then on, each operation is assumed to
     /// happen after all earlier operations.
     orders_all: bool,
@@ -203,6 +208,8 @@ impl Races {
             used: 0,
             messages: engine_vec(),
             received: engine_vec(),
+            has_fenced_all: false,
+            splits_epochs: false,
             orders_all: false,
             unseen: Unseen::new(),
             found: engine_vec(),
@@ -304,6 +311,11 @@ impl Races {
         self.points.show_all();
     }
 
+    /// Whether a task has performed a fence of all tasks, although the epochs were not split.
+    pub(crate) fn must_split_epochs(&self) -> bool {
+        self.has_fenced_all && !self.splits_epochs
+    }
+
     /// Begins a new execution. `is_put_back`: whether the program's memory was restored.
     pub(crate) fn renew(&mut self, is_put_back: bool) {
         self.look = match self.look {
@@ -312,6 +324,8 @@ impl Races {
         };
         self.is_on = self.is_wanted;
         self.given_up = None;
+        self.has_fenced_all = false;
+        self.splits_epochs = self.points.has(Group::Fences);
         let forgets = self.epochs.begin();
         self.begin_memory(is_put_back);
         let fresh = self.allocations.begin(is_put_back);

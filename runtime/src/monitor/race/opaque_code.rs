@@ -27,7 +27,7 @@ impl Races {
             let released = &mut self.unseen.clock;
             let of_other = self.tasks.get(other);
             released.assign(&of_other.clock);
-            if of_other.epoch != 0 {
+            if of_other.last != of_other.ended {
                 released.set(of_other.entry, of_other.ended);
             }
             self.tasks.get_mut(task).clock.join(released);

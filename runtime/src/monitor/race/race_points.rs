@@ -45,10 +45,19 @@ pub(crate) enum Group {
     Descriptors,
     /// Reads of the clock.
     Clock,
+    /// Fences of all tasks (`membarrier`). They are scheduling points anyway: this group states that
+    /// the monitor keeps the accesses before and after each operation apart.
+    Fences,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 4] = [Self::Streams, Self::Files, Self::Descriptors, Self::Clock];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Streams,
+        Self::Files,
+        Self::Descriptors,
+        Self::Clock,
+        Self::Fences,
+    ];
 
     /// The file name of the entry in [`RacePoints`] for this group.
     fn file(self) -> &'static str {
@@ -57,6 +66,7 @@ impl Group {
             Self::Files => "<files and environment>",
             Self::Descriptors => "<state of descriptors>",
             Self::Clock => "<clock>",
+            Self::Fences => "<fences of all tasks>",
         }
     }
 }

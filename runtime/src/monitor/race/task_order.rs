@@ -23,6 +23,15 @@ pub(super) struct TaskOrder {
     pub(super) last: Epoch,
     /// The newest epoch of the task that has ended; 0 if there is none.
     pub(super) ended: Epoch,
+    /// The first epoch of the task that no release has ended; 0 if there is none.
+    pub(super) open: Epoch,
+    /// The newest epoch of the task at its last arrival before an operation. This field and the next
+    /// two are kept only if [`Races::splits_epochs`](super::Races).
+    pub(super) arrived: Epoch,
+    /// The task has arrived there before an atomic operation.
+    pub(super) arrives_at_atomic: bool,
+    /// The newest epoch after whose accesses the task has performed an atomic operation.
+    pub(super) performed: Epoch,
     /// The first and the last epoch of a range. All epochs of this range happened before the task's
     /// next operation, or are the task's own.
     pub(super) window: (Epoch, Epoch),
@@ -85,6 +94,17 @@ impl Tasks {
         let (task, other) = (task.0 as usize, other.0 as usize);
         if let Ok([own, other]) = self.all.get_disjoint_mut([task, other]) {
             own.clock.join(&other.clock);
+        }
+    }
+
+    /// As [`Self::learn`], without those accesses of `other` after which it has performed no
+    /// atomic operation yet.
+    pub(super) fn learn_performed(&mut self, task: TaskId, other: TaskId) {
+        let (task, other) = (task.0 as usize, other.0 as usize);
+        if let Ok([own, other]) = self.all.get_disjoint_mut([task, other]) {
+            let known = own.clock.get(other.entry);
+            own.clock.join(&other.clock);
+            own.clock.set(other.entry, known.max(other.performed));
         }
     }
 

@@ -26,6 +26,10 @@ impl Races {
                 epoch: 0,
                 last: 0,
                 ended: 0,
+                open: 0,
+                arrived: 0,
+                performed: 0,
+                arrives_at_atomic: false,
                 window: NO_WINDOW,
                 entry: 0,
                 clock: Clock::new(),
@@ -47,6 +51,8 @@ impl Races {
         own.epoch = 0;
         own.last = 0;
         own.ended = 0;
+        (own.open, own.arrived, own.performed) = (0, 0, 0);
+        own.arrives_at_atomic = false;
         own.window = NO_WINDOW;
         own.is_unseen = false;
         own.has_released_by_exchange = false;
@@ -78,6 +84,9 @@ impl Races {
         });
         own.epoch = epoch;
         own.last = epoch;
+        if own.open == 0 {
+            own.open = epoch;
+        }
         own.clock.set(own.entry, epoch);
         Some(epoch)
     }
@@ -86,11 +95,33 @@ impl Races {
     /// operations of the task so far.
     pub(super) fn end_epoch(&mut self, task: TaskId, op: Op, site: Option<Site>) {
         let own = self.tasks.get_mut(task);
-        if own.epoch != 0 {
-            self.epochs.end(own.epoch, Release { op, site });
-            own.ended = own.epoch;
-            own.epoch = 0;
+        if own.open != 0 {
+            self.epochs
+                .end(own.open..=own.last, task, Release { op, site });
+            own.ended = own.last;
+            (own.epoch, own.open) = (0, 0);
         }
+        self.fast_path.hide();
+    }
+
+    /// Records that the running `task` arrives before the operation `op`. From now on, its accesses
+    /// belong to another epoch.
+    #[inline]
+    pub(crate) fn arrive(&mut self, task: TaskId, op: Op) {
+        if self.splits_epochs && self.is_on {
+            self.split_epoch(task, op);
+        }
+    }
+
+    #[inline(never)]
+    fn split_epoch(&mut self, task: TaskId, op: Op) {
+        let own = self.tasks.get_mut(task);
+        if own.arrives_at_atomic {
+            own.performed = own.arrived;
+        }
+        own.arrived = own.last;
+        own.arrives_at_atomic = op.is_atomic();
+        own.epoch = 0;
         self.fast_path.hide();
     }
 
@@ -111,12 +142,22 @@ impl Races {
     /// Records that `task` performs a fence of all tasks at once: all operations so far, also
     /// those of tasks that have ended, happen before all later operations. `unfinished` are the
     /// tasks that have not ended.
+    ///
+    /// The accesses of another task after its last atomic operation are not ordered. In another
+    /// schedule, this task stops before them, and makes them after the fence. Other operations after
+    /// them do not matter, because their order with the fence is not explored. So the accesses
+    /// between two operations must have an epoch of their own: see [`Self::splits_epochs`].
     pub(crate) fn fence_all(&mut self, task: TaskId, unfinished: &[TaskId]) {
+        self.has_fenced_all = true;
         for &other in unfinished {
             self.fence(other, Ordering::SeqCst, None);
         }
-        for other in 0..self.tasks.live as u32 {
-            self.tasks.learn(task, TaskId(other));
+        for other in (0..self.tasks.live as u32).map(TaskId) {
+            if self.splits_epochs {
+                self.tasks.learn_performed(task, other);
+            } else {
+                self.tasks.learn(task, other);
+            }
         }
         for &other in unfinished {
             self.tasks.learn(other, task);
