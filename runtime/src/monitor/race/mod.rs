@@ -141,6 +141,18 @@ enum Look {
     Now,
 }
 
+/// The fences of all tasks (see [`Races::fence_all`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum FencesOfAll {
+    /// No task has performed such a fence.
+    NotMet,
+    /// A task has performed one in this execution, and in no earlier one.
+    Met,
+    /// An earlier execution had one. So the accesses between two operations of a task have an epoch
+    /// of their own.
+    Expected,
+}
+
 /// The data race monitor. Most of its state is that of one execution.
 pub(crate) struct Races {
     /// Whether executions must be watched.
@@ -168,11 +180,7 @@ pub(crate) struct Races {
     /// The clocks that were sent with messages. A clock whose index is in `received` can be reused.
     messages: EngineVec<Clock>,
     received: EngineVec<u32>,
-    /// A task has performed a fence of all tasks in this execution.
-    has_fenced_all: bool,
-    /// The accesses between two operations of a task have an epoch of their own: see
-    /// [`Self::fence_all`]. An earlier execution had such a fence.
-    splits_epochs: bool,
+    fences_of_all: FencesOfAll,
     /// An unseen operation may have ordered tasks. From then on, each operation is assumed to
     /// happen after all earlier operations.
     orders_all: bool,
@@ -208,8 +216,7 @@ impl Races {
             used: 0,
             messages: engine_vec(),
             received: engine_vec(),
-            has_fenced_all: false,
-            splits_epochs: false,
+            fences_of_all: FencesOfAll::NotMet,
             orders_all: false,
             unseen: Unseen::new(),
             found: engine_vec(),
@@ -313,7 +320,7 @@ impl Races {
 
     /// Whether a task has performed a fence of all tasks, although the epochs were not split.
     pub(crate) fn must_split_epochs(&self) -> bool {
-        self.has_fenced_all && !self.splits_epochs
+        self.fences_of_all == FencesOfAll::Met
     }
 
     /// Begins a new execution. `is_put_back`: whether the program's memory was restored.
@@ -324,8 +331,11 @@ impl Races {
         };
         self.is_on = self.is_wanted;
         self.given_up = None;
-        self.has_fenced_all = false;
-        self.splits_epochs = self.points.has(Group::Fences);
+        self.fences_of_all = if self.points.has(Group::Fences) {
+            FencesOfAll::Expected
+        } else {
+            FencesOfAll::NotMet
+        };
         let forgets = self.epochs.begin();
         self.begin_memory(is_put_back);
         let fresh = self.allocations.begin(is_put_back);

@@ -26,7 +26,7 @@ pub(super) struct TaskOrder {
     /// The first epoch of the task that no release has ended; 0 if there is none.
     pub(super) open: Epoch,
     /// The newest epoch of the task at its last arrival before an operation. This field and the next
-    /// two are kept only if [`Races::splits_epochs`](super::Races).
+    /// two are kept only for [`FencesOfAll::Expected`](super::FencesOfAll).
     pub(super) arrived: Epoch,
     /// The task has arrived there before an atomic operation.
     pub(super) arrives_at_atomic: bool,

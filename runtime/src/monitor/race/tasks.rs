@@ -8,7 +8,7 @@
 use super::clock::{Clock, Epoch, Owner, Release};
 use super::task_order::{NO_WINDOW, TaskOrder};
 use super::unseen::UNSEEN;
-use super::{GivenUp, Races};
+use super::{FencesOfAll, GivenUp, Races};
 use crate::execution::{Op, Site, TaskId};
 use core::sync::atomic::Ordering;
 
@@ -108,7 +108,7 @@ impl Races {
     /// belong to another epoch.
     #[inline]
     pub(crate) fn arrive(&mut self, task: TaskId, op: Op) {
-        if self.splits_epochs && self.is_on {
+        if self.fences_of_all == FencesOfAll::Expected && self.is_on {
             self.split_epoch(task, op);
         }
     }
@@ -146,14 +146,16 @@ impl Races {
     /// The accesses of another task after its last atomic operation are not ordered. In another
     /// schedule, this task stops before them, and makes them after the fence. Other operations after
     /// them do not matter, because their order with the fence is not explored. So the accesses
-    /// between two operations must have an epoch of their own: see [`Self::splits_epochs`].
+    /// between two operations must have an epoch of their own: see [`FencesOfAll::Expected`].
     pub(crate) fn fence_all(&mut self, task: TaskId, unfinished: &[TaskId]) {
-        self.has_fenced_all = true;
+        if self.fences_of_all == FencesOfAll::NotMet {
+            self.fences_of_all = FencesOfAll::Met;
+        }
         for &other in unfinished {
             self.fence(other, Ordering::SeqCst, None);
         }
         for other in (0..self.tasks.live as u32).map(TaskId) {
-            if self.splits_epochs {
+            if self.fences_of_all == FencesOfAll::Expected {
                 self.tasks.learn_performed(task, other);
             } else {
                 self.tasks.learn(task, other);
