@@ -54,6 +54,14 @@ fn check(value: *mut u32) {
     assert!((1..3).contains(&unsafe { *value }));
 }
 
+/// Whether no reader announces a read.
+fn is_unread(shared: &Shared, _: *mut u32) -> bool {
+    membarrier();
+    let is_read = shared.reads.load(Relaxed);
+    membarrier();
+    !is_read
+}
+
 /// The reader does not announce its read.
 #[test]
 fn racing_without_announcement() {
@@ -73,13 +81,7 @@ fn racing_after_the_announcement() {
         shared.reads.store(false, Relaxed);
         check(value);
     };
-    let may_free = |shared: &Shared, _| {
-        membarrier();
-        let is_read = shared.reads.load(Relaxed);
-        membarrier();
-        !is_read
-    };
-    beside(read, may_free);
+    beside(read, is_unread);
 }
 
 /// A hazard pointer.
@@ -108,13 +110,7 @@ fn fine_with_a_flag() {
         check(shared.value.load(Acquire));
         shared.reads.store(false, Relaxed);
     };
-    let may_free = |shared: &Shared, _| {
-        membarrier();
-        let is_read = shared.reads.load(Relaxed);
-        membarrier();
-        !is_read
-    };
-    beside(read, may_free);
+    beside(read, is_unread);
 }
 ";
 
