@@ -24,7 +24,7 @@ pub(super) enum Hook {
     Read(u64),
     /// Another access.
     Other,
-    /// No access: the hook marks the begin or the end of a function.
+    /// No access: the hook marks the beginning or the end of a function.
     Mark,
 }
 

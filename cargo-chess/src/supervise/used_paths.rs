@@ -23,7 +23,7 @@ const FILE: &str = "used-paths.json";
 /// The path that stands for all paths.
 const ALL: &str = "/";
 
-/// The begin of a path that stands for a port of the network, whose number follows.
+/// The first part of a path that stands for a port of the network, whose number follows.
 pub(super) const PORT: &str = "/port:";
 
 /// The highest lag of a file's times behind the clock. The file system uses the time of the

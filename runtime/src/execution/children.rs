@@ -166,6 +166,14 @@ impl Children {
         }
     }
 
+    /// Continues all processes that the engine has stopped, while the explorer waits in the kernel.
+    /// For the zygote, which may only read this list.
+    pub(crate) fn wake(&self) {
+        for &process in &self.stopped {
+            send(process, SIGCONT);
+        }
+    }
+
     /// Stops the children that run or wait, and their descendants.
     pub(super) fn stop(&mut self) {
         if self.run_freely {

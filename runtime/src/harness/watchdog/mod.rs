@@ -25,6 +25,9 @@ use crate::platform::handover::Backend;
 /// a busy machine, such a task may need that long to use the watchdog's limit as processor time.
 const BUSY: u32 = 30;
 
+/// After this time without processor time, a task waits in the kernel.
+const UNSEEN_WAIT: Duration = Duration::from_millis(200);
+
 /// The observation of an explorer.
 pub(super) struct Watchdog {
     limit: Duration,
@@ -68,7 +71,13 @@ impl Watchdog {
         let silence = self.silence.take().filter(|silence| silence.is_at(now));
         let mut silence = silence.unwrap_or_else(|| Silence::new(engine, now));
         let endless = silence.is_endless(engine, request);
-        let is_idle = silence.time_without_processor() > self.limit;
+        let idle = silence.time_without_processor();
+        let is_idle = idle > self.limit;
+        if idle > UNSEEN_WAIT {
+            // The task may wait for a child in a call that the engine does not see, such as a read
+            // of a C stream.
+            engine.execution.descriptors.children.wake();
+        }
         self.silence = Some(silence);
         if let Some(known) = endless
             && pulse() == now
