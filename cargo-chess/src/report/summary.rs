@@ -316,6 +316,10 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let out_of_time = test.time_ended;
     let exploration = &detail.exploration;
     let is_used_up = |budget: Option<u64>, used: u64| budget.filter(|&budget| used >= budget);
+    // A search with a budget of work ends at the execution whose end is nearest to the budget. So
+    // half an execution may be missing.
+    let half = test.counts.work / test.counts.schedules.max(1) / 2;
+    let work = test.counts.work + half;
     let count = plural(test.counts.schedules, "schedule");
     let before = if is_dpor(test) {
         "before the search did".to_owned()
@@ -330,7 +334,7 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
             "its budget of {} ended {before}",
             plural(budget, "schedule")
         )
-    } else if let Some(budget) = is_used_up(exploration.work, test.counts.work) {
+    } else if let Some(budget) = is_used_up(exploration.work, work) {
         format!("its budget of {} of work ended {after}", units(budget))
     } else if !out_of_time && is_dpor(test) {
         return format!(

@@ -196,6 +196,7 @@ pub(crate) fn before_call(op: Op, object: usize) {
 pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
     let Some(execution) = running() else { return };
     execution.step(|it| {
+        it.descriptors.calls += 1;
         let used = it.object(object);
         it.record_call(op, used, effect);
         if effect == Effect::Write {

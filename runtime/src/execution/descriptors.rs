@@ -26,6 +26,8 @@ pub(crate) struct Descriptors {
     pub(crate) children: Children,
     /// Signals from outside the process.
     pub(super) arrivals: Arrivals,
+    /// The number of system calls of this execution that are events.
+    pub(crate) calls: u32,
     /// The number of processes that the execution has started.
     pub(crate) processes: u32,
     /// The argument of the next wait in the kernel: the handles of children, and the descriptors of
@@ -83,6 +85,7 @@ impl Descriptors {
             watchful: false,
             children: Children::new(),
             arrivals: Arrivals::new(),
+            calls: 0,
             processes: 0,
             gathered: engine_vec(),
             in_kernel: AtomicBool::new(false),
@@ -101,6 +104,7 @@ impl Descriptors {
         self.waiting = 0;
         self.watchful = false;
         self.children.clear();
+        self.calls = 0;
         self.processes = 0;
         self.takings.clear();
         self.inodes.clear();

@@ -29,6 +29,7 @@ macro_rules! is_kept {
 is_kept!(
     exploration.schedules as schedules,
     exploration.work as work,
+    exploration.work_between as work_between,
     exploration.begun as begun,
     exploration.warned as warned,
     exploration.racing_files as racing_files,

@@ -93,6 +93,9 @@ pub(crate) struct Exploration {
     pub(crate) schedules: u64,
     /// The [work](super::work) of the schedules so far.
     pub(crate) work: u64,
+    /// The work of the program's code between two steps: see
+    /// [`between_steps`](super::work::between_steps).
+    pub(crate) work_between: u64,
     /// Set if the search stopped before its end, after the requested amount of work.
     pub(crate) paused: Option<Paused>,
     /// The number of schedules when the search last restarted.
@@ -209,6 +212,7 @@ impl Exploration {
             many_releases: 0,
             schedules: 0,
             work: 0,
+            work_between: 0,
             paused: None,
             begun: 0,
             learnt: Learnt::NOTHING,

@@ -38,7 +38,11 @@ extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usiz
     let (length, is_write) = (access >> 1, access & 1 == 1);
     // The runtime itself makes announced accesses to the engine's memory: it uses generics of std,
     // and some of these are compiled with the user's crates.
-    if !race::is_watched() || race::is_private(address, length) || memory::contains(address) {
+    if !race::is_watched() || memory::contains(address) {
+        return;
+    }
+    race::count_access(length);
+    if race::is_private(address, length) {
         return;
     }
     let Some(place) = places::of_call(caller) else {

@@ -75,9 +75,11 @@ pub(super) fn peer(socket: c_int) -> Peer {
                 return Peer(Some(peer));
             }
             // The known descriptor of the peer is closed. A duplicate of it may be open, so search
-            // again.
+            // again. If there is none, the link remains: it shows `free_port` that there was a peer.
             Some(_) => {
-                links.swap_remove(known);
+                let found = find_peer(socket);
+                links[known].peer = found.or(links[known].peer);
+                return Peer(found.map(|(peer, _)| peer));
             }
         }
     }

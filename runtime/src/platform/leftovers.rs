@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use super::scratch::Scratch;
-use super::stack_pool;
+use super::{socket, stack_pool};
 use crate::base::memory::Place;
 use crate::base::sys::{self, number};
 
@@ -142,6 +142,7 @@ impl Leftovers {
             let clean = copy >= 0 && copy.cast_unsigned() == first;
             if !clean {
                 self.leaks = true;
+                socket::reset_left_open(first as c_int);
             }
             sys::syscall(number::CLOSE_RANGE, [first, u32::MAX as usize, 0, 0, 0, 0]);
         }

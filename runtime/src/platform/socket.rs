@@ -64,6 +64,26 @@ pub(crate) fn peer_has_closed(socket: c_int) -> bool {
     option::<2>(socket, IPPROTO_TCP, TCP_INFO)[0] & 0xff == CLOSE_WAIT
 }
 
+/// Makes the end of an execution reset the connections that it left open, so that their ports are
+/// free at once. Has no effect on connections whose other end another process may still use.
+pub(super) fn reset_left_open(first: c_int) {
+    descriptor::find_open(first, |socket| {
+        if is_tcp(socket) && (peer_has_closed(socket) || has_open_peer(socket, first)) {
+            reset_on_close(socket);
+        }
+        false
+    });
+}
+
+/// Whether the peer of a TCP socket is among the descriptors from `first` on.
+fn has_open_peer(socket: c_int, first: c_int) -> bool {
+    let ends = (own_port(socket), peer_port(socket));
+    ends.1.is_some()
+        && descriptor::find_open(first, |other| {
+            is_tcp(other) && ends == (peer_port(other), own_port(other))
+        })
+}
+
 /// Makes the last close of the socket end the connection with a reset.
 pub(crate) fn reset_on_close(socket: c_int) {
     const SO_LINGER: usize = 13;

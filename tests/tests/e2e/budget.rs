@@ -44,6 +44,40 @@ fn work_ends_a_search_at_the_same_schedule_with_any_number_of_cores() {
     assert_eq!(alone, together);
 }
 
+/// Two tests with the same operations: the code between the operations of one of them accesses
+/// memory often. System calls on sockets cost more than other operations.
+#[test]
+fn code_between_operations_and_system_calls_are_work() {
+    let workspace = Workspace::with_locks(
+        r#"
+#[test] fn short() { locked(2, 4) }
+#[test]
+fn computes() {
+    let squares: Vec<u64> = (0..1_000).map(|number| number * number).collect();
+    assert_eq!(squares.iter().sum::<u64>(), 332_833_500);
+    locked(2, 4)
+}
+#[test]
+fn sends() {
+    use std::io::Write;
+    let (mut one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    for _ in 0..4 {
+        one.write_all(b"text").unwrap();
+    }
+    locked(2, 4)
+}
+"#,
+    );
+    let verdicts = verdicts(&workspace, &["--schedules", "20", "--strategy", "icb"]);
+    let work = |name: &str| {
+        let verdict = verdicts.iter().find(|it| it["test"] == name);
+        number(verdict.expect("it ran"), "work") / 20
+    };
+    let (short, computes, sends) = (work("short"), work("computes"), work("sends"));
+    assert!(computes > 10 * short, "{computes} and {short}");
+    assert!(sends > short + 4 * 50, "{sends} and {short}");
+}
+
 /// The search ends at the number of executions whose work is nearest to the budget.
 #[test]
 fn no_execution_begins_that_would_exceed_the_budget_by_more_than_half() {

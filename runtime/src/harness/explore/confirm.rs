@@ -10,7 +10,7 @@ use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
 use crate::harness::request::Request;
 use crate::harness::run::{Root, set_strategy, strategy, wants_trace};
-use crate::harness::{debugger, live_trace, report};
+use crate::harness::{debugger, live_trace, report, work};
 use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
 
@@ -26,7 +26,10 @@ impl Explorer<'_> {
         let first = (engine.execution.log.graph(), engine.execution.budget.steps);
         let events = events_of(&engine.execution);
         strategy(engine).retry();
+        engine.monitors.races.count_next();
         let failure = self.run_once(engine);
+        let accesses = engine.monitors.races.counted();
+        engine.exploration.work_between = work::between_steps(accesses, first.1);
         let second = (engine.execution.log.graph(), engine.execution.budget.steps);
         let is_whole = !engine.execution.is_out_of_time();
         engine.exploration.unstable = is_whole && (failure.is_some() || first != second);

@@ -326,7 +326,8 @@ impl Explorer<'_> {
                 let is_new = engine.exploration.distinct.insert(graph);
                 cover(engine);
                 end_schedule(engine, is_new, diverged);
-                self.count(engine, work::of_execution(&engine.execution));
+                let between = engine.exploration.work_between;
+                self.count(engine, work::of_execution(&engine.execution, between));
                 engine.exploration.diverged += u64::from(diverged);
                 let given_up = engine.monitors.races.given_up;
                 let is = |why| u64::from(given_up == Some(why));

@@ -68,7 +68,9 @@ impl Explorer<'_> {
         }
         let work = work::of(Counted {
             steps: found.steps,
+            between: engine.exploration.work_between,
             tasks: found.tasks as u64,
+            calls: found.calls.into(),
             file_calls: found.file_calls.into(),
             directory_changes: found.directory_changes.into(),
             processes: found.processes.into(),
@@ -331,6 +333,7 @@ impl Explorer<'_> {
                 states: states.len() as u8,
                 tasks: execution.schedule.live,
                 steps: execution.budget.steps,
+                calls: execution.descriptors.calls,
                 file_calls: execution.files.calls,
                 directory_changes: execution.files.directory_changes,
                 processes: execution.descriptors.processes,

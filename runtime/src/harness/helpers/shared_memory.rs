@@ -139,6 +139,7 @@ pub(super) struct HelperResult {
     pub(super) states: u8,
     pub(super) tasks: usize,
     pub(super) steps: u64,
+    pub(super) calls: u32,
     pub(super) file_calls: u32,
     pub(super) directory_changes: u32,
     pub(super) processes: u32,

@@ -12,6 +12,7 @@
 //! are reported to it. Code that the engine does not see (inline assembly, code that is compiled
 //! unchanged) is assumed to order everything.
 
+mod access_count;
 mod accesses;
 mod allocated;
 mod allocations;
@@ -41,13 +42,13 @@ mod weak;
 use core::cell::Cell;
 
 pub(crate) use shim_interface::{
-    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
-    fence, fence_all, forget, has_unseen, is_noted, is_noted_at, is_private, is_range_settled,
-    is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value, met_version,
-    notes_late_effect, offer_stores, offered_name, offered_value, overtaken_event, pause, receive,
-    release, release_on, release_to, report_access, report_access_of_library, resume,
-    resume_unseen, send, settle_store, stack_end, stack_ends, switched, time_passes, unmapped,
-    unwatched,
+    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, count_access, enter,
+    enter_unseen, fence, fence_all, forget, has_unseen, is_noted, is_noted_at, is_private,
+    is_range_settled, is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value,
+    met_version, notes_late_effect, offer_stores, offered_name, offered_value, overtaken_event,
+    pause, receive, release, release_on, release_to, report_access, report_access_of_library,
+    resume, resume_unseen, send, settle_store, stack_end, stack_ends, switched, time_passes,
+    unmapped, unwatched,
 };
 
 use super::levels::{Level, Levels};
@@ -55,6 +56,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
 use crate::memory::Memory;
 use crate::platform::places;
+use access_count::AccessCount;
 use allocations::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
@@ -192,6 +194,7 @@ pub(crate) struct Races {
     pub(crate) forgiven: usize,
     levels: Levels,
     pub(crate) points: RacePoints,
+    count: AccessCount,
     /// The stores of atomic locations, under a weak memory model.
     pub(crate) memory: Memory,
 }
@@ -224,6 +227,7 @@ impl Races {
             forgiven: 0,
             levels: Levels::new(Level::Deny),
             points: RacePoints::new(),
+            count: AccessCount::new(),
             memory: Memory::new(),
         }
     }
@@ -323,6 +327,17 @@ impl Races {
         self.fences_of_all == FencesOfAll::Met
     }
 
+    /// Counts the accesses of the next execution.
+    pub(crate) fn count_next(&mut self) {
+        self.count.request();
+    }
+
+    /// The number of accesses in the last execution that was counted: see
+    /// [`AccessCount::accesses`].
+    pub(crate) fn counted(&self) -> u64 {
+        self.count.accesses()
+    }
+
     /// Begins a new execution. `is_put_back`: whether the program's memory was restored.
     pub(crate) fn renew(&mut self, is_put_back: bool) {
         self.look = match self.look {
@@ -342,6 +357,8 @@ impl Races {
         // If memory is restored to another state than before, an address may be in another block.
         let has_moved = is_put_back && fresh != self.shadow.fresh();
         self.shadow.begin(forgets || has_moved, fresh);
+        let counts = self.is_on && self.count.begin();
+        self.fast_path.set_counting(counts);
         self.fast_path.hide();
         self.fast_path.forget_pages();
         if self.points.have_changed() {

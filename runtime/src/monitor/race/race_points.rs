@@ -13,6 +13,8 @@ use crate::execution::Site;
 /// The maximum number of lines that become scheduling points.
 const MOST: usize = 64;
 const CACHE: usize = 256;
+/// The line number of the entries of groups. The lines of sources begin at 1.
+const GROUP: u32 = 0;
 
 /// A source line. The name of its file is the same on every machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,6 +80,8 @@ pub(crate) struct RacePoints {
     groups: [Option<usize>; Group::ALL.len()],
     /// The first `count` lines are scheduling points now.
     count: usize,
+    /// One of these is a source line, and no entry of a group.
+    has_source_line: bool,
     /// Accesses at all lines are scheduling points.
     pub(super) all: bool,
     /// Accesses at those lines of `lines` that are no scheduling points have events, too.
@@ -104,6 +108,7 @@ impl RacePoints {
             lines: engine_vec(),
             groups: [None; _],
             count: 0,
+            has_source_line: false,
             all: false,
             shows_all: false,
             has_changed: true,
@@ -111,10 +116,10 @@ impl RacePoints {
         }
     }
 
-    /// Whether any access may be a scheduling point or an event.
+    /// Whether any access may be a scheduling point or an event. The groups have no accesses.
     #[inline]
     pub(super) fn is_any(&self) -> bool {
-        self.all || self.count > 0 || self.shows_all
+        self.all || self.has_source_line || self.shows_all
     }
 
     /// Whether the effect of accesses at some line may have changed since the last call of this
@@ -159,8 +164,10 @@ impl RacePoints {
     }
 
     fn place(&self, site: Site) -> Option<usize> {
-        let file = short_path(site.file()).as_bytes();
-        let is = |line: &Line| line.number == site.line() && line.file == file;
+        // The number is compared first, because most sites are on none of the lines.
+        let number = site.line();
+        let is =
+            |line: &Line| line.number == number && line.file == short_path(site.file()).as_bytes();
         self.lines.iter().position(is)
     }
 
@@ -181,7 +188,7 @@ impl RacePoints {
     /// Makes the operations of `group` scheduling points.
     pub(crate) fn add_group(&mut self, group: Group) {
         if !self.has(group) {
-            self.push(Line::new(group.file(), 0));
+            self.push(Line::new(group.file(), GROUP));
         }
     }
 
@@ -208,6 +215,7 @@ impl RacePoints {
     /// Makes only the first `count` lines scheduling points.
     pub(crate) fn set_count(&mut self, count: usize) {
         self.count = count.min(self.lines.len());
+        self.has_source_line = self.first(count).iter().any(|line| line.number != GROUP);
         self.shows_all = false;
         self.has_changed = true;
         self.cache = [(0, Point::None); CACHE];
@@ -269,5 +277,17 @@ mod tests {
         points.set_count(0);
         points.show_all();
         assert_eq!(points.of(site, || false), Point::Event);
+    }
+    #[test]
+    fn entries_of_groups_have_no_effect_on_accesses() {
+        let mut points = RacePoints::new();
+        for group in Group::ALL {
+            points.add_group(group);
+            assert!(points.has(group) && !points.is_any());
+        }
+        points.add(Location::caller());
+        assert!(points.is_any());
+        points.set_count(Group::ALL.len());
+        assert!(points.has(Group::Clock) && !points.is_any());
     }
 }

@@ -134,6 +134,18 @@ pub(crate) fn is_private(address: usize, length: usize) -> bool {
     unsafe { (*FAST_PATH.get()).stack.are_private(address, length) }
 }
 
+/// Counts an access of the running task, if the accesses of this execution are counted.
+#[inline]
+pub(crate) fn count_access(length: usize) {
+    // SAFETY: as in `is_noted`.
+    if unsafe { (*FAST_PATH.get()).is_counting() } {
+        with_if_on(|races| {
+            let continues = races.count.add(length);
+            races.fast_path.set_counting(continues);
+        });
+    }
+}
+
 /// Calls `act` without watching its accesses. Used for code of std that shims call, and that is
 /// compiled with the user's crates. The shims themselves report the order that this code creates,
 /// so its accesses must not count as races.
