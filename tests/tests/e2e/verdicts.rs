@@ -50,7 +50,7 @@ on_both_backends! {
     harness "25M" "10M":;
     hostile "6M" "3M":;
     parking_lot "25M" "10M":;
-    executors "60M" "40M":;
+    executors "60M" "60M":;
     opaque "25M" "10M":;
     sizes "25M" "10M":;
     io "25M" "10M":;
