@@ -1,7 +1,7 @@
 //! The marks ([`MARK`](crate::MARK)) at the start and at the end of a block. They depend on the
 //! kind of the block.
 
-use syn::{Block, Expr, Stmt, StmtMacro};
+use syn::{Block, Expr, MacroDelimiter, Stmt, StmtMacro};
 
 use crate::{extent, may_call};
 
@@ -95,6 +95,21 @@ fn binds(condition: &Expr) -> bool {
         Expr::Binary(both) => binds(&both.left) || binds(&both.right),
         _ => false,
     }
+}
+
+/// Whether a statement is a macro with braces, such as `cfg_if! { .. }`. It may expand to any number
+/// of statements.
+pub(crate) fn is_braced_macro(statement: &Stmt) -> bool {
+    let invocation = match statement {
+        Stmt::Macro(StmtMacro {
+            mac,
+            semi_token: None,
+            ..
+        }) => mac,
+        Stmt::Expr(Expr::Macro(value), None) => &value.mac,
+        _ => return false,
+    };
+    matches!(invocation.delimiter, MacroDelimiter::Brace(_))
 }
 
 pub(crate) fn lacks_semicolon(statement: &Stmt) -> bool {

@@ -14,7 +14,7 @@ use syn::{
     ExprWhile, File, Local, ReturnType, Signature,
 };
 
-use crate::block_ends::{Body, EndMark, end_mark, is_trivial, lacks_semicolon};
+use crate::block_ends::{Body, EndMark, end_mark, is_braced_macro, is_trivial, lacks_semicolon};
 use crate::edit::{Edit, MARK};
 use crate::source::Source;
 use crate::visitor::{has_prelude, runs_only_at_run_time, visit_code};
@@ -120,11 +120,13 @@ impl Marker<'_> {
     /// of statements if a mark may also follow the last one.
     ///
     /// A statement without a semicolon, such as `#[cfg(x)] { 1 }`, is the value of the block if
-    /// `cfg` removes all statements after it.
+    /// `cfg` removes all statements after it, or if these are macros that expand to nothing.
     fn markable(&self, block: &Block) -> usize {
         let mut markable = block.stmts.len();
         for index in (1..markable).rev() {
-            if !self.is_attributed(block, 0, index) {
+            let may_vanish =
+                self.is_attributed(block, 0, index) || is_braced_macro(&block.stmts[index]);
+            if !may_vanish {
                 break;
             }
             if lacks_semicolon(&block.stmts[index - 1]) {

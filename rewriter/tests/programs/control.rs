@@ -168,6 +168,24 @@ fn attributed(value: u32) -> u32 {
     value.unknown()
 }
 
+macro_rules! here {
+    ($($body:tt)+) => { #[cfg(not(any()))] $($body)+ };
+}
+
+macro_rules! elsewhere {
+    ($($body:tt)+) => { #[cfg(any())] $($body)+ };
+}
+
+fn selected(value: u32) -> Result<u32, String> {
+    here! {{
+        let next = value.checked_add(1);
+        next.ok_or_else(String::new)
+    }}
+    elsewhere! {{
+        value.unknown()
+    }}
+}
+
 fn main() {
     for text in ["1 + 2 * 3", "(1 + 2) * 3", "2 * (3 + 4) * 5 + 1", "1 +", "a", "(1", "* 2"] {
         match tokens(text).and_then(|tokens| Parser { tokens, at: 0 }.sum()) {
@@ -181,7 +199,7 @@ fn main() {
     println!("{:?} {}", POWERS, Sized::<{ 3 + 4 }>.double());
     println!("{}", inner::Shape::double(&3.0));
     println!("{}", add!(1, { let x = 2; x * 2 }, 3));
-    println!("{}", attributed(1));
+    println!("{} {:?}", attributed(1), selected(1));
     let r#match = |r#in: u32| r#in.pow(2); println!("{}", r#match(3)); // a comment
     let text = r##"{ "# } ; let x = |y| y.call();"##; println!("{}", text.len());
     let cases = [|x: i32| x + 1, |x: i32| if x > 0 { x } else { -x } - 1, |x| match x { 0 => 1, _ => 2 } * x];

@@ -207,6 +207,7 @@ pub(crate) const EDEADLK: c_int = 35;
 pub(crate) const ENOSYS: c_int = 38;
 pub(crate) const EOWNERDEAD: c_int = 130;
 pub(crate) const EINPROGRESS: c_int = 115;
+pub(crate) const ECONNREFUSED: c_int = 111;
 pub(crate) const ESRCH: c_int = 3;
 pub(crate) const ERANGE: c_int = 34;
 pub(crate) const EINVAL: c_int = 22;

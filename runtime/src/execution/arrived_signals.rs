@@ -81,9 +81,9 @@ impl Arrivals {
         }
     }
 
-    /// Whether arrivals of the signal with the bit `bit` are recorded.
-    pub(super) fn are_caught(&self, bit: u64) -> bool {
-        self.caught.load(Ordering::Relaxed) & bit != 0
+    /// The bits of the signals whose arrivals are recorded.
+    pub(super) fn caught(&self) -> u64 {
+        self.caught.load(Ordering::Relaxed)
     }
 
     /// Records the arrival of the signal with the bit `bit`, whose information `store` stores. For

@@ -10,6 +10,7 @@ use super::outside_waits::note;
 use super::running::with;
 use super::state::Execution;
 use crate::base::sys::{self, number};
+use crate::platform::signals_in_flight::are_in_flight;
 
 /// The usual time, in nanoseconds, that the start of a process takes.
 const START_OF_PROCESS: u64 = 1_000_000;
@@ -53,11 +54,21 @@ impl Execution {
         }
     }
 
-    /// If children have ended, waits for the arrival of SIGCHLD: another thread may not have run
-    /// the handler yet. So a task handles the signal before others see the end of the child.
+    /// Waits for the arrival of signals that children have sent, and of SIGCHLD if children have
+    /// ended: another thread may not have run the handler yet. So a task handles the signal before
+    /// others see the end of the child.
     pub(super) fn wait_for_signals_of_children(&mut self) {
         let descriptors = &mut self.descriptors;
-        if !descriptors.arrivals.are_caught(SIGCHLD) || !descriptors.children.note_ends() {
+        if descriptors.processes > 0 && descriptors.arrivals.are_open() {
+            let caught = descriptors.arrivals.caught();
+            let mut naps = 0..LATE;
+            while are_in_flight(caught) && naps.next().is_some() {
+                sys::nap();
+            }
+        }
+        // Ends before the program has a handler count as signalled: their SIGCHLD had no effect.
+        let are_new = descriptors.children.note_ends();
+        if !are_new || descriptors.arrivals.caught() & SIGCHLD == 0 {
             return;
         }
         for nap in 0..LATE {

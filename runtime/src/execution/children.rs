@@ -18,6 +18,9 @@ const BETWEEN_LOOKS: u64 = 200_000;
 const PATIENCE: u32 = 5_000;
 /// The least value of [`Children::patience`].
 const LEAST_PATIENCE: u32 = 5;
+/// The maximum number of children that run one after the other. More children run in parallel: the
+/// activity of each must be looked at whenever the next one begins to run.
+const MOST_IN_ORDER: usize = 16;
 /// The number of yields of tasks after which the children must run, although tasks are enabled.
 const MANY_YIELDS: u32 = 100;
 
@@ -114,13 +117,15 @@ impl Children {
         }
     }
 
-    /// Lets the children run, one after the other, each until it has ended or waits itself, or until
-    /// the patience is over. From then on, the tasks see which children have ended. The children
-    /// still run: see [`Self::stop`].
+    /// Lets the children run, one after the other unless there are many, each until it has ended or
+    /// waits itself, or until the patience is over. From then on, the tasks see which children have
+    /// ended. The children still run: see [`Self::stop`].
     pub(super) fn run(&mut self) {
         self.yields = 0;
         let mut patience = self.patience;
-        for count in 1..=self.all.len() {
+        let all = self.all.len();
+        let are_in_order = self.running().count() <= MOST_IN_ORDER;
+        for count in 1..=all {
             if self.all[count - 1].is_killed {
                 send(self.all[count - 1].id, SIGKILL);
             }
@@ -131,7 +136,9 @@ impl Children {
                     send(process, SIGCONT);
                 }
             }
-            patience -= self.wait_until_they_rest(count, patience);
+            if are_in_order || count == all {
+                patience -= self.wait_until_they_rest(count, patience);
+            }
         }
         self.resume();
         if patience == 0 {

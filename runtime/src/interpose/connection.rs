@@ -190,6 +190,19 @@ pub(super) unsafe extern "C" fn connect(
     let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
         return sys::libc_result(connect()) as c_int;
     };
+    let is_bound = socket::own_port(descriptor) != Some(0);
+    // If nobody listens at a port, the kernel may assign this same port to the socket, which is
+    // then its own peer. In an ordinary run this is so once in some ten thousand attempts. In a
+    // search with as many attempts, it would be so in some schedule, and not in its repetition.
+    let connect = || {
+        let result = connect();
+        // SAFETY: the caller passes an address of this length.
+        if !is_bound && unsafe { socket::is_own_peer(descriptor, address, length) } {
+            socket::disconnect(descriptor);
+            return -(sys::ECONNREFUSED as isize);
+        }
+        result
+    };
     if let Some(error) = failing::fails_in(&[Fault::Refused, Fault::TimedOut]) {
         return sys::libc_result(error) as c_int;
     }

@@ -15,6 +15,7 @@ pub(crate) mod proc;
 pub(crate) mod process_activity;
 pub(crate) mod robust_list;
 pub(crate) mod scratch;
+pub(crate) mod signals_in_flight;
 pub(crate) mod socket;
 pub(crate) mod stack_pool;
 pub(crate) mod streams;

@@ -1,6 +1,7 @@
 //! Properties of a socket: its two ends, and the data in transit.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_uint, c_void};
+use core::ops::Range;
 
 use super::descriptor::{self, Kind};
 use crate::base::sys::{self, number};
@@ -126,6 +127,50 @@ pub(crate) fn own_port(socket: c_int) -> Option<u16> {
 /// The port that an internet socket is connected to.
 pub(crate) fn peer_port(socket: c_int) -> Option<u16> {
     port(socket, number::GETPEERNAME)
+}
+
+/// Whether the TCP `socket`, which connects to this address, is its own peer: the kernel has given
+/// it the address to which it connects.
+///
+/// # Safety
+/// `address` is null, or points to `length` readable bytes.
+pub(crate) unsafe fn is_own_peer(socket: c_int, address: *const c_void, length: c_uint) -> bool {
+    // The length of the longest internet address.
+    const LENGTH: usize = 28;
+    const PORT: Range<usize> = 2..4;
+    let mut to = [0u8; LENGTH];
+    if address.is_null() || !is_tcp(socket) {
+        return false;
+    }
+    let length = (length as usize).min(LENGTH);
+    // SAFETY: the caller's promise.
+    unsafe { core::ptr::copy_nonoverlapping(address.cast(), to.as_mut_ptr(), length) };
+    let mut own = [0u8; LENGTH];
+    let mut own_length = LENGTH as u32;
+    let (at, length_at) = (&raw mut own as usize, &raw mut own_length as usize);
+    // SAFETY: the address has the given length.
+    let result = unsafe {
+        sys::syscall(
+            number::GETSOCKNAME,
+            [socket as usize, at, length_at, 0, 0, 0],
+        )
+    };
+    let family = u32::from(u16::from_ne_bytes([own[0], own[1]]));
+    let host = if family == AF_INET { 4..8 } else { 8..24 };
+    result == 0
+        && matches!(family, AF_INET | AF_INET6)
+        && own[..2] == to[..2]
+        && own[PORT] == to[PORT]
+        && own[host.clone()] == to[host]
+}
+
+/// Ends the connection of a TCP socket with a reset. The socket can connect again.
+pub(crate) fn disconnect(socket: c_int) {
+    // The family `AF_UNSPEC`.
+    let address = [0u8; 16];
+    let (at, length) = (&raw const address as usize, size_of_val(&address));
+    // SAFETY: the address has the given length.
+    unsafe { sys::syscall(number::CONNECT, [socket as usize, at, length, 0, 0, 0]) };
 }
 
 /// Whether the socket is connected to a socket of another process.

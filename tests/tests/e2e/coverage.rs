@@ -100,12 +100,13 @@ fn growth_ends_with_the_counts_of_all_schedules() {
 }
 
 /// `observe` is no operation: the search is the same without it. Strategies such as `auto` are an
-/// exception, because they divide their schedules by the number of new states.
+/// exception, because they divide their schedules by the number of new states. The work differs,
+/// because the hash of the value is computed.
 #[test]
 fn a_test_that_observes_nothing_has_the_same_search() {
     let workspace = Workspace::copy_of("requests");
     let search = |verdict: &Value| {
-        ["schedules", "executions", "distinct", "steps", "work"].map(|key| verdict[key].clone())
+        ["schedules", "executions", "distinct", "steps"].map(|key| verdict[key].clone())
     };
     let icb = ["--strategy", "icb"];
     let before: Vec<_> = verdicts(&workspace, &icb).values().map(search).collect();
