@@ -22,6 +22,13 @@ const LATE: u32 = 1000;
 /// The number of naps after which a pending SIGCHLD counts as blocked by all threads.
 const LATE_IF_BLOCKED: u32 = 20;
 
+impl Descriptors {
+    /// Whether this execution has started children, and the engine stops them while tasks can run.
+    pub(super) fn stops_children(&self) -> bool {
+        self.processes > 0 && !self.children.are_free()
+    }
+}
+
 impl Execution {
     /// Lets the children run until all of them have ended or wait themselves. After that they may
     /// still run, and [`Self::stop_children`] must be called.

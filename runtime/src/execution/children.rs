@@ -209,6 +209,11 @@ impl Children {
         }
     }
 
+    /// Whether the engine stops no children in this execution.
+    pub(super) fn are_free(&self) -> bool {
+        self.run_freely
+    }
+
     /// The activity of those of the first `count` children that have not ended.
     fn activity(&self, count: usize) -> Activity {
         let mut running: EngineVec<c_int> = engine_vec();

@@ -110,7 +110,8 @@ impl Execution {
             if self.wake_for_arrivals() {
                 return;
             }
-            if stuck && self.descriptors.watchful {
+            // Children that the engine stops have run as far as they can.
+            if stuck && self.descriptors.watchful && !self.descriptors.stops_children() {
                 self.wait_for_the_others();
             }
             if self.wake_ready(true) {
