@@ -41,8 +41,10 @@ extern "C" fn announce(address: usize, caller: usize, frame: usize, access: usiz
     if !race::is_watched() || memory::contains(address) {
         return;
     }
-    race::count_access(length);
-    if race::is_private(address, length) {
+    let known = || places::of_known_call(caller);
+    if race::is_settled_after_count(address, length, is_write, known)
+        || race::is_private(address, length)
+    {
         return;
     }
     let Some(place) = places::of_call(caller) else {

@@ -8,11 +8,15 @@ use crate::execution::{Ending, Event};
 use crate::harness::distinct_failures::FoundFailure;
 use crate::harness::engine::Engine;
 use crate::harness::nondeterminism::{difference, events_of};
-use crate::harness::request::Request;
+use crate::harness::request::{Isolation, Request};
 use crate::harness::run::{Root, set_strategy, strategy, wants_trace};
 use crate::harness::{debugger, live_trace, report, work};
 use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
+
+/// The highest number of steps of an execution that is repeated to count its accesses. The budget
+/// allows few executions that are longer.
+const MOST_COUNTED_STEPS: u64 = 20_000;
 
 impl Explorer<'_> {
     /// Runs the first schedule a second time, and records whether the two executions differ. They
@@ -25,17 +29,43 @@ impl Explorer<'_> {
         }
         let first = (engine.execution.log.graph(), engine.execution.budget.steps);
         let events = events_of(&engine.execution);
+        self.count_accesses(engine, first.1);
         strategy(engine).retry();
-        engine.monitors.races.count_next();
         let failure = self.run_once(engine);
-        let accesses = engine.monitors.races.counted();
-        engine.exploration.work_between = work::between_steps(accesses, first.1);
         let second = (engine.execution.log.graph(), engine.execution.budget.steps);
         let is_whole = !engine.execution.is_out_of_time();
         engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
         if engine.exploration.unstable {
             engine.exploration.difference = difference(&events, &engine.execution);
         }
+    }
+
+    /// Repeats the first schedule, which had this number of `steps`, to count the accesses to plain
+    /// memory. The result of this execution is not used: the calls that count leave other bytes
+    /// behind below the stack pointer, so that a loop may be recognised as a spin later or sooner.
+    fn count_accesses(&mut self, mut engine: Root, steps: u64) {
+        if steps > MOST_COUNTED_STEPS || matches!(self.isolation, Isolation::Fork) {
+            return;
+        }
+        let Engine {
+            exploration,
+            execution,
+            ..
+        } = &*engine;
+        let before = (exploration.executions, exploration.steps);
+        let longest = (exploration.max_steps, execution.budget.longest);
+        engine.monitors.races.count_next();
+        strategy(engine).retry();
+        _ = self.run_once(engine);
+        let accesses = engine.monitors.races.counted();
+        let Engine {
+            exploration,
+            execution,
+            ..
+        } = &mut *engine;
+        (exploration.executions, exploration.steps) = before;
+        (exploration.max_steps, execution.budget.longest) = longest;
+        exploration.work_between = work::between_steps(accesses, execution.budget.steps);
     }
 
     /// Collects `failure`, unless it was seen before. The first failure is confirmed after the

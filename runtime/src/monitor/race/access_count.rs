@@ -1,8 +1,8 @@
 //! The number of accesses of an execution to plain memory, which determines the typical duration of
 //! the program's code between two operations.
 //!
-//! Counting costs time, so only one execution of a search is counted. The fast path records no
-//! access meanwhile: each access of the program then calls the monitor.
+//! Counting costs time, so only one execution of a search is counted. Each access of the program
+//! then calls the runtime, before it may take the fast path.
 
 /// The number of accesses at which the counter stops, so that the execution is not slow for long.
 const MOST: u64 = 1 << 20;
@@ -13,6 +13,8 @@ const BYTES: usize = 64;
 pub(super) struct AccessCount {
     /// Whether the accesses of the next execution are counted.
     is_wanted: bool,
+    /// Whether the accesses of this execution are counted.
+    is_on: bool,
     accesses: u64,
 }
 
@@ -20,6 +22,7 @@ impl AccessCount {
     pub(super) const fn new() -> Self {
         Self {
             is_wanted: false,
+            is_on: false,
             accesses: 0,
         }
     }
@@ -29,19 +32,23 @@ impl AccessCount {
         self.is_wanted = true;
     }
 
-    /// Begins an execution. Returns whether its accesses are counted.
-    pub(super) fn begin(&mut self) -> bool {
-        let is_wanted = core::mem::take(&mut self.is_wanted);
-        if is_wanted {
+    /// Begins an execution. `is_watched`: whether its accesses are watched.
+    pub(super) fn begin(&mut self, is_watched: bool) {
+        self.is_on = core::mem::take(&mut self.is_wanted) && is_watched;
+        if self.is_on {
             self.accesses = 0;
         }
-        is_wanted
     }
 
-    /// Counts an access of `length` bytes. Returns whether further accesses are counted.
-    pub(super) fn add(&mut self, length: usize) -> bool {
+    /// Whether accesses are counted now.
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Counts an access of `length` bytes.
+    pub(super) fn add(&mut self, length: usize) {
         self.accesses += 1 + (length / BYTES) as u64;
-        self.accesses < MOST
+        self.is_on = self.accesses < MOST;
     }
 
     /// The number of accesses in the last counted execution. A long access counts as several. The
@@ -58,14 +65,19 @@ mod tests {
     #[test]
     fn only_the_requested_execution_is_counted() {
         let mut count = AccessCount::new();
-        assert!(!count.begin());
+        count.begin(true);
+        assert!(!count.is_on());
         count.request();
-        assert!(count.begin());
-        assert!(count.add(1) && count.add(BYTES));
-        assert!(!count.begin());
+        count.begin(true);
+        assert!(count.is_on());
+        count.add(1);
+        count.add(BYTES);
+        count.begin(true);
+        assert!(!count.is_on());
         assert_eq!(count.accesses(), 3);
         count.request();
-        assert!(count.begin());
-        assert!(!count.add(MOST as usize * BYTES));
+        count.begin(true);
+        count.add(MOST as usize * BYTES);
+        assert!(!count.is_on());
     }
 }

@@ -46,9 +46,6 @@ pub(super) struct FastPath {
     /// Whether the words of cells can represent all source lines. If not, the fast path records no
     /// access.
     pub(super) has_all_lines: bool,
-    /// Whether the accesses of this execution are counted. Then the fast path records no access,
-    /// and each access calls the monitor.
-    is_counting: bool,
     pub(super) stack: OwnStack,
 }
 
@@ -58,7 +55,11 @@ pub(super) static NONE: FastPath = FastPath {
     ..FastPath::new()
 };
 
-// SAFETY: threads share only `NONE`, which has no cells. Other tables belong to the monitor, which
+/// The tables of a thread whose accesses are counted: no access is settled, so that each one calls
+/// the runtime, which then asks the monitor's tables.
+pub(super) static COUNTING: FastPath = FastPath::new();
+
+// SAFETY: threads share only `NONE` and `COUNTING`, which have no cells. Other tables belong to the monitor, which
 // only one thread at a time uses.
 unsafe impl Sync for FastPath {}
 
@@ -75,7 +76,6 @@ impl FastPath {
             stack_pages: 0,
             lines: [0; LINES],
             has_all_lines: false,
-            is_counting: false,
             stack: OwnStack::NONE,
         }
     }
@@ -84,25 +84,13 @@ impl FastPath {
     /// from `low` to `high`. `first` is the first epoch of the execution.
     #[inline]
     pub(super) fn show(&mut self, own: Epoch, (low, high): (Epoch, Epoch), first: Epoch) {
-        if !self.has_all_lines || self.is_counting {
+        if !self.has_all_lines {
             return self.hide();
         }
         self.own = u64::from(own) << EPOCH_AT;
         self.low = u64::from(low) << EPOCH_AT;
         self.span = u64::from(high - low + 1) << EPOCH_AT;
         self.old_span = u64::from(first - OLD) << EPOCH_AT;
-    }
-
-    #[inline]
-    pub(super) fn is_counting(&self) -> bool {
-        self.is_counting
-    }
-
-    /// Sets whether each access of this execution, also to the task's own stack, calls the monitor.
-    /// If they no longer do, the next call of [`Self::show`] enables the fast path.
-    pub(super) fn set_counting(&mut self, is_counting: bool) {
-        self.is_counting = is_counting;
-        self.stack.set_counting(is_counting);
     }
 
     /// Makes all accesses call the monitor.

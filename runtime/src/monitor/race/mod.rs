@@ -42,13 +42,13 @@ mod weak;
 use core::cell::Cell;
 
 pub(crate) use shim_interface::{
-    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, count_access, enter,
-    enter_unseen, fence, fence_all, forget, has_unseen, is_noted, is_noted_at, is_private,
-    is_range_settled, is_settled, joined, keeps_stores, leave, leave_value, meet_store, meet_value,
-    met_version, notes_late_effect, offer_stores, offered_name, offered_value, overtaken_event,
-    pause, receive, release, release_on, release_to, report_access, report_access_of_library,
-    resume, resume_unseen, send, settle_store, stack_end, stack_ends, switched, time_passes,
-    unmapped, unwatched,
+    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
+    fence, fence_all, forget, has_unseen, is_noted, is_noted_at, is_private, is_range_settled,
+    is_settled, is_settled_after_count, joined, keeps_stores, leave, leave_value, meet_store,
+    meet_value, met_version, notes_late_effect, offer_stores, offered_name, offered_value,
+    overtaken_event, pause, receive, release, release_on, release_to, report_access,
+    report_access_of_library, resume, resume_unseen, send, settle_store, stack_end, stack_ends,
+    switched, time_passes, unmapped, unwatched,
 };
 
 use super::levels::{Level, Levels};
@@ -357,8 +357,7 @@ impl Races {
         // If memory is restored to another state than before, an address may be in another block.
         let has_moved = is_put_back && fresh != self.shadow.fresh();
         self.shadow.begin(forgets || has_moved, fresh);
-        let counts = self.is_on && self.count.begin();
-        self.fast_path.set_counting(counts);
+        self.count.begin(self.is_on);
         self.fast_path.hide();
         self.fast_path.forget_pages();
         if self.points.have_changed() {

@@ -80,8 +80,8 @@ pub(crate) struct RacePoints {
     groups: [Option<usize>; Group::ALL.len()],
     /// The first `count` lines are scheduling points now.
     count: usize,
-    /// One of these is a source line, and no entry of a group.
-    has_source_line: bool,
+    /// The number of source lines among these. The others are the entries of groups.
+    source_lines: usize,
     /// Accesses at all lines are scheduling points.
     pub(super) all: bool,
     /// Accesses at those lines of `lines` that are no scheduling points have events, too.
@@ -108,7 +108,7 @@ impl RacePoints {
             lines: engine_vec(),
             groups: [None; _],
             count: 0,
-            has_source_line: false,
+            source_lines: 0,
             all: false,
             shows_all: false,
             has_changed: true,
@@ -119,7 +119,7 @@ impl RacePoints {
     /// Whether any access may be a scheduling point or an event. The groups have no accesses.
     #[inline]
     pub(super) fn is_any(&self) -> bool {
-        self.all || self.has_source_line || self.shows_all
+        self.all || self.source_lines > 0 || self.shows_all
     }
 
     /// Whether the effect of accesses at some line may have changed since the last call of this
@@ -215,7 +215,8 @@ impl RacePoints {
     /// Makes only the first `count` lines scheduling points.
     pub(crate) fn set_count(&mut self, count: usize) {
         self.count = count.min(self.lines.len());
-        self.has_source_line = self.first(count).iter().any(|line| line.number != GROUP);
+        let lines = self.first(count).iter();
+        self.source_lines = lines.filter(|line| line.number != GROUP).count();
         self.shows_all = false;
         self.has_changed = true;
         self.cache = [(0, Point::None); CACHE];

@@ -40,7 +40,21 @@ pub(crate) fn is_noted(
     // SAFETY: it is the monitor's only while an execution runs, so the engine is mapped; no unique
     // reference to the monitor or its cells lives while the program's code runs. Its table contains
     // no page whose cells no longer exist.
-    unsafe { (*FAST_PATH.get()).notes(address, length, kind, mark) }
+    unsafe { (*tables()).notes(address, length, kind, mark) }
+}
+
+/// As [`is_noted`], but returns `false` while accesses are counted.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as for `is_noted`")]
+fn is_noted_uncounted(
+    address: usize,
+    length: usize,
+    is_write: bool,
+    site: impl FnOnce() -> Option<Site>,
+) -> bool {
+    let mark = || site().map(|site| mark_at(core::ptr::from_ref(site).addr()));
+    // SAFETY: as in `is_noted`.
+    unsafe { (*FAST_PATH.get()).notes(address, length, (is_write, false), mark) }
 }
 
 /// As [`is_noted`], for a line whose code may not be explored.
@@ -49,7 +63,7 @@ pub(crate) fn is_noted(
 pub(crate) fn is_noted_at(address: usize, length: usize, kind: (bool, bool), site: Site) -> bool {
     // SAFETY: as in `is_noted`.
     unsafe {
-        let tables = &*FAST_PATH.get();
+        let tables = &*tables();
         tables.notes(address, length, kind, || tables.mark_of(site))
     }
 }
@@ -68,7 +82,7 @@ pub(crate) fn is_settled(
     const { assert!(SHORT == size_of::<u128>()) };
     // SAFETY: as in `is_noted`.
     let is_private = unsafe { (*FAST_PATH.get()).stack.is_quickly_private(address) };
-    is_private || is_noted(address, length, (is_write, false), site)
+    is_private || is_noted_uncounted(address, length, is_write, site)
 }
 
 /// As [`is_settled`], for an access of any length.
@@ -81,7 +95,8 @@ pub(crate) fn is_range_settled(
 ) -> bool {
     // SAFETY: as in `is_noted`.
     let stack = unsafe { &(*FAST_PATH.get()).stack };
-    stack.are_quickly_private(address, length) || is_noted(address, length, (is_write, false), site)
+    stack.are_quickly_private(address, length)
+        || is_noted_uncounted(address, length, is_write, site)
 }
 
 /// Reports that the running task is about to access memory.
@@ -123,7 +138,7 @@ pub(super) enum Code {
 #[inline]
 pub(crate) fn stack_end() -> usize {
     // SAFETY: as in `is_noted`.
-    unsafe { (*FAST_PATH.get()).stack.end() }
+    unsafe { (*tables()).stack.end() }
 }
 
 /// Whether all of this memory belongs to the stack of the running task, and no other task accesses
@@ -131,18 +146,46 @@ pub(crate) fn stack_end() -> usize {
 #[inline]
 pub(crate) fn is_private(address: usize, length: usize) -> bool {
     // SAFETY: as in `is_noted`.
-    unsafe { (*FAST_PATH.get()).stack.are_private(address, length) }
+    unsafe { (*tables()).stack.are_private(address, length) }
 }
 
-/// Counts an access of the running task, if the accesses of this execution are counted.
+/// Counts an access of the running task, if the accesses of this execution are counted. Returns
+/// whether the access needs no report: see [`is_settled`], which answered for tables without
+/// entries. The caller has found that the task's accesses are watched.
 #[inline]
-pub(crate) fn count_access(length: usize) {
+pub(crate) fn is_settled_after_count(
+    address: usize,
+    length: usize,
+    is_write: bool,
+    site: impl FnOnce() -> Option<Site>,
+) -> bool {
+    if FAST_PATH.get() != &raw const fast_path::COUNTING {
+        return false;
+    }
+    // SAFETY: called in an execution, so the engine is mapped, and not by a monitor.
+    let races = unsafe { &mut (*monitors()).races };
+    races.count.add(length);
+    if !races.count.is_on() {
+        FAST_PATH.set(&raw const races.fast_path);
+    }
+    let mark = || site().map(|site| mark_at(core::ptr::from_ref(site).addr()));
     // SAFETY: as in `is_noted`.
-    if unsafe { (*FAST_PATH.get()).is_counting() } {
-        with_if_on(|races| {
-            let continues = races.count.add(length);
-            races.fast_path.set_counting(continues);
-        });
+    unsafe {
+        races
+            .fast_path
+            .notes(address, length, (is_write, false), mark)
+    }
+}
+
+/// The monitor's tables for the running thread, also while its accesses are counted.
+#[inline]
+fn tables() -> *const FastPath {
+    let tables = FAST_PATH.get();
+    if tables == &raw const fast_path::COUNTING {
+        // SAFETY: called in an execution, so the engine is mapped.
+        unsafe { &raw const (*monitors()).races.fast_path }
+    } else {
+        tables
     }
 }
 
@@ -195,7 +238,11 @@ pub(crate) fn enter() {
     let races = unsafe { &mut (*monitors()).races };
     // If the monitor has given up, accesses are still reported to other monitors.
     if races.is_wanted {
-        FAST_PATH.set(&raw const races.fast_path);
+        FAST_PATH.set(if races.count.is_on() {
+            &raw const fast_path::COUNTING
+        } else {
+            &raw const races.fast_path
+        });
     }
 }
 

@@ -35,8 +35,6 @@ pub(super) struct OwnStack {
     /// The size of a part from `low` on. An access of at most [`SHORT`] bytes that begins in this
     /// part need not be recorded, because tasks share no page up to the end of such an access.
     quick_size: usize,
-    /// Whether `quick_size` is 0 because accesses to the stack are counted.
-    is_counting: bool,
     kind: Kind,
     /// For each kind of stack, a bit for each page: whether tasks share the page. The index of the
     /// bit is the distance of the page from the last page of its stack.
@@ -66,7 +64,6 @@ impl OwnStack {
         low: 0,
         size: 0,
         quick_size: 0,
-        is_counting: false,
         kind: Kind::OfFirstTask,
         shared: [[0; PAGES / 64]; 2],
     };
@@ -138,18 +135,8 @@ impl OwnStack {
         self.measure();
     }
 
-    /// Sets whether each access to the stack calls the monitor.
-    pub(super) fn set_counting(&mut self, is_counting: bool) {
-        self.is_counting = is_counting;
-        self.measure();
-    }
-
     /// Sets `quick_size`: the part of the stack below all shared pages.
     fn measure(&mut self) {
-        if self.is_counting {
-            self.quick_size = 0;
-            return;
-        }
         let shared = &self.shared[self.kind as usize];
         let deepest = shared.iter().rposition(|&pages| pages != 0);
         let count = deepest.map_or(0, |at| (at + 1) * 64 - shared[at].leading_zeros() as usize);
