@@ -29,7 +29,6 @@ impl Explorer<'_> {
         }
         let first = (engine.execution.log.graph(), engine.execution.budget.steps);
         let events = events_of(&engine.execution);
-        self.count_accesses(engine, first.1);
         strategy(engine).retry();
         let failure = self.run_once(engine);
         let second = (engine.execution.log.graph(), engine.execution.budget.steps);
@@ -37,27 +36,36 @@ impl Explorer<'_> {
         engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
         if engine.exploration.unstable {
             engine.exploration.difference = difference(&events, &engine.execution);
+        } else if is_whole {
+            self.count_accesses(engine, first.1);
         }
     }
 
     /// Repeats the first schedule, which had this number of `steps`, to count the accesses to plain
-    /// memory. The result of this execution is not used: the calls that count leave other bytes
+    /// memory. The trace of this execution is not used: the calls that count leave other bytes
     /// behind below the stack pointer, so that a loop may be recognised as a spin later or sooner.
+    /// So the schedule is repeated once more.
     fn count_accesses(&mut self, mut engine: Root, steps: u64) {
-        if steps > MOST_COUNTED_STEPS || matches!(self.isolation, Isolation::Fork) {
-            return;
-        }
         let Engine {
             exploration,
             execution,
             ..
         } = &*engine;
+        // The work of an execution with child processes is mostly that of the processes.
+        let is_long = steps > MOST_COUNTED_STEPS || execution.descriptors.processes > 0;
+        if is_long || matches!(self.isolation, Isolation::Fork) {
+            return;
+        }
         let before = (exploration.executions, exploration.steps);
         let longest = (exploration.max_steps, execution.budget.longest);
         engine.monitors.races.count_next();
         strategy(engine).retry();
         _ = self.run_once(engine);
         let accesses = engine.monitors.races.counted();
+        let steps = engine.execution.budget.steps;
+        engine.exploration.work_between = work::between_steps(accesses, steps);
+        strategy(engine).retry();
+        _ = self.run_once(engine);
         let Engine {
             exploration,
             execution,
@@ -65,7 +73,6 @@ impl Explorer<'_> {
         } = &mut *engine;
         (exploration.executions, exploration.steps) = before;
         (exploration.max_steps, execution.budget.longest) = longest;
-        exploration.work_between = work::between_steps(accesses, execution.budget.steps);
     }
 
     /// Collects `failure`, unless it was seen before. The first failure is confirmed after the
