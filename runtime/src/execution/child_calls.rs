@@ -73,7 +73,8 @@ impl Execution {
                 sys::nap();
             }
         }
-        // Ends before the program has a handler count as signalled: their SIGCHLD had no effect.
+        // A child that ends before the program has a handler counts as signalled: its SIGCHLD had
+        // no effect.
         let are_new = descriptors.children.note_ends();
         if !are_new || descriptors.arrivals.caught() & SIGCHLD == 0 {
             return;

@@ -18,8 +18,8 @@ const BETWEEN_LOOKS: u64 = 200_000;
 const PATIENCE: u32 = 5_000;
 /// The least value of [`Children::patience`].
 const LEAST_PATIENCE: u32 = 5;
-/// The maximum number of children that run one after the other. More children run in parallel: the
-/// activity of each must be looked at whenever the next one begins to run.
+/// The maximum number of children that run one after the other. If there are more, all of them run
+/// in parallel: in order, the number of looks at their activity is the square of their number.
 const MOST_IN_ORDER: usize = 16;
 /// The number of yields of tasks after which the children must run, although tasks are enabled.
 const MANY_YIELDS: u32 = 100;

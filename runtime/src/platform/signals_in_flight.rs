@@ -1,7 +1,7 @@
 //! Signals that were sent to this process, and whose handler has not run yet.
 //!
-//! The kernel delivers a signal to the main thread if that thread does not block it. In an explorer
-//! the main thread waits for ever. It must first get a processor to run the handler.
+//! The kernel delivers a signal to the main thread if that thread does not block it. The main thread
+//! of an explorer waits for ever, so it needs a processor before it can run the handler.
 
 use super::proc;
 use crate::base::sys::{self, number};
@@ -17,7 +17,7 @@ pub(crate) fn are_in_flight(signals: u64) -> bool {
     // the process.
     proc::for_each_line(b"/proc/self/status\0", |line| {
         if let Some(state) = line.strip_prefix(b"State:\t") {
-            runs = !state.starts_with(b"S");
+            runs = state.starts_with(b"R");
         } else if let Some(set) = line
             .strip_prefix(b"SigPnd:\t")
             .or_else(|| line.strip_prefix(b"ShdPnd:\t"))
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tests_thread_waits_for_no_signal() {
+    fn no_signal_is_in_flight_while_the_main_thread_waits() {
         const SIGUSR1: u64 = 1 << 9;
         assert_eq!(parse_set(b"0000000000000200"), SIGUSR1);
         assert!((0..10_000).any(|_| !are_in_flight(SIGUSR1)));

@@ -42,9 +42,9 @@ impl Explorer<'_> {
     }
 
     /// Repeats the first schedule, which had this number of `steps`, to count the accesses to plain
-    /// memory. The trace of this execution is not used: the calls that count leave other bytes
-    /// behind below the stack pointer, so that a loop may be recognised as a spin later or sooner.
-    /// So the schedule is repeated once more.
+    /// memory. The calls that count change unused bytes of the stack, on which the recognition of
+    /// spins depends. The search therefore does not use the trace of this execution, and the
+    /// schedule is repeated once more.
     fn count_accesses(&mut self, mut engine: Root, steps: u64) {
         let Engine {
             exploration,

@@ -279,6 +279,7 @@ mod tests {
         points.show_all();
         assert_eq!(points.of(site, || false), Point::Event);
     }
+
     #[test]
     fn entries_of_groups_have_no_effect_on_accesses() {
         let mut points = RacePoints::new();

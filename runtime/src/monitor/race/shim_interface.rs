@@ -150,8 +150,8 @@ pub(crate) fn is_private(address: usize, length: usize) -> bool {
 }
 
 /// Counts an access of the running task, if the accesses of this execution are counted. Returns
-/// whether the access needs no report: see [`is_settled`], which answered for tables without
-/// entries. The caller has found that the task's accesses are watched.
+/// whether the access is counted and needs no report. While accesses are counted, [`is_settled`]
+/// asks [`fast_path::COUNTING`], which has no entries, so this function asks the monitor's tables.
 #[inline]
 pub(crate) fn is_settled_after_count(
     address: usize,
