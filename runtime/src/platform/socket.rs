@@ -107,16 +107,30 @@ pub(crate) fn take_error(socket: c_int) -> c_int {
     error.cast_signed()
 }
 
-/// The port of an internet socket, or of its peer. `call` is the system call that returns the
-/// address. `None` for other sockets, or if the call fails.
-fn port(socket: c_int, call: usize) -> Option<u16> {
-    let mut address = [0u16; 64];
-    let mut length = size_of_val(&address) as u32;
+/// The length of the longest address of an internet socket, in bytes.
+const LENGTH: usize = 28;
+/// The part of such an address that has the port.
+const PORT: Range<usize> = 2..4;
+
+/// The address of an internet socket, or of its peer, and its family. `call` is the system call that
+/// returns the address. `None` for other sockets, or if the call fails.
+fn address(socket: c_int, call: usize) -> Option<([u8; LENGTH], u32)> {
+    let mut address = [0u8; LENGTH];
+    let mut length = LENGTH as u32;
     let (at, length_at) = (&raw mut address as usize, &raw mut length as usize);
     // SAFETY: the address has the given length.
     let result = unsafe { sys::syscall(call, [socket as usize, at, length_at, 0, 0, 0]) };
-    let is_internet = matches!(u32::from(address[0]), AF_INET | AF_INET6);
-    (result == 0 && is_internet).then(|| u16::from_be(address[1]))
+    let family = u32::from(u16::from_ne_bytes([address[0], address[1]]));
+    (result == 0 && matches!(family, AF_INET | AF_INET6)).then_some((address, family))
+}
+
+/// The port in the [`address`] that `call` returns.
+fn port(socket: c_int, call: usize) -> Option<u16> {
+    let (address, _) = address(socket, call)?;
+    Some(u16::from_be_bytes([
+        address[PORT.start],
+        address[PORT.start + 1],
+    ]))
 }
 
 /// The port that an internet socket is bound to.
@@ -133,35 +147,21 @@ pub(crate) fn peer_port(socket: c_int) -> Option<u16> {
 /// it the address to which it connects.
 ///
 /// # Safety
-/// `address` is null, or points to `length` readable bytes.
-pub(crate) unsafe fn is_own_peer(socket: c_int, address: *const c_void, length: c_uint) -> bool {
-    // The length of the longest internet address.
-    const LENGTH: usize = 28;
-    const PORT: Range<usize> = 2..4;
+/// `to_address` is null, or points to `length` readable bytes.
+pub(crate) unsafe fn is_own_peer(socket: c_int, to_address: *const c_void, length: c_uint) -> bool {
     let mut to = [0u8; LENGTH];
-    if address.is_null() || !is_tcp(socket) {
+    if to_address.is_null() || !is_tcp(socket) {
         return false;
     }
     let length = (length as usize).min(LENGTH);
     // SAFETY: the caller's promise.
-    unsafe { core::ptr::copy_nonoverlapping(address.cast(), to.as_mut_ptr(), length) };
-    let mut own = [0u8; LENGTH];
-    let mut own_length = LENGTH as u32;
-    let (at, length_at) = (&raw mut own as usize, &raw mut own_length as usize);
-    // SAFETY: the address has the given length.
-    let result = unsafe {
-        sys::syscall(
-            number::GETSOCKNAME,
-            [socket as usize, at, length_at, 0, 0, 0],
-        )
-    };
-    let family = u32::from(u16::from_ne_bytes([own[0], own[1]]));
-    let host = if family == AF_INET { 4..8 } else { 8..24 };
-    result == 0
-        && matches!(family, AF_INET | AF_INET6)
-        && own[..2] == to[..2]
-        && own[PORT] == to[PORT]
-        && own[host.clone()] == to[host]
+    unsafe { core::ptr::copy_nonoverlapping(to_address.cast(), to.as_mut_ptr(), length) };
+    address(socket, number::GETSOCKNAME).is_some_and(|(own, family)| {
+        let host = if family == AF_INET { 4..8 } else { 8..24 };
+        [0..2, PORT, host]
+            .into_iter()
+            .all(|part| own[part.clone()] == to[part])
+    })
 }
 
 /// Ends the connection of a TCP socket with a reset. The socket can connect again.

@@ -18,61 +18,78 @@ use crate::search::{Decision, Divergence, Replay};
 /// allows few executions that are longer.
 const MOST_COUNTED_STEPS: u64 = 20_000;
 
+/// The first execution of a search.
+struct FirstRun {
+    graph: u64,
+    steps: u64,
+    events: EngineVec<Event>,
+}
+
 impl Explorer<'_> {
-    /// Runs the first schedule a second time, and records whether the two executions differ. They
-    /// differ if the program depends on more than its schedule, and then a search cannot rely on
-    /// it.
+    /// Repeats the first schedule, and records whether its executions differ. They differ if the
+    /// program depends on more than its schedule, and then a search cannot rely on it. Also counts
+    /// the accesses to plain memory in an execution of this schedule.
     pub(super) fn check_determinism(&mut self, mut engine: Root) {
         // An execution that the end of the time budget cut short proves nothing.
         if engine.execution.recording.decisions.is_empty() || engine.execution.is_out_of_time() {
             return;
         }
-        let first = (engine.execution.log.graph(), engine.execution.budget.steps);
-        let events = events_of(&engine.execution);
-        strategy(engine).retry();
-        let failure = self.run_once(engine);
-        let second = (engine.execution.log.graph(), engine.execution.budget.steps);
-        let is_whole = !engine.execution.is_out_of_time();
-        engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
-        if engine.exploration.unstable {
-            engine.exploration.difference = difference(&events, &engine.execution);
-        } else if is_whole {
-            self.count_accesses(engine, first.1);
+        let first = FirstRun {
+            graph: engine.execution.log.graph(),
+            steps: engine.execution.budget.steps,
+            events: events_of(&engine.execution),
+        };
+        self.repeat_first(engine, &first);
+        if engine.exploration.unstable || engine.execution.is_out_of_time() {
+            return;
+        }
+        let (executions, steps) = (engine.exploration.executions, engine.exploration.steps);
+        let (most, longest) = (
+            engine.exploration.max_steps,
+            engine.execution.budget.longest,
+        );
+        if self.count_accesses(engine) {
+            // The calls that count change unused bytes of the stack, on which the recognition of
+            // spins depends. So the search does not use the trace of the execution that counts.
+            self.repeat_first(engine, &first);
+            // The counters of the report do not contain these two executions.
+            engine.exploration.executions = executions;
+            engine.exploration.steps = steps;
+            engine.exploration.max_steps = most;
+            engine.execution.budget.longest = longest;
         }
     }
 
-    /// Repeats the first schedule, which had this number of `steps`, to count the accesses to plain
-    /// memory. The calls that count change unused bytes of the stack, on which the recognition of
-    /// spins depends. The search therefore does not use the trace of this execution, and the
-    /// schedule is repeated once more.
-    fn count_accesses(&mut self, mut engine: Root, steps: u64) {
-        let Engine {
-            exploration,
-            execution,
-            ..
-        } = &*engine;
-        // The work of an execution with child processes is mostly that of the processes.
-        let is_long = steps > MOST_COUNTED_STEPS || execution.descriptors.processes > 0;
-        if is_long || matches!(self.isolation, Isolation::Fork) {
-            return;
+    /// Repeats the schedule of the `first` execution, and records whether the two differ.
+    fn repeat_first(&mut self, mut engine: Root, first: &FirstRun) {
+        strategy(engine).retry();
+        let failure = self.run_once(engine);
+        let execution = &engine.execution;
+        let is_same = first.graph == execution.log.graph() && first.steps == execution.budget.steps;
+        let differs = !execution.is_out_of_time() && (failure.is_some() || !is_same);
+        engine.exploration.unstable = differs;
+        if differs {
+            engine.exploration.difference = difference(&first.events, &engine.execution);
         }
-        let before = (exploration.executions, exploration.steps);
-        let longest = (exploration.max_steps, execution.budget.longest);
+    }
+
+    /// Repeats the last schedule, and counts the accesses to plain memory. Returns `false` without
+    /// an execution if the count would cost too much time, or is not needed.
+    fn count_accesses(&mut self, mut engine: Root) -> bool {
+        let execution = &engine.execution;
+        // The work of an execution with child processes is mostly that of the processes.
+        let is_long =
+            execution.budget.steps > MOST_COUNTED_STEPS || execution.descriptors.processes > 0;
+        if is_long || matches!(self.isolation, Isolation::Fork) {
+            return false;
+        }
         engine.monitors.races.count_next();
         strategy(engine).retry();
         _ = self.run_once(engine);
         let accesses = engine.monitors.races.counted();
         let steps = engine.execution.budget.steps;
         engine.exploration.work_between = work::between_steps(accesses, steps);
-        strategy(engine).retry();
-        _ = self.run_once(engine);
-        let Engine {
-            exploration,
-            execution,
-            ..
-        } = &mut *engine;
-        (exploration.executions, exploration.steps) = before;
-        (exploration.max_steps, execution.budget.longest) = longest;
+        true
     }
 
     /// Collects `failure`, unless it was seen before. The first failure is confirmed after the
