@@ -226,6 +226,8 @@ real! {
     raise(signal: c_int) -> c_int;
     pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
     posix_spawnattr_init(attributes: *mut c_void) -> c_int;
+    posix_spawn_file_actions_addchdir_np(actions: *mut c_void, path: *const c_char) -> c_int;
+    posix_spawn_file_actions_addfchdir_np(actions: *mut c_void, directory: c_int) -> c_int;
     posix_spawn(
         child: *mut c_int,
         program: *const c_char,

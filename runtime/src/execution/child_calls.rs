@@ -110,6 +110,12 @@ pub(crate) fn add_child(child: c_int, stops_itself: bool) {
     });
 }
 
+/// Records that SIGCHLD has been sent for all children that have ended: the program had no handler
+/// for it yet, so the engine waits for no such signal.
+pub(crate) fn earlier_ends_are_signalled() {
+    with(|execution| execution.descriptors.children.note_ends());
+}
+
 /// Forgets `child`, for which a task has waited.
 pub(crate) fn forget_child(child: c_int) {
     with(|execution| execution.descriptors.children.remove(child));

@@ -23,6 +23,10 @@ const LEAST_PATIENCE: u32 = 5;
 const MOST_IN_ORDER: usize = 16;
 /// The number of yields of tasks after which the children must run, although tasks are enabled.
 const MANY_YIELDS: u32 = 100;
+/// The number of yields of the only enabled task after which the children must run at each such
+/// yield. Fewer polls are no loop that waits for a child: their real time would add up, and a child
+/// that sleeps would end before the virtual time that the test gives it.
+const SEVERAL_YIELDS: u32 = 8;
 
 /// A child process for which no task has waited.
 struct Child {
@@ -48,6 +52,8 @@ pub(crate) struct Children {
     patience: u32,
     /// The number of yields of tasks since the children last ran.
     yields: u32,
+    /// The number of yields of only enabled tasks since all tasks were blocked.
+    yields_alone: u32,
 }
 
 impl Children {
@@ -58,6 +64,7 @@ impl Children {
             run_freely: false,
             patience: PATIENCE,
             yields: 0,
+            yields_alone: 0,
         }
     }
 
@@ -66,6 +73,7 @@ impl Children {
         self.stopped.clear();
         self.run_freely = false;
         self.yields = 0;
+        self.yields_alone = 0;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -256,6 +264,17 @@ impl Children {
     pub(super) fn must_run_after_yield(&mut self) -> bool {
         self.yields += 1;
         !self.is_empty() && self.yields == MANY_YIELDS
+    }
+
+    /// Records that the only enabled task has yielded. Returns whether the children must run now.
+    pub(super) fn must_run_after_yield_of_only_task(&mut self) -> bool {
+        self.yields_alone = self.yields_alone.saturating_add(1);
+        self.yields_alone >= SEVERAL_YIELDS
+    }
+
+    /// Records that all tasks are blocked.
+    pub(super) fn tasks_block(&mut self) {
+        self.yields_alone = 0;
     }
 
     /// Kills the remaining children of an execution, since the next execution does not know them.

@@ -96,8 +96,8 @@ pub(crate) use arrived_signals::ARRIVALS;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub(crate) use child_calls::{
-    add_child, ended_child, for_each_child, forget_child, has_child_ended, kill_child,
-    let_children_run_freely, note_wait_for_child,
+    add_child, earlier_ends_are_signalled, ended_child, for_each_child, forget_child,
+    has_child_ended, kill_child, let_children_run_freely, note_wait_for_child,
 };
 pub(crate) use clock_read::read_clock;
 pub use component::{end_component, run_component};

@@ -67,13 +67,16 @@ impl Execution {
     /// The number of such yields does not depend on the schedule alone, so this is no step.
     fn yield_uncounted(&mut self) -> Step {
         self.pulse += 1;
-        self.wait_outside(true);
+        if !self.awaits_outside() {
+            self.wait_outside(true);
+        }
         self.choose_next(true)
     }
 
     /// If no task is enabled except by timing out, waits in the kernel until the outside has made a
     /// descriptor ready, and enables the tasks that wait for it. The wait ends at the earliest
     /// deadline. If `yielded` and only the current task is enabled, waits for at most [`BREATH`].
+    /// Children that the engine stops run only after several such yields.
     #[cold]
     pub(super) fn wait_outside(&mut self, yielded: bool) {
         let (first, second) = {
@@ -86,11 +89,18 @@ impl Execution {
             (runnable.next(), runnable.next())
         };
         let stuck = first.is_none();
-        let only_yields = yielded && first == Some(self.schedule.current) && second.is_none();
-        if !stuck && !only_yields {
-            if yielded {
-                self.yielded_beside_children();
-            }
+        if stuck {
+            self.descriptors.children.tasks_block();
+        } else if !yielded {
+            return;
+        } else if first != Some(self.schedule.current) || second.is_some() {
+            return self.yielded_beside_children();
+        } else if self.descriptors.stops_children()
+            && !self
+                .descriptors
+                .children
+                .must_run_after_yield_of_only_task()
+        {
             return;
         }
         let is_awaited = self.descriptors.waiting > 0 || self.descriptors.arrivals.are_open();

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use chess_vocabulary::Fault;
 
 use super::call::{admit, wait_for};
-use super::stopped_start::Start;
+use super::stopped_start::{Start, mark_change_of_directory};
 use super::{failing, files, outside_signals};
 use crate::base::real;
 use crate::base::sys::{self, number};
@@ -260,6 +260,32 @@ unsafe extern "C" fn posix_spawnattr_init(attributes: *mut c_void) -> c_int {
     }
     // SAFETY: the caller's argument is that of the real function.
     unsafe { real::posix_spawnattr_init(attributes) }
+}
+
+/// libc's `posix_spawn_file_actions_addchdir_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn_file_actions_addchdir_np(
+    actions: *mut c_void,
+    path: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        mark_change_of_directory(actions);
+        real::posix_spawn_file_actions_addchdir_np(actions, path)
+    }
+}
+
+/// libc's `posix_spawn_file_actions_addfchdir_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn_file_actions_addfchdir_np(
+    actions: *mut c_void,
+    directory: c_int,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        mark_change_of_directory(actions);
+        real::posix_spawn_file_actions_addfchdir_np(actions, directory)
+    }
 }
 
 macro_rules! spawns {

@@ -21,6 +21,7 @@ use crate::execution::{self, ARRIVALS, Effect, Op, arrivals, opaque};
 /// SIGBUS, SIGFPE, SIGSEGV and SIGSYS to a thread because of what the thread does. The last two
 /// belong to glibc.
 const LEFT: [c_int; 9] = [4, 5, 6, 7, 8, 11, 31, 32, 33];
+const SIGCHLD: c_int = 17;
 
 /// Must be called before a task starts a child. From now on, signals from outside are handled
 /// by a task.
@@ -53,6 +54,9 @@ fn catch(signal: c_int) {
     let Some(action) = Disposition::of(signal).filter(|action| action.handler > SIG_IGN) else {
         return;
     };
+    if signal == SIGCHLD {
+        execution::earlier_ends_are_signalled();
+    }
     signals().remember(signal);
     signals().caught.actions.push((signal, action));
     arrivals().catch(bit(signal), true);

@@ -53,6 +53,15 @@ const HEADERS: u64 = 64 + 56;
 const BASE: u64 = 0x40_0000;
 /// The longest path of a program.
 const MOST_OF_PATH: usize = 4096;
+/// The longest first line of a script of which the kernel finds the interpreter.
+const MOST_OF_LINE: usize = 256;
+/// The place of the mark in the file actions of a start: the last word of the reserve at the end of
+/// the structure (glibc's and musl's), which is zero after the initialization.
+const MARK_AT: usize = 76;
+const MARK: u32 = 0x6469_7200;
+
+/// A path with a final zero.
+type Path = [u8; MOST_OF_PATH];
 
 /// The arguments of `posix_spawn`.
 #[derive(Clone, Copy)]
@@ -75,7 +84,9 @@ impl Start {
     pub(super) unsafe fn start_stopped(self, is_searched: bool) -> bool {
         // SAFETY: the caller's promise. The new arguments outlive the call.
         unsafe {
-            let Some(program) = find(CStr::from_ptr(self.program).to_bytes(), is_searched) else {
+            let is_absolute_only = changes_directory(self.actions);
+            let program = CStr::from_ptr(self.program).to_bytes();
+            let Some(program) = find(program, is_searched, is_absolute_only) else {
                 return false;
             };
             let mut arguments: EngineVec<*mut c_char> = engine_vec();
@@ -104,63 +115,103 @@ impl Start {
     }
 }
 
-/// The path of a program that the kernel can execute, with a final zero. Returns `None` for paths
-/// that depend on the child's current directory, and for scripts, whose interpreter may be missing.
-fn find(program: &[u8], is_searched: bool) -> Option<[u8; MOST_OF_PATH]> {
+/// Marks the file actions `actions` of a start as such that change the child's directory.
+///
+/// # Safety
+/// `actions` points to initialized file actions.
+pub(super) unsafe fn mark_change_of_directory(actions: *mut c_void) {
+    // SAFETY: the caller's promise. The mark lies within the actions.
+    unsafe { actions.byte_add(MARK_AT).cast::<u32>().write(MARK) }
+}
+
+/// Whether `actions` has the mark of [`mark_change_of_directory`]. The pointer may be null.
+///
+/// # Safety
+/// If `actions` is not null, it points to initialized file actions.
+unsafe fn changes_directory(actions: *const c_void) -> bool {
+    // SAFETY: the caller's promise.
+    !actions.is_null() && unsafe { actions.byte_add(MARK_AT).cast::<u32>().read() } == MARK
+}
+
+/// The path of a program that the kernel can execute, with a final zero. Returns `None` for files
+/// that are neither programs of this processor nor scripts for such programs, and for relative
+/// paths if `is_absolute_only`: they start from another directory in the child.
+fn find(program: &[u8], is_searched: bool, is_absolute_only: bool) -> Option<Path> {
+    let usable = |path: &Path| path[0] == b'/' || !is_absolute_only;
     if program.contains(&b'/') || !is_searched {
-        let path = path(b"", program)?;
+        let path = path(b"", program).filter(usable)?;
         return is_executable(&path).then_some(path);
     }
     for directory in environment::search_path().split(|&byte| byte == b':') {
-        let path = path(directory, program)?;
-        // SAFETY: a path that ends in a zero.
-        let is_allowed = unsafe {
-            const EXECUTE: usize = 1;
-            const FACCESSAT: usize = 269;
-            let at = path.as_ptr().addr();
-            sys::syscall(FACCESSAT, [AT_FDCWD, at, EXECUTE, 0, 0, 0]) == 0
-        };
-        if is_allowed {
+        let path = path(directory, program).filter(usable)?;
+        if may_execute(&path) {
             return is_executable(&path).then_some(path);
         }
     }
     None
 }
 
-/// The absolute path of `name` in `directory`, with a final zero.
-fn path(directory: &[u8], name: &[u8]) -> Option<[u8; MOST_OF_PATH]> {
+/// The path of `name` in `directory`, with a final zero. `None` if it is too long.
+fn path(directory: &[u8], name: &[u8]) -> Option<Path> {
     let mut path = [0; MOST_OF_PATH];
     let mut room = &mut path[..MOST_OF_PATH - 1];
     let between: &[u8] = if directory.is_empty() { b"" } else { b"/" };
     for part in [directory, between, name] {
         room.write_all(part).ok()?;
     }
-    (path[0] == b'/').then_some(path)
+    Some(path)
 }
 
-/// Whether the file is a program for this processor that the process may execute.
-fn is_executable(path: &[u8; MOST_OF_PATH]) -> bool {
+/// Whether the process may execute the file.
+fn may_execute(path: &Path) -> bool {
     const EXECUTE: usize = 1;
     const FACCESSAT: usize = 269;
-    const CLOSE_ON_EXEC_NONBLOCKING: usize = 0o2_004_000;
-    const X86_64: [u8; 2] = [62, 0];
     let at = path.as_ptr().addr();
-    let mut header = [0u8; 20];
+    // SAFETY: a path that ends in a zero.
+    unsafe { sys::syscall(FACCESSAT, [AT_FDCWD, at, EXECUTE, 0, 0, 0]) == 0 }
+}
+
+/// Whether the process may execute the file, and the file is a program for this processor, or a
+/// script whose interpreter is one.
+fn is_executable(path: &Path) -> bool {
+    let header = header(path);
+    match header.strip_prefix(b"#!") {
+        Some(line) => {
+            let end = |byte: &u8| matches!(byte, b'\n' | b' ' | b'\t' | b'\0');
+            let mut words = line.split(end).filter(|word| !word.is_empty());
+            let interpreter = words.next().and_then(|word| self::path(b"", word));
+            line.contains(&b'\n')
+                && may_execute(path)
+                && interpreter.is_some_and(|it| {
+                    it[0] == b'/' && may_execute(&it) && is_program(&self::header(&it))
+                })
+        }
+        None => may_execute(path) && is_program(&header),
+    }
+}
+
+/// Whether a file that begins with `header` is a program for this processor.
+fn is_program(header: &[u8; MOST_OF_LINE]) -> bool {
+    const X86_64: [u8; 2] = [62, 0];
+    header.starts_with(b"\x7fELF\x02\x01") && header[18..20] == X86_64
+}
+
+/// The first bytes of the file.
+fn header(path: &Path) -> [u8; MOST_OF_LINE] {
+    const CLOSE_ON_EXEC_NONBLOCKING: usize = 0o2_004_000;
+    let mut header = [0u8; MOST_OF_LINE];
     // SAFETY: a path that ends in a zero, and a buffer with the given length.
     unsafe {
-        if sys::syscall(FACCESSAT, [AT_FDCWD, at, EXECUTE, 0, 0, 0]) != 0 {
-            return false;
-        }
+        let at = path.as_ptr().addr();
         let arguments = [AT_FDCWD, at, CLOSE_ON_EXEC_NONBLOCKING, 0, 0, 0];
         let file = sys::syscall(number::OPENAT, arguments);
-        if file < 0 {
-            return false;
+        if file >= 0 {
+            let (to, length) = (&raw mut header as usize, header.len());
+            sys::syscall(number::READ, [file as usize, to, length, 0, 0, 0]);
+            descriptor::close(file as c_int);
         }
-        let (to, length) = (&raw mut header as usize, header.len());
-        sys::syscall(number::READ, [file as usize, to, length, 0, 0, 0]);
-        descriptor::close(file as c_int);
     }
-    header.starts_with(b"\x7fELF\x02\x01") && header[18..] == X86_64
+    header
 }
 
 /// Opens a new file in memory that contains the gate. The program executes it by its descriptor.
