@@ -470,6 +470,19 @@ pub(crate) fn nap() {
     unsafe { syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
 }
 
+/// The real time in nanoseconds, from the kernel's monotonic clock.
+pub(crate) fn monotonic_time() -> u64 {
+    const CLOCK_MONOTONIC: usize = 1;
+    let mut time = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let at = &raw mut time as usize;
+    // SAFETY: a time that the kernel may write to.
+    unsafe { syscall(number::CLOCK_GETTIME, [CLOCK_MONOTONIC, at, 0, 0, 0, 0]) };
+    time.nanos()
+}
+
 /// Sets the name of a kernel thread of this process for debuggers, to the first 15 bytes of `name`.
 pub(crate) fn name_thread(thread: i32, name: &[u8]) {
     const HERE: usize = (-100_isize).cast_unsigned();

@@ -1,7 +1,6 @@
 //! The calls of tasks that start child processes and look at them, and the engine's waits for them.
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering;
 
 use chess_vocabulary::OutsideEffect;
 
@@ -33,15 +32,8 @@ impl Execution {
     /// Lets the children run until all of them have ended or wait themselves. After that they may
     /// still run, and [`Self::stop_children`] must be called.
     pub(super) fn let_children_run(&mut self) {
-        let Descriptors {
-            children,
-            in_kernel,
-            ..
-        } = &mut self.descriptors;
-        if !children.is_empty() {
-            in_kernel.store(true, Ordering::Relaxed);
-            children.run();
-            in_kernel.store(false, Ordering::Relaxed);
+        if !self.descriptors.children.is_empty() {
+            self.descriptors.wait_in_kernel(|it| it.children.run());
         }
     }
 

@@ -1,7 +1,7 @@
 //! The state of an execution's descriptors, and the addresses that stand for the objects to which
 //! they refer.
 
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use chess_vocabulary::{ObjectKind, Op, TaskId};
 
@@ -10,6 +10,7 @@ use super::children::Children;
 use crate::base::address_table::AddressTable;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys;
 use crate::platform::descriptor::{Identity, Kind, PollEntry};
 use crate::search::ObjectId;
 
@@ -36,6 +37,9 @@ pub(crate) struct Descriptors {
     /// Whether the explorer waits in the kernel for events outside the process. The flag is
     /// atomic, because the zygote reads it during the wait.
     pub(crate) in_kernel: AtomicBool,
+    /// The real time, in nanoseconds, for which the explorer has waited in the kernel in this
+    /// execution.
+    pub(crate) waited: u64,
     /// The grace period in milliseconds. Once the outside has made a task ready, the engine gives
     /// the other tasks that wait for the outside this time to become ready, too. The order in
     /// which they continue is then the search's choice, not the outside's. The value is kept from
@@ -89,6 +93,7 @@ impl Descriptors {
             processes: 0,
             gathered: engine_vec(),
             in_kernel: AtomicBool::new(false),
+            waited: 0,
             grace: GRACE,
             handles: 0,
             takings: engine_vec(),
@@ -106,11 +111,22 @@ impl Descriptors {
         self.children.clear();
         self.calls = 0;
         self.processes = 0;
+        self.waited = 0;
         self.takings.clear();
         self.inodes.clear();
         self.names.clear();
         self.counts.clear();
         self.ended.clear();
+    }
+
+    /// Calls `wait`, in which the explorer waits for events outside the process.
+    pub(super) fn wait_in_kernel<T>(&mut self, wait: impl FnOnce(&mut Self) -> T) -> T {
+        self.in_kernel.store(true, Ordering::Relaxed);
+        let begin = sys::monotonic_time();
+        let result = wait(self);
+        self.waited += sys::monotonic_time().saturating_sub(begin);
+        self.in_kernel.store(false, Ordering::Relaxed);
+        result
     }
 
     /// Records that a call which writes `object` ends the state of `descriptor`. The same call makes

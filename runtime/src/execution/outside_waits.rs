@@ -6,7 +6,6 @@
 //! kernel, at most until the earliest deadline.
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering;
 
 use chess_vocabulary::OutsideEffect;
 
@@ -224,23 +223,22 @@ impl Execution {
     /// Waits until a collected descriptor is ready, for at most `limit` nanoseconds. Returns
     /// whether a descriptor is ready.
     fn wait_in_kernel(&mut self, limit: Option<u64>) -> bool {
-        let gathered = &mut self.descriptors.gathered;
         let mut time = limit.map(timespec::from_nanos);
         let time = time
             .as_mut()
             .map_or(0, |time| core::ptr::from_mut(time).addr());
-        let (at, count) = (gathered.as_mut_ptr() as usize, gathered.len());
         let interrupted = -(sys::EINTR as isize);
-        self.descriptors.in_kernel.store(true, Ordering::Relaxed);
-        let ready = loop {
-            // SAFETY: `at` points to `count` writable entries, and `time` is null or points to a
-            // time that the kernel may write to.
-            let ready = unsafe { sys::syscall(number::PPOLL, [at, count, time, 0, 8, 0]) };
-            if ready != interrupted {
-                break ready;
+        let ready = self.descriptors.wait_in_kernel(|it| {
+            let (at, count) = (it.gathered.as_mut_ptr() as usize, it.gathered.len());
+            loop {
+                // SAFETY: `at` points to `count` writable entries, and `time` is null or points to
+                // a time that the kernel may write to.
+                let ready = unsafe { sys::syscall(number::PPOLL, [at, count, time, 0, 8, 0]) };
+                if ready != interrupted {
+                    break ready;
+                }
             }
-        };
-        self.descriptors.in_kernel.store(false, Ordering::Relaxed);
+        });
         for handle in &self.descriptors.gathered[..self.descriptors.handles] {
             descriptor::close(handle.descriptor);
         }

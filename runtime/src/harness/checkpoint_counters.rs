@@ -30,6 +30,7 @@ is_kept!(
     exploration.schedules as schedules,
     exploration.work as work,
     exploration.work_between as work_between,
+    exploration.work_per_child as work_per_child,
     exploration.begun as begun,
     exploration.warned as warned,
     exploration.racing_files as racing_files,

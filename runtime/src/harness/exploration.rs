@@ -96,6 +96,8 @@ pub(crate) struct Exploration {
     /// The work of the program's code between two steps: see
     /// [`between_steps`](super::work::between_steps).
     pub(crate) work_between: u64,
+    /// The work of each child process: see [`per_child`](super::work::per_child).
+    pub(crate) work_per_child: u64,
     /// Set if the search stopped before its end, after the requested amount of work.
     pub(crate) paused: Option<Paused>,
     /// The number of schedules when the search last restarted.
@@ -213,6 +215,7 @@ impl Exploration {
             schedules: 0,
             work: 0,
             work_between: 0,
+            work_per_child: super::work::PER_CHILD,
             paused: None,
             begun: 0,
             learnt: Learnt::NOTHING,

@@ -20,6 +20,8 @@ pub(super) struct Counted {
     pub(super) directory_changes: u64,
     /// The processes that the tasks started.
     pub(super) processes: u64,
+    /// The work of each of these processes: the result of [`per_child`].
+    pub(super) per_child: u64,
     /// Whether the execution had its own process.
     pub(super) has_process: bool,
 }
@@ -35,10 +37,11 @@ pub(super) fn of(counted: Counted) -> u64 {
         file_calls,
         directory_changes,
         processes,
+        per_child,
         has_process,
     } = counted;
     let process = if has_process { PER_PROCESS } else { 0 };
-    let children = PER_CHILD * processes;
+    let children = per_child * processes;
     let files = PER_FILE_CALL * file_calls + PER_DIRECTORY_CHANGE * directory_changes;
     let code = PER_STEP * steps + between * steps / BETWEEN_PARTS;
     let calls = PER_CALL * calls;
@@ -57,8 +60,23 @@ pub(super) fn between_steps(accesses: u64, steps: u64) -> u64 {
     if power == 1 { 0 } else { power }
 }
 
-/// The work of `execution`, which has ended. `between` is a result of [`between_steps`].
-pub(super) fn of_execution(execution: &Execution, between: u64) -> u64 {
+/// The usual work of a child process, if an execution waited for the outside for `waited`
+/// nanoseconds and had this number of child `processes`. The result is [`PER_CHILD`], or that of 16,
+/// 64, 256 milliseconds and so on: the time depends on the machine, and the budgets of searches
+/// should not.
+pub(super) fn per_child(waited: u64, processes: u64) -> u64 {
+    let ms = waited / 1_000_000 / processes.max(1);
+    let (mut class, mut limit) = (PER_CHILD, 8);
+    while ms >= limit && limit < 8192 {
+        class = limit * 2 * PER_MS;
+        limit *= 4;
+    }
+    class
+}
+
+/// The work of `execution`, which has ended. `between` and `per_child` are results of
+/// [`between_steps`] and [`per_child`].
+pub(super) fn of_execution(execution: &Execution, between: u64, per_child: u64) -> u64 {
     of(Counted {
         steps: execution.budget.steps,
         between,
@@ -67,6 +85,7 @@ pub(super) fn of_execution(execution: &Execution, between: u64) -> u64 {
         file_calls: execution.files.calls.into(),
         directory_changes: execution.files.directory_changes.into(),
         processes: execution.descriptors.processes.into(),
+        per_child,
         has_process: execution.options.has_processes,
     })
 }
@@ -92,7 +111,7 @@ const PER_FILE_CALL: u64 = 100;
 /// The further work of a call that changes a directory.
 const PER_DIRECTORY_CHANGE: u64 = 400;
 /// The work of starting another program, and of its end. Measured with the tests of `shared_child`.
-const PER_CHILD: u64 = 10_000;
+pub(super) const PER_CHILD: u64 = 10_000;
 /// The work of forking a process.
 const PER_PROCESS: u64 = 4_000;
 /// The usual work in one millisecond.
@@ -101,6 +120,15 @@ pub(super) const PER_MS: u64 = 10_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_of_a_child_is_rounded() {
+        let per_child = |ms: u64| per_child(ms * 3_000_000, 3) / PER_MS;
+        assert_eq!([0, 7, 8, 31].map(per_child), [1, 1, 16, 16]);
+        assert_eq!([32, 127, 128, 511].map(per_child), [64, 64, 256, 256]);
+        assert_eq!([512, 100_000].map(per_child), [1024, 4096]);
+        assert_eq!(super::per_child(5_000_000, 0), PER_CHILD);
+    }
 
     #[test]
     fn slightly_different_numbers_of_accesses_are_the_same_work() {

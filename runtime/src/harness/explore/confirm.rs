@@ -22,6 +22,8 @@ const MOST_COUNTED_STEPS: u64 = 20_000;
 struct FirstRun {
     graph: u64,
     steps: u64,
+    /// The real time, in nanoseconds, for which it waited for the outside.
+    waited: u64,
     events: EngineVec<Event>,
 }
 
@@ -37,9 +39,14 @@ impl Explorer<'_> {
         let first = FirstRun {
             graph: engine.execution.log.graph(),
             steps: engine.execution.budget.steps,
+            waited: engine.execution.descriptors.waited,
             events: events_of(&engine.execution),
         };
         self.repeat_first(engine, &first);
+        let descriptors = &engine.execution.descriptors;
+        // The shorter one of two waits depends less on other programs of the machine.
+        let waited = first.waited.min(descriptors.waited);
+        engine.exploration.work_per_child = work::per_child(waited, descriptors.processes.into());
         if engine.exploration.unstable || engine.execution.is_out_of_time() {
             return;
         }

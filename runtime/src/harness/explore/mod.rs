@@ -327,7 +327,9 @@ impl Explorer<'_> {
                 cover(engine);
                 end_schedule(engine, is_new, diverged);
                 let between = engine.exploration.work_between;
-                self.count(engine, work::of_execution(&engine.execution, between));
+                let per_child = engine.exploration.work_per_child;
+                let work = work::of_execution(&engine.execution, between, per_child);
+                self.count(engine, work);
                 engine.exploration.diverged += u64::from(diverged);
                 let given_up = engine.monitors.races.given_up;
                 let is = |why| u64::from(given_up == Some(why));

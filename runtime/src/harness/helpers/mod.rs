@@ -74,6 +74,7 @@ impl Explorer<'_> {
             file_calls: found.file_calls.into(),
             directory_changes: found.directory_changes.into(),
             processes: found.processes.into(),
+            per_child: engine.exploration.work_per_child,
             // If executions have their own processes, there are no helpers.
             has_process: false,
         });

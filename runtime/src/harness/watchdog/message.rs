@@ -55,17 +55,27 @@ pub(in crate::harness) fn describe(
 /// Describes the waits that only events outside the process can end. All tasks wait.
 fn describe_outside_waits(execution: &Execution, seconds: f64) -> String {
     let mut message = format!("no task could continue for {seconds} s: ");
-    let waits = |state| {
+    let waits_outside = |state| {
         matches!(
             state,
             State::Blocked(Wait::Descriptors(..) | Wait::Outside(..))
         )
     };
-    let waiting = execution.live_tasks().filter(|(_, task)| waits(task.state));
+    let tasks = || execution.live_tasks();
+    let wait_outside = tasks().any(|(_, task)| waits_outside(task.state));
+    // If no task waits for the outside itself, a signal of a child may continue one of all these
+    // tasks.
+    let waiting = tasks().filter(|(_, task)| match task.state {
+        State::Blocked(_) => waits_outside(task.state) || !wait_outside,
+        _ => false,
+    });
     for (at, (id, task)) in waiting.enumerate() {
         let separator = if at == 0 { "" } else { "; " };
         let (name, op) = (called(id), task.op.name());
         let _ = write!(message, "{separator}{name} is at the operation `{op}`");
+        if let Some(site) = task.site {
+            let _ = write!(message, " at {}", line_of(site));
+        }
     }
     message.push_str(". Only an event outside the process can continue the test");
     message.push_str(WATCHDOG);
