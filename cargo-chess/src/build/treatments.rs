@@ -22,6 +22,17 @@ pub(super) fn sources(target_dir: &Utf8Path) -> Utf8PathBuf {
     target_dir.join("chess-sources")
 }
 
+/// The packages that turn addresses into lines of source code, as std's own copies of them do. They
+/// are not instrumented unless the user gives them another policy than `atomic`: an unoptimised and
+/// instrumented backtrace takes seconds, and they access no memory of the program.
+const SYMBOLIZERS: [&str; 5] = [
+    "addr2line",
+    "backtrace",
+    "gimli",
+    "object",
+    "rustc-demangle",
+];
+
 /// The instructions for a build into `target_dir` against the runtime in `facades`. `next` is the
 /// user's own wrapper.
 pub(super) fn instructions(
@@ -69,6 +80,9 @@ fn of_package(
     if instructions.opaque {
         return instructions;
     }
+    instructions.unwatched = is_instrumented
+        && package.policy == Policy::Atomic
+        && SYMBOLIZERS.contains(&package.name.as_str());
     instructions.marks = package
         .places
         .iter()
@@ -140,6 +154,34 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::plan::PolicyReason;
+
+    #[test]
+    fn packages_that_symbolize_backtraces_are_not_instrumented() {
+        let is_unwatched = |name: &str, policy, is_instrumented| {
+            let package = PlannedPackage {
+                name: name.into(),
+                version: "0.1.0".into(),
+                id: name.into(),
+                root: "/sources".into(),
+                is_member: false,
+                policy,
+                why: PolicyReason::DependencyDefault,
+                source_prefix: String::new(),
+                races: None,
+                spins: None,
+                guards: Vec::new(),
+                places: Vec::new(),
+            };
+            let instructions = of_package(&package, &[], is_instrumented);
+            assert_eq!(instructions.is_special(), instructions.unwatched);
+            instructions.unwatched
+        };
+        assert!(is_unwatched("gimli", Policy::Atomic, true));
+        assert!(!is_unwatched("gimli", Policy::Atomic, false));
+        assert!(!is_unwatched("gimli", Policy::Preempt, true));
+        assert!(!is_unwatched("miniz_oxide", Policy::Atomic, true));
+    }
 
     /// Two runs in one workspace have the same instructions. One run may build while the other starts.
     #[test]

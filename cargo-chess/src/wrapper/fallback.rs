@@ -158,7 +158,7 @@ impl Compiler<'_> {
             linking::announce_foreign_calls(&mut swapped, self.args, unit, self.instructions);
             swapped
         };
-        let swapped = swapped_with(self.instrumenting());
+        let swapped = swapped_with(self.instrumenting(package));
         let mut opaque = self.command();
         opaque
             .args(self.args)
@@ -223,7 +223,7 @@ impl Compiler<'_> {
             .args(&args)
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
             .args(replace_with_facades(facades, &args))
-            .args(self.instrumenting())
+            .args(self.instrumenting(package))
             .env("RUSTC_BOOTSTRAP", "1");
         if let Some(out_dir) = prepared.out_dir() {
             command.env("OUT_DIR", out_dir);

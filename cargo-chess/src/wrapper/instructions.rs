@@ -40,6 +40,8 @@ pub(crate) struct PackageInstructions {
     pub root: Utf8PathBuf,
     /// Whether the package is compiled unchanged.
     pub opaque: bool,
+    /// Whether the package's loads and stores are not instrumented.
+    pub unwatched: bool,
     /// Places below `root`, and for each whether its statements are marked.
     pub marks: Vec<(Place, bool)>,
     /// Whether marked code also reports its references to raw memory. Instrumentation does not
@@ -101,7 +103,7 @@ impl Instructions {
 impl PackageInstructions {
     /// Whether any part of the treatment differs from the default.
     pub(crate) fn is_special(&self) -> bool {
-        self.opaque || self.changes_sources() || !self.cfg.is_empty()
+        self.opaque || self.unwatched || self.changes_sources() || !self.cfg.is_empty()
     }
 
     /// Whether the package's sources are changed before they are compiled.

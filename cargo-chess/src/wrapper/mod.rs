@@ -121,9 +121,11 @@ impl Compiler<'_> {
         command.status().map(drop)
     }
 
-    /// The arguments that instrument a unit, if the build is instrumented.
-    fn instrumenting(&self) -> Vec<OsString> {
-        if self.instructions.instruments {
+    /// The arguments that instrument a unit of `package`, if the build is instrumented.
+    fn instrumenting(&self, package: Option<&PackageInstructions>) -> Vec<OsString> {
+        if package.is_some_and(|package| package.unwatched) {
+            self.mixed().map(OsString::from).into_iter().collect()
+        } else if self.instructions.instruments {
             instrument_accesses::instrumenting(self.args)
         } else {
             Vec::new()

@@ -62,11 +62,11 @@ fn describe_outside_waits(execution: &Execution, seconds: f64) -> String {
         )
     };
     let tasks = || execution.live_tasks();
-    let wait_outside = tasks().any(|(_, task)| waits_outside(task.state));
+    let some_waits = tasks().any(|(_, task)| waits_outside(task.state));
     // If no task waits for the outside itself, a signal of a child may continue one of all these
     // tasks.
     let waiting = tasks().filter(|(_, task)| match task.state {
-        State::Blocked(_) => waits_outside(task.state) || !wait_outside,
+        State::Blocked(_) => waits_outside(task.state) || !some_waits,
         _ => false,
     });
     for (at, (id, task)) in waiting.enumerate() {
