@@ -152,6 +152,11 @@ impl Children {
         if patience == 0 {
             self.patience = (self.patience / 2).max(LEAST_PATIENCE);
         }
+        self.show_ends();
+    }
+
+    /// From now on, the tasks see which children have ended.
+    pub(super) fn show_ends(&mut self) {
         self.all.retain_mut(|child| {
             let runs = outside_source::is_running(child.id);
             child.is_shown |= runs == Some(false);

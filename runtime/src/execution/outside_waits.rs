@@ -255,6 +255,9 @@ impl Execution {
         let waits = self.objects.get(object).waiters > 0;
         if waits {
             self.descriptors.arrivals.grant(|_| true);
+            // A child may have ended since the engine last looked at the children. If a task
+            // handles its signal, the tasks must see its end, too.
+            self.descriptors.children.show_ends();
             self.descriptors.children.note_ends();
             self.wake_waiters(object);
         }
