@@ -154,7 +154,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::plan::PolicyReason;
+    use crate::plan::PolicyOrigin;
 
     #[test]
     fn packages_that_symbolize_backtraces_are_not_instrumented() {
@@ -166,7 +166,7 @@ mod tests {
                 root: "/sources".into(),
                 is_member: false,
                 policy,
-                why: PolicyReason::DependencyDefault,
+                why: PolicyOrigin::DependencyDefault,
                 source_prefix: String::new(),
                 races: None,
                 spins: None,

@@ -2,6 +2,7 @@
 //! follow from them.
 
 mod exclusive;
+mod exploration;
 mod explore_keys;
 mod file;
 mod layer;
@@ -14,10 +15,11 @@ use std::ffi::OsString;
 use camino::Utf8Path;
 
 pub(crate) use exclusive::{ExclusiveEntry, Name};
+pub(crate) use exploration::Exploration;
 pub(crate) use explore_keys::{KEYS, Kind, LARGEST};
 pub(crate) use file::CrateEntry;
 pub(crate) use file::tables;
-pub(crate) use layer::{Exploration, Layer};
+pub(crate) use layer::Layer;
 pub(crate) use values::{
     Backend, Fault, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, StaleLoads,
     Strategy, Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,

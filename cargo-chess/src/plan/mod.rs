@@ -5,7 +5,7 @@ mod exclusive;
 mod metadata;
 mod packages;
 mod place;
-mod policy_reason;
+mod policy_origin;
 mod rust_files;
 mod sources;
 mod test_code;
@@ -27,7 +27,7 @@ use crate::toolchain::Toolchain;
 
 pub(crate) use exclusive::Guard;
 pub(crate) use place::{Marked, Place};
-pub(crate) use policy_reason::PolicyReason;
+pub(crate) use policy_origin::PolicyOrigin;
 
 /// The name under which the packages of the standard library are reported. They have no policy.
 pub(crate) const STD: &str = "std";
@@ -107,7 +107,7 @@ pub(crate) struct PlannedPackage {
     /// The policy of the package. Some of its places may have another policy.
     pub policy: Policy,
     /// The reason for the policy.
-    pub why: PolicyReason,
+    pub why: PolicyOrigin,
     /// The prefix of the names that rustc gives to its source files.
     pub source_prefix: String,
     /// The policy of each place. Places are in rustc's form.

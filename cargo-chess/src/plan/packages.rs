@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 
-use super::policy_reason::PolicyReason;
+use super::policy_origin::PolicyOrigin;
 use super::{Place, PlannedPackage, exclusive};
 use crate::config::{Config, CrateEntry, Policy, Races};
 use crate::error::Result;
@@ -84,11 +84,11 @@ fn plan_one(
     let is_member = metadata.workspace_members.contains(&package.id);
     let entry = config.crate_entry(&package.name);
     let (policy, why) = match entry.map(|entry| (entry.policy, entry.scope.is_empty())) {
-        Some((Some(policy), _)) => (policy, PolicyReason::Named),
+        Some((Some(policy), _)) => (policy, PolicyOrigin::Named),
         // If an entry has only a scope, the code in the scope is preempted.
-        Some((None, false)) => (Policy::Preempt, PolicyReason::Named),
-        _ if is_member => (config.workspace_policy(), PolicyReason::WorkspaceDefault),
-        _ => (config.dependency_policy(), PolicyReason::DependencyDefault),
+        Some((None, false)) => (Policy::Preempt, PolicyOrigin::Named),
+        _ if is_member => (config.workspace_policy(), PolicyOrigin::WorkspaceDefault),
+        _ => (config.dependency_policy(), PolicyOrigin::DependencyDefault),
     };
     let root = package_root(package);
     let prefix = prefix_of(metadata, package, &root);

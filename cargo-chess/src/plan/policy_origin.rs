@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The reason for a package's policy.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum PolicyReason {
+pub(crate) enum PolicyOrigin {
     /// The package is a workspace member without an entry in Chess.toml.
     WorkspaceDefault,
     /// The package is a dependency without an entry in Chess.toml.
@@ -16,7 +16,7 @@ pub(crate) enum PolicyReason {
     Named,
 }
 
-impl fmt::Display for PolicyReason {
+impl fmt::Display for PolicyOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WorkspaceDefault => "workspace default",

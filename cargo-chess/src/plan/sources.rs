@@ -65,7 +65,7 @@ mod tests {
     use camino::Utf8Path;
 
     use super::*;
-    use crate::plan::PolicyReason;
+    use crate::plan::PolicyOrigin;
 
     fn package(root: &Utf8Path, policy: Policy) -> PlannedPackage {
         PlannedPackage {
@@ -75,7 +75,7 @@ mod tests {
             root: root.to_owned(),
             is_member: true,
             policy,
-            why: PolicyReason::WorkspaceDefault,
+            why: PolicyOrigin::WorkspaceDefault,
             source_prefix: String::new(),
             races: None,
             spins: None,

@@ -4,7 +4,7 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Generated, Plan, PolicyReason, Workspace};
+use super::{Generated, Plan, PolicyOrigin, Workspace};
 use crate::build::{Build, TestBinary};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Layer, Policy};
@@ -112,10 +112,10 @@ fn members_come_first_and_build_dependencies_are_left_out() {
     assert_eq!(
         packages,
         [
-            ("bank", Policy::Preempt, PolicyReason::WorkspaceDefault),
-            ("my-queue", Policy::Preempt, PolicyReason::WorkspaceDefault),
-            ("far", Policy::Atomic, PolicyReason::DependencyDefault),
-            ("near", Policy::Atomic, PolicyReason::DependencyDefault),
+            ("bank", Policy::Preempt, PolicyOrigin::WorkspaceDefault),
+            ("my-queue", Policy::Preempt, PolicyOrigin::WorkspaceDefault),
+            ("far", Policy::Atomic, PolicyOrigin::DependencyDefault),
+            ("near", Policy::Atomic, PolicyOrigin::DependencyDefault),
         ]
     );
     assert_eq!(plan.chess_dir, plan.workspace_root.join("elsewhere/chess"));
@@ -148,10 +148,10 @@ fn a_named_package_is_treated_as_named() {
         let package = found.expect("it is there");
         (package.policy, package.why)
     };
-    assert_eq!(treatment("near"), (Policy::Preempt, PolicyReason::Named));
+    assert_eq!(treatment("near"), (Policy::Preempt, PolicyOrigin::Named));
     assert_eq!(
         treatment("far"),
-        (Policy::Opaque, PolicyReason::DependencyDefault)
+        (Policy::Opaque, PolicyOrigin::DependencyDefault)
     );
 }
 

@@ -1,5 +1,6 @@
-//! The exit status of a test process that ended without a verdict, as text. If only an execution
-//! within the process dies, the test has a failure: see `runtime/src/monitor/fatal_signal.rs`.
+//! The exit status of a test process that ended without a verdict, as text. `test_process.rs` makes
+//! the outcome of the test from it. If only an execution within the process dies, the test has a
+//! failure: see `runtime/src/monitor/fatal_signal.rs`.
 
 use std::process::ExitStatus;
 

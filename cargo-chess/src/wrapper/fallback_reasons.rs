@@ -1,7 +1,7 @@
 //! The reasons why units were not treated as instructed: their records, and the sentences in which
 //! the run reports them.
 //!
-//! If a package has less control because of its policy, see `plan/policy_reason.rs`.
+//! If a package has less control because of its policy, see `plan/policy_origin.rs`.
 
 use std::fs;
 use std::io;

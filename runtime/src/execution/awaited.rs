@@ -47,8 +47,8 @@ impl Resources {
             && !(wait.is_any && own.any(|it| it.is_signalled))
     }
 
-    /// Ends the wait of `task`. Returns the position of the first signalled resource among those
-    /// that the task waited for, or 0 if none is signalled.
+    /// Ends the wait of `task`. Returns the position, from 0, of the first signalled resource among
+    /// those that the task waited for. If none is signalled, the result is also 0.
     pub(super) fn end_wait(&mut self, task: TaskId) -> usize {
         let mut own = self.awaited.iter().filter(|it| it.task == task);
         let place = own.find(|it| it.is_signalled).map_or(0, |it| it.place);

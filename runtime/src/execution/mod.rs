@@ -44,7 +44,6 @@ mod late_effect;
 mod listener;
 mod liveness;
 mod lock;
-mod loop_iteration;
 mod mark;
 mod memory_calls;
 mod monitor_calls;
@@ -80,10 +79,11 @@ mod task_set;
 mod tasks;
 mod terms;
 mod thread;
-mod timers;
 mod transfer;
 mod values;
+mod virtual_time;
 mod waiting;
+mod waiting_loops;
 
 pub use access::{
     access, access_in_drop, access_with, before, counters_matter, disown, drop_with, effect,

@@ -6,12 +6,12 @@ use super::descriptors::has_fixed_name;
 use super::detached::calls_in_progress;
 use super::event::Event;
 use super::fairness::{POLL_COST, READ_COST, YIELD_COST};
-use super::loop_iteration::UNCLEAN;
 use super::policy::Policy;
 use super::spin::Access;
 use super::state::{Ending, Execution};
 use super::task::Task;
 use super::terms::{NO_LINE, Site, Step};
+use super::waiting_loops::UNCLEAN;
 use super::{Effect, Note, Op, mark};
 use crate::search::ObjectId;
 

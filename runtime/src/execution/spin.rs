@@ -11,7 +11,7 @@
 //! An iteration is the part of a task from one yield to the next. All further iterations would be
 //! the same if three conditions hold: the task only read in the iteration, the objects that it read
 //! have not changed, and its state at the end of the iteration is exactly that at the end of the
-//! iteration before. See [`super::loop_iteration`].
+//! iteration before. See [`super::waiting_loops`].
 
 use super::Op;
 use super::terms::Site;

@@ -92,7 +92,7 @@ pub(crate) struct Execution {
     /// In some execution, a task began to wait with a deadline while there were other tasks. So an
     /// early timeout was possible.
     pub(crate) could_be_early: bool,
-    /// Whether iterations that changed nothing are not repeated: see [`super::loop_iteration`].
+    /// Whether iterations that changed nothing are not repeated: see [`super::waiting_loops`].
     pub(crate) awaits: bool,
     /// The place of an assumption that did not hold.
     pub(crate) unmet_assumption: Option<Site>,

@@ -24,7 +24,7 @@ pub(crate) enum Wait {
     /// The task waits in `park` for its token, which `unpark` gives it.
     Token,
     /// The task awaits a change of an object that it read in its iteration: see
-    /// [`super::loop_iteration`].
+    /// [`super::waiting_loops`].
     Change,
     /// The task waits for its deadline alone.
     Time,

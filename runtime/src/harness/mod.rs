@@ -14,7 +14,7 @@ mod exploration;
 mod explore;
 mod explorer_output;
 mod foreign_threads;
-mod helpers;
+mod helper_processes;
 mod json;
 mod live_trace;
 mod minimise_failures;

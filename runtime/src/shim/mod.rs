@@ -9,7 +9,7 @@
 //! because only the engine may block tasks.
 //!
 //! To add a shim, write the newtype here under its path in `std`, and declare its operations in
-//! `execution/op.rs`; `runtime/facades/chess_std/tests` reports missing items.
+//! `vocabulary/src/op.rs`; `runtime/facades/chess_std/tests` reports missing items.
 
 #![allow(
     missing_docs,

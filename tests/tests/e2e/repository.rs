@@ -42,6 +42,57 @@ fn the_readme_is_short_and_the_links_of_all_documents_lead_to_files() {
     }
 }
 
+/// All files below the folder `of` of the repository, except in build directories.
+fn files_below(of: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(of).expect("readable").flatten() {
+        let name = entry.file_name();
+        let is_skipped = name == "target" || name == ".git";
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && !is_skipped => files_below(&entry.path(), files),
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
+        }
+    }
+}
+
+/// A name such as `search/src/icb/rounds.rs` in a document or in the header of a file is that of a
+/// file. It may begin at any folder.
+#[test]
+fn documents_and_headers_name_files_that_exist() {
+    // These are names of new files in instructions, and of files of users.
+    const EXAMPLES: [&str; 5] = [
+        "runtime/src/shim/sync/foo.rs",
+        "runtime/search/src/NAME.rs",
+        "monitor/NAME.rs",
+        "tests/t.rs",
+        "src/a/b.rs",
+    ];
+    let mut files = Vec::new();
+    files_below(Path::new(REPOSITORY), &mut files);
+    let file = Regex::new(r"`([\w/-]+\.rs)`").unwrap();
+    let documents = ["CONTRIBUTING.md", "ARCHITECTURE.md", "GLOSSARY.md"];
+    let documents = documents.map(|name| (PathBuf::from(name), text(name)));
+    let sources = files.iter().filter(|path| {
+        let is_ours = |folder: &str| path.starts_with(Path::new(REPOSITORY).join(folder));
+        path.extension().is_some_and(|it| it == "rs") && !is_ours("fixtures")
+    });
+    let headers = sources.map(|path| {
+        let source = fs::read_to_string(path).expect("readable");
+        let header = source.lines().take_while(|line| line.starts_with("//!"));
+        (path.clone(), header.collect::<Vec<_>>().join("\n"))
+    });
+    for (source, text) in documents.into_iter().chain(headers) {
+        for name in file.captures_iter(&text).map(|it| it[1].to_owned()) {
+            let exists = files.iter().any(|file| file.ends_with(&name));
+            assert!(
+                exists || EXAMPLES.contains(&&*name),
+                "{} names {name}, which does not exist",
+                source.display()
+            );
+        }
+    }
+}
+
 #[test]
 fn ci_runs_the_test_command_of_the_readme() {
     let readme = blocks(&text("README.md"));

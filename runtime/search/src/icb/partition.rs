@@ -1,4 +1,5 @@
-//! Partition of the search space into parts, which several searches explore without communication.
+//! Partition of the search space into parts, which the shards of a run explore without
+//! communication. The helper processes of one run are in `harness/helper_processes/`.
 //!
 //! All parts first explore the same schedules. Once enough schedules are queued, the space is
 //! divided. Each part keeps a share of the queued schedules, and explores these schedules and all

@@ -99,8 +99,9 @@ impl Explorer<'_> {
         true
     }
 
-    /// Collects `failure`, unless it was seen before. The first failure is confirmed after the
-    /// search, so that its execution is the last one. Each later failure is confirmed here.
+    /// Records `failure`, unless the same failure was seen before. The first failure is confirmed
+    /// after the search: the report describes the last execution, which must be one of this failure.
+    /// Each later failure is repeated and confirmed here.
     pub(super) fn collect(&mut self, mut engine: Root, failure: Failure) {
         if self.seen.contains(&engine.execution, &failure) {
             return;

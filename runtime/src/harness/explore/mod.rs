@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use super::distinct_failures::Distinct;
-use super::helpers::Helpers;
+use super::helper_processes::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, wants_trace, warm_up};
 use super::work;

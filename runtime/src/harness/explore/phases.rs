@@ -7,7 +7,7 @@
 
 use super::{Explorer, begin_anew};
 use crate::execution::Timers;
-use crate::harness::helpers::Helpers;
+use crate::harness::helper_processes::Helpers;
 use crate::harness::phase::{Phase, Reach};
 use crate::harness::request::Request;
 use crate::harness::run::Root;
