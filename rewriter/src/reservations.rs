@@ -24,8 +24,9 @@ pub(crate) struct Reservations {
     pub closings: Vec<Edit>,
 }
 
-/// Returns the edits of the calls of a file that reserve memory and may fail. If `lines` is given,
-/// only the calls in these lines are edited.
+/// Finds the calls of `try_reserve` and `try_reserve_exact` in a file. Returns the edits that wrap
+/// their arguments in `__chess::reserve(..)`. If `lines` is given, only the calls whose argument
+/// begins in these lines are edited.
 pub(crate) fn find(source: &Source, file: &File, lines: Option<&Lines>) -> Reservations {
     let mut visitor = Visitor {
         source,

@@ -11,6 +11,10 @@ const CULPRITS: &str = "the test depends on more than its schedule; the usual ca
                         random numbers, files, the environment, addresses that are used as \
                         numbers, and state outside of the process";
 
+/// The consequence and the remedy if two runs of one schedule differed.
+const AFTER_DIFFERENCE: &str = "So no coverage is claimed; a failure that was found is real. To find \
+                                the cause, look at the code before the step that differs";
+
 /// A warning. Its kind decides which of the other fields have values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Warning {
@@ -94,12 +98,12 @@ impl Warning {
             WarningKind::Unstable => {
                 let difference = self.difference().map(|words| format!(" ({words})"));
                 format!(
-                    "two runs of the first schedule differed{}: {CULPRITS}",
+                    "two runs of the first schedule differed{}: {CULPRITS}. {AFTER_DIFFERENCE}",
                     difference.unwrap_or_default()
                 )
             }
             WarningKind::Differed => format!(
-                "two runs of one schedule differed ({}): {CULPRITS}",
+                "two runs of one schedule differed ({}): {CULPRITS}. {AFTER_DIFFERENCE}",
                 self.difference().unwrap_or_default()
             ),
             WarningKind::Unrepeatable => format!(

@@ -290,12 +290,12 @@ fn stopped(run: &RunFinished) -> String {
     let looks = match run.only_looked_at as u64 {
         0 => String::new(),
         looks => format!(
-            " ({} of them after the short first round)",
+            " ({} explored only in the short first round)",
             thousands(looks)
         ),
     };
     format!(
-        "{} of {} finished; the search of {} was stopped{looks}",
+        "{} of {} finished; the end of the run stopped the search of {}{looks}",
         thousands(finished as u64),
         plural(tests as u64, "test"),
         plural(run.stopped as u64, "test")
@@ -396,7 +396,7 @@ mod tests {
             only_looked_at: 1,
             ..RunFinished::default()
         };
-        insta::assert_snapshot!(stopped(&run), @"2 of 5 tests finished; the search of 1 test was stopped (1 of them after the short first round)");
+        insta::assert_snapshot!(stopped(&run), @"2 of 5 tests finished; the end of the run stopped the search of 1 test (1 explored only in the short first round)");
     }
 
     #[test]

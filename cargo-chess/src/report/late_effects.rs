@@ -50,20 +50,20 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
         },
     );
     let does = match event.op {
-        Op::AtomicLoad => "reads an older store than",
-        Op::AtomicStore => "takes its place before",
-        _ => "changes an older store than",
+        Op::AtomicLoad => "reads an older store",
+        Op::AtomicStore => "takes its place before that one in the order of the stores",
+        _ => "changes an older store",
     };
+    let step = u64::from(number) + 1;
     Some(format!(
-        "In this execution the {} of {}{} {does} {newer}, which ran earlier (step {}). The memory \
-         model allows this because no happens-before order leads from the earlier operation to the \
-         later one. To create such an order, add a `Release` store after the earlier operation, and \
-         an `Acquire` load that reads it before the later operation. To order a store before a later \
-         load of another atomic, use `SeqCst` for all these operations, or a `fence(SeqCst)` between \
-         the store and the load in both threads.",
+        "In this execution the {} of {}{} ran after {newer} (step {step}), but {does}. The memory \
+         model allows this, because step {step} does not happen before this operation. To order them, \
+         add a `Release` store after step {step}, and before this operation an `Acquire` load that \
+         reads the value of the `Release` store. To order a store before a later load of another \
+         atomic, use `SeqCst` for all these operations, or a `fence(SeqCst)` between the store and \
+         the load in both threads.",
         event.op.name(),
         names.of(event.task),
         at(event),
-        u64::from(number) + 1,
     ))
 }

@@ -20,7 +20,7 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     if !opaque.is_empty() {
         warnings.push(format!(
             "these packages are compiled unchanged (policy `opaque`), so only their blocking \
-             operations are under control: {}. To explore them, give them another policy in Chess.toml",
+             operations are under control: {}. To explore them, set their policy to `atomic` or `preempt` in Chess.toml",
             opaque.join(", ")
         ));
     }

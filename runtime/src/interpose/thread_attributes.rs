@@ -78,8 +78,9 @@ unsafe extern "C" fn pthread_getname_np(thread: pthread_t, out: *mut c_char, siz
     0
 }
 
-/// Performs a task's `prctl` that sets (`PR_SET_NAME`) or reads (`PR_GET_NAME`) the name of its
-/// thread. `None` for all other options, and for a name that the task does not have.
+/// Sets (`PR_SET_NAME`) or reads (`PR_GET_NAME`) the name of the running task for its `prctl`.
+/// Returns `None` outside of an execution, for all other options, and for `PR_GET_NAME` if the task
+/// has no name of its own. Then the caller makes the system call.
 ///
 /// # Safety
 /// The arguments are those of `prctl`.

@@ -164,8 +164,9 @@ impl Pool {
         }
     }
 
-    /// Prepares a donor for a new task, with the thread-locals of a new thread and, if states are
-    /// hashed, a clean stack. Returns the flow of that task.
+    /// Prepares the donor with this `index` for a new task: gives its thread-locals the initial
+    /// values of a new thread, and clears its stack if states are hashed. Returns the task's side of
+    /// a transfer of control.
     #[inline]
     pub(crate) fn prepare(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];

@@ -64,7 +64,7 @@ const STRUCTURES: &str = "
 ## Structures that passed
 
 Each row is a constructor with some operations, which several threads call. The results of each execution have
-to be those of some order of the calls, one after the other: [linearizability](requests.md#linearizability). The
+to be those of some order of the calls, one after the other: [linearizability](linearizability.md). The
 search is short, with 2M units of work for each structure. The last two columns are the bound up to which every
 schedule was run, and the number of all schedules, samples beyond the bound included. The calls and their arguments
 are choices of the search, too: the bounds are low because there are many of them. A delay skips the next task.

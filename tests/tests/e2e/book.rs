@@ -185,7 +185,8 @@ macro_rules! chapters {
 chapters! {
     five_minutes: "start.md";
     reading_a_report: "reports.md";
-    choices_of_a_test: "requests.md";
+    choices_of_a_test: "choices.md";
+    linearizability: "linearizability.md";
     faults: "faults.md";
     coverage: "coverage.md";
     models_and_properties_of_a_test: "models.md";

@@ -58,7 +58,10 @@ impl File {
         let mut events = Vec::new();
         for (line, number) in text.lines().zip(1..) {
             events.push(event(line).map_err(|problem| {
-                Error::Usage(format!("{path}:{number}: expected a JSON event, {problem}"))
+                Error::Usage(format!(
+                    "{path}:{number}: expected a JSON event, {problem}.\nPass the unchanged output of \
+                     `cargo chess test --shard K/N --message-format json`, without its standard error."
+                ))
             })?);
         }
         let refused = |what: &str| Err(Error::Usage(format!("{path} {what}")));
@@ -77,7 +80,10 @@ impl File {
             return not_whole("does not begin with the event `run-started`");
         };
         let Some(part) = started.shard.clone() else {
-            return refused("is the output of a run without --shard: there is nothing to merge.");
+            return refused(
+                "is the output of a run without --shard, which has no parts to merge.\n\
+                 Pass only the outputs of runs with `--shard K/N`.",
+            );
         };
         let mut printed: Vec<TestEvents> = Vec::new();
         let mut finished = None;
@@ -139,6 +145,15 @@ impl File {
 fn event(line: &str) -> Result<Event, String> {
     serde_json::from_str(line).map_err(|error| {
         let shown: String = line.chars().take(60).collect();
-        format!("found `{shown}` ({error})")
+        // The position is that within this line.
+        let is_json = error.is_data();
+        let error = error.to_string();
+        let (what, _) = error.rsplit_once(" at line ").unwrap_or((&error, ""));
+        let reason = if is_json {
+            format!(" ({what})")
+        } else {
+            String::new()
+        };
+        format!("found `{shown}`{reason}")
     })
 }

@@ -39,8 +39,8 @@ codec!(Meaning {
 pub(super) struct Outcomes(u64);
 
 impl Outcomes {
-    /// None of the step's operations has more than one outcome, or the label stands for all
-    /// outcomes.
+    /// The value for a step without an operation that has more than one outcome. It is also the
+    /// value of a label that stands for all outcomes of its step.
     pub(super) const NONE: Self = Self(0);
 
     /// The outcomes with these names, in this order.

@@ -104,8 +104,9 @@ impl Races {
         self.fast_path.hide();
     }
 
-    /// Records that the running `task` arrives before the operation `op`. From now on, its accesses
-    /// belong to another epoch.
+    /// Records that the running `task` has reached the scheduling point before the operation `op`.
+    /// If an earlier execution had a fence of all tasks, the later accesses of the task belong to a
+    /// new epoch. Otherwise, and in executions that are not watched, nothing changes.
     #[inline]
     pub(crate) fn arrive(&mut self, task: TaskId, op: Op) {
         if self.fences_of_all == FencesOfAll::Expected && self.is_on {
