@@ -97,13 +97,24 @@ fn an_interrupted_run_reports_the_exploration_of_each_test() {
     ];
     let mut process = workspace.chess(&args).arg("--no-fail-fast").start();
     let journal = workspace.root().join("target/chess/journal");
-    let is_left = |name: &str| {
+    // The time at which the state of a search was last kept.
+    let kept = |name: &str| {
         let entries = std::fs::read_dir(&journal).into_iter().flatten().flatten();
-        let mut names = entries.map(|entry| entry.file_name());
-        names.any(|it| it.to_string_lossy().contains(name))
+        let of_test = entries.filter(|entry| {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            file.contains(name) && !file.ends_with("new")
+        });
+        let times = of_test.filter_map(|entry| entry.metadata().ok()?.modified().ok());
+        times.max()
     };
-    // The tests that are not finished after the first round have completed that round.
-    assert!(process.wait_until(|| is_left("a_largest") && is_left("c_large")));
+    // The second round begins when the run has the verdicts of the first one.
+    let mut first = None;
+    assert!(process.wait_until(|| {
+        let now = kept("a_largest").zip(kept("c_large"));
+        let is_later = first.is_some() && now != first;
+        first = first.or(now);
+        is_later
+    }));
     process.interrupt();
     let run = process.finish(Duration::from_mins(1));
     run.assert_code(130);
