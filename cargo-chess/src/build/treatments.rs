@@ -22,9 +22,10 @@ pub(super) fn sources(target_dir: &Utf8Path) -> Utf8PathBuf {
     target_dir.join("chess-sources")
 }
 
-/// The packages that turn addresses into lines of source code, as std's own copies of them do. They
-/// are not instrumented unless the user gives them another policy than `atomic`: an unoptimised and
-/// instrumented backtrace takes seconds, and they access no memory of the program.
+/// The packages of a registry that turn addresses into lines of source code, as std's own copies of
+/// them do. They are not instrumented unless the user gives them another policy than `atomic`: an
+/// unoptimised and instrumented backtrace takes seconds, and they access no memory of the program. A
+/// package of the user may have such a name, so only packages of a registry count.
 const SYMBOLIZERS: [&str; 5] = [
     "addr2line",
     "backtrace",
@@ -82,6 +83,7 @@ fn of_package(
     }
     instructions.unwatched = is_instrumented
         && package.policy == Policy::Atomic
+        && package.id.starts_with("registry+")
         && SYMBOLIZERS.contains(&package.name.as_str());
     instructions.marks = package
         .places
@@ -158,11 +160,11 @@ mod tests {
 
     #[test]
     fn packages_that_symbolize_backtraces_are_not_instrumented() {
-        let is_unwatched = |name: &str, policy, is_instrumented| {
+        let is_unwatched = |source: &str, name: &str, policy, is_instrumented| {
             let package = PlannedPackage {
                 name: name.into(),
                 version: "0.1.0".into(),
-                id: name.into(),
+                id: format!("{source}#{name}@0.1.0"),
                 root: "/sources".into(),
                 is_member: false,
                 policy,
@@ -177,10 +179,13 @@ mod tests {
             assert_eq!(instructions.is_special(), instructions.unwatched);
             instructions.unwatched
         };
-        assert!(is_unwatched("gimli", Policy::Atomic, true));
-        assert!(!is_unwatched("gimli", Policy::Atomic, false));
-        assert!(!is_unwatched("gimli", Policy::Preempt, true));
-        assert!(!is_unwatched("miniz_oxide", Policy::Atomic, true));
+        let registry = "registry+https://example.org/index";
+        assert!(is_unwatched(registry, "gimli", Policy::Atomic, true));
+        assert!(!is_unwatched(registry, "gimli", Policy::Atomic, false));
+        assert!(!is_unwatched(registry, "gimli", Policy::Preempt, true));
+        assert!(!is_unwatched(registry, "flate2", Policy::Atomic, true));
+        let own = "path+file:///sources";
+        assert!(!is_unwatched(own, "object", Policy::Atomic, true));
     }
 
     /// Two runs in one workspace have the same instructions. One run may build while the other starts.

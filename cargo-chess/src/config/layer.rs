@@ -1,4 +1,4 @@
-//! Layers of optional exploration options: the arguments, Chess.toml, the defaults.
+//! Layers of optional exploration options: flags, variables, Chess.toml.
 //!
 //! `exploration.rs` has the options that result from all layers, and their defaults.
 

@@ -11,9 +11,11 @@ const CULPRITS: &str = "the test depends on more than its schedule; the usual ca
                         random numbers, files, the environment, addresses that are used as \
                         numbers, and state outside of the process";
 
-/// The consequence and the remedy if two runs of one schedule differed.
-const AFTER_DIFFERENCE: &str = "So no coverage is claimed; a failure that was found is real. To find \
-                                the cause, look at the code before the step that differs";
+/// The consequence if two runs of one schedule differed.
+const NO_COVERAGE: &str = "So no coverage is claimed; a failure that was found is real";
+
+/// The remedy if the step at which the runs differ is known.
+const LOOK: &str = "To find the cause, look at the code before the step that differs";
 
 /// A warning. Its kind decides which of the other fields have values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -96,14 +98,16 @@ impl Warning {
                 )
             }
             WarningKind::Unstable => {
-                let difference = self.difference().map(|words| format!(" ({words})"));
+                let (difference, look) = match self.difference() {
+                    Some(words) => (format!(" ({words})"), format!(". {LOOK}")),
+                    None => (String::new(), String::new()),
+                };
                 format!(
-                    "two runs of the first schedule differed{}: {CULPRITS}. {AFTER_DIFFERENCE}",
-                    difference.unwrap_or_default()
+                    "two runs of the first schedule differed{difference}: {CULPRITS}. {NO_COVERAGE}{look}"
                 )
             }
             WarningKind::Differed => format!(
-                "two runs of one schedule differed ({}): {CULPRITS}. {AFTER_DIFFERENCE}",
+                "two runs of one schedule differed ({}): {CULPRITS}. {NO_COVERAGE}. {LOOK}",
                 self.difference().unwrap_or_default()
             ),
             WarningKind::Unrepeatable => format!(

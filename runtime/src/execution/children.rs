@@ -271,10 +271,11 @@ impl Children {
         !self.is_empty() && self.yields == MANY_YIELDS
     }
 
-    /// Records that the only enabled task has yielded. Returns whether the children must run now.
-    pub(super) fn must_run_after_yield_of_only_task(&mut self) -> bool {
+    /// Records that the only enabled task has yielded. Returns whether there are stopped children
+    /// that need not run now.
+    pub(super) fn rest_after_yield_of_only_task(&mut self) -> bool {
         self.yields_alone = self.yields_alone.saturating_add(1);
-        self.yields_alone >= SEVERAL_YIELDS
+        !self.is_empty() && !self.run_freely && self.yields_alone < SEVERAL_YIELDS
     }
 
     /// Records that all tasks are blocked.

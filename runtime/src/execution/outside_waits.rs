@@ -94,12 +94,7 @@ impl Execution {
             return;
         } else if first != Some(self.schedule.current) || second.is_some() {
             return self.yielded_beside_children();
-        } else if self.descriptors.stops_children()
-            && !self
-                .descriptors
-                .children
-                .must_run_after_yield_of_only_task()
-        {
+        } else if self.descriptors.children.rest_after_yield_of_only_task() {
             return;
         }
         let is_awaited = self.descriptors.waiting > 0 || self.descriptors.arrivals.are_open();

@@ -61,12 +61,12 @@ pub(super) fn between_steps(accesses: u64, steps: u64) -> u64 {
 }
 
 /// The usual work of a child process, if an execution waited for the outside for `waited`
-/// nanoseconds and had this number of child `processes`. The result is [`PER_CHILD`], or that of 16,
-/// 64, 256 milliseconds and so on: the time depends on the machine, and the budgets of searches
-/// should not.
+/// nanoseconds and had this number of child `processes`. The result is [`PER_CHILD`], or from 32 ms
+/// on that of 64, 256, 1024 or 4096 milliseconds. The time depends on the machine, and the budgets of
+/// searches should not. With faster children the default budget ends before its time limit.
 pub(super) fn per_child(waited: u64, processes: u64) -> u64 {
     let ms = waited / 1_000_000 / processes.max(1);
-    let (mut class, mut limit) = (PER_CHILD, 8);
+    let (mut class, mut limit) = (PER_CHILD, 32);
     while ms >= limit && limit < 8192 {
         class = limit * 2 * PER_MS;
         limit *= 4;
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_time_of_a_child_is_rounded() {
         let per_child = |ms: u64| per_child(ms * 3_000_000, 3) / PER_MS;
-        assert_eq!([0, 7, 8, 31].map(per_child), [1, 1, 16, 16]);
+        assert_eq!([0, 31].map(per_child), [1, 1]);
         assert_eq!([32, 127, 128, 511].map(per_child), [64, 64, 256, 256]);
         assert_eq!([512, 100_000].map(per_child), [1024, 4096]);
         assert_eq!(super::per_child(5_000_000, 0), PER_CHILD);

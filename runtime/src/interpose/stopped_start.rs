@@ -140,12 +140,12 @@ fn find(program: &[u8], is_searched: bool, is_absolute_only: bool) -> Option<Pat
     let usable = |path: &Path| path[0] == b'/' || !is_absolute_only;
     if program.contains(&b'/') || !is_searched {
         let path = path(b"", program).filter(usable)?;
-        return is_executable(&path).then_some(path);
+        return (may_execute(&path) && can_start(&path)).then_some(path);
     }
     for directory in environment::search_path().split(|&byte| byte == b':') {
         let path = path(directory, program).filter(usable)?;
         if may_execute(&path) {
-            return is_executable(&path).then_some(path);
+            return can_start(&path).then_some(path);
         }
     }
     None
@@ -171,9 +171,8 @@ fn may_execute(path: &Path) -> bool {
     unsafe { sys::syscall(FACCESSAT, [AT_FDCWD, at, EXECUTE, 0, 0, 0]) == 0 }
 }
 
-/// Whether the process may execute the file, and the file is a program for this processor, or a
-/// script whose interpreter is one.
-fn is_executable(path: &Path) -> bool {
+/// Whether the file is a program for this processor, or a script whose interpreter is one.
+fn can_start(path: &Path) -> bool {
     let header = header(path);
     match header.strip_prefix(b"#!") {
         Some(line) => {
@@ -181,12 +180,11 @@ fn is_executable(path: &Path) -> bool {
             let mut words = line.split(end).filter(|word| !word.is_empty());
             let interpreter = words.next().and_then(|word| self::path(b"", word));
             line.contains(&b'\n')
-                && may_execute(path)
                 && interpreter.is_some_and(|it| {
                     it[0] == b'/' && may_execute(&it) && is_program(&self::header(&it))
                 })
         }
-        None => may_execute(path) && is_program(&header),
+        None => is_program(&header),
     }
 }
 
