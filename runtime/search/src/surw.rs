@@ -25,8 +25,6 @@ struct Walker {
     /// The number of interesting steps that are left to the task and the tasks that it will spawn.
     left: u32,
     is_known: bool,
-    /// The last decision at which the task was held back before an interesting step.
-    held: u32,
 }
 
 /// The search.
@@ -42,7 +40,6 @@ pub struct Walkers {
     intended: Option<TaskId>,
     /// The number of steps of the trace that were counted.
     steps: usize,
-    points: u32,
 }
 
 impl Default for Walkers {
@@ -53,7 +50,6 @@ impl Default for Walkers {
             tasks: engine_vec(),
             intended: None,
             steps: 0,
-            points: 0,
         }
     }
 }
@@ -83,7 +79,6 @@ impl Walkers {
             self.tasks.push(Walker {
                 left: self.profile.expected(self.tasks.len()),
                 is_known: false,
-                held: 0,
             });
         }
         if core::mem::replace(&mut self.tasks[at].is_known, true) {
@@ -126,12 +121,35 @@ impl Walkers {
         task
     }
 
-    /// The index of the option with the highest priority, among those that are not held back at
-    /// this decision. `None` if all options are held back.
-    fn first(&self, options: &[TaskId]) -> Option<usize> {
-        let is_free = |place: &usize| self.tasks[options[*place].0 as usize].held != self.points;
-        let free = (0..options.len()).filter(is_free);
-        free.max_by_key(|&place| self.priorities.priority_of(options[place]))
+    /// The index of the option with the highest priority, among those for which `may_run` holds.
+    /// `None` if there is no such option.
+    fn first(&self, options: &[TaskId], may_run: impl Fn(TaskId) -> bool) -> Option<usize> {
+        let may_run = |place: &usize| may_run(options[*place]);
+        let places = (0..options.len()).filter(may_run);
+        places.max_by_key(|&place| self.priorities.priority_of(options[place]))
+    }
+
+    /// Selects the option that runs next. All options are known, and have priorities.
+    fn select(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize {
+        let options = point.options;
+        let pending = |task| (point.pending)(task);
+        let first = self.first(options, |_| true).unwrap_or(0);
+        if !self.profile.is_of_interest(pending(options[first]).object) {
+            return first;
+        }
+        let intended = self
+            .intended
+            .unwrap_or_else(|| self.draw(rng, options[first], |task| pending(task).op == Op::Exit));
+        self.intended = Some(intended);
+        let may_run = |task| task == intended || !self.profile.is_of_interest(pending(task).object);
+        let Some(selected) = self.first(options, may_run) else {
+            self.intended = None;
+            return self.redraw(rng, options);
+        };
+        if options[selected] == intended && self.profile.is_of_interest(pending(intended).object) {
+            self.intended = None;
+        }
+        selected
     }
 
     /// Draws one of `options`, and returns its index. Called if all options are held back, because
@@ -156,38 +174,17 @@ impl Rule for Walkers {
         self.tasks.clear();
         self.intended = None;
         self.steps = 0;
-        self.points = 0;
         self.priorities.begin(rng);
         self.profile.select(rng);
     }
 
     fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize {
-        self.points += 1;
         self.count_steps(rng, point.past);
         for &task in point.options {
             self.meet(rng, task);
         }
         self.priorities.rank(rng, point);
-        let chosen = loop {
-            let Some(chosen) = self.first(point.options) else {
-                self.intended = None;
-                break self.redraw(rng, point.options);
-            };
-            let task = point.options[chosen];
-            if !self.profile.is_of_interest((point.pending)(task).object) {
-                break chosen;
-            }
-            let intended = match self.intended {
-                Some(intended) => intended,
-                None => self.draw(rng, task, |task| (point.pending)(task).op == Op::Exit),
-            };
-            self.intended = Some(intended);
-            if intended == task {
-                self.intended = None;
-                break chosen;
-            }
-            self.tasks[task.0 as usize].held = self.points;
-        };
+        let chosen = self.select(rng, point);
         self.priorities.perform(point.options[chosen]);
         chosen
     }

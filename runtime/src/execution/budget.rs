@@ -5,6 +5,8 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) steps: u64,
+    /// The candidates of all scheduling points at which the scheduler made a list of them.
+    pub(crate) candidates: u64,
     /// From this step on, each step checks whether the execution must end. It is the step limit, or
     /// 0 after a monitor has ended the execution.
     pub(super) horizon: u64,
@@ -39,6 +41,7 @@ impl Budget {
     pub(super) const fn new(max_steps: u64) -> Self {
         Self {
             steps: 0,
+            candidates: 0,
             horizon: max_steps,
             past_limit: false,
             last_switch: 0,

@@ -229,10 +229,9 @@ impl Execution {
     fn choose_of_many(&mut self, yielded: bool) -> TaskId {
         let runs_on = self.list_many(yielded);
         let mut options = core::mem::replace(&mut self.schedule.candidates, engine_vec());
-        let runnable = options
-            .iter()
-            .take_while(|&&task| !self.schedule.late.contains(task));
-        let mut costs = SwitchCosts::new(runs_on, yielded, runnable.count());
+        let is_runnable = |task: &TaskId| !self.schedule.late.contains(*task);
+        let runnable = options.partition_point(is_runnable);
+        let mut costs = SwitchCosts::new(runs_on, yielded, runnable);
         costs.may_overstay = yielded && self.is_held_back();
         if costs.may_overstay {
             options.push(self.schedule.current);
@@ -307,15 +306,15 @@ impl Execution {
         let restrained = fairness.restrains();
         let allowed = |task| !restrained || fairness.allows(task, enabled);
         *is_fair_only |= restrained && !enabled.iter().all(allowed);
-        let runnable = |task| allowed(task) && !late.contains(task);
-        let runs_on = enabled.contains(current) && runnable(current);
-        if runs_on && !yielded {
-            candidates.push(current);
+        enabled.append_without(late, candidates);
+        if restrained {
+            candidates.retain(|&task| allowed(task));
         }
-        let others = || enabled.iter().filter(|&task| task != current);
-        candidates.extend(others().filter(|&task| runnable(task)));
-        if runs_on && yielded {
-            candidates.push(current);
+        let own_place = candidates.binary_search(&current).ok();
+        if let Some(place) = own_place {
+            candidates.remove(place);
+            let place = if yielded { candidates.len() } else { 0 };
+            candidates.insert(place, current);
         }
         let first_late = candidates.len();
         candidates.extend(late.iter().filter(|&task| allowed(task)));
@@ -323,11 +322,12 @@ impl Execution {
         candidates[first_late..]
             .sort_unstable_by_key(|&task| (tasks[task.0 as usize].deadline, task));
         debug_assert!(!candidates.is_empty(), "the fair relation is acyclic");
+        self.budget.candidates += candidates.len() as u64;
         // Past the limit each step takes time: a sleep ends, however long the other tasks poll.
         if self.options.timers == Timers::Last && !self.budget.past_limit {
             candidates.truncate(first_late.max(1));
         }
-        runs_on
+        own_place.is_some()
     }
 
     /// Lets the search choose one of `outcomes` outcomes of the current task's operation. The

@@ -7,6 +7,7 @@ use super::distinct_failures::FoundFailure;
 use super::nondeterminism::{Difference, Performed};
 use super::phase::Phases;
 use super::shared_file::SharedFile;
+use super::work::{PER_CHILD, Usual};
 use crate::base::codec;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::source_path::Place as SourcePlace;
@@ -215,7 +216,7 @@ impl Exploration {
             schedules: 0,
             work: 0,
             work_between: 0,
-            work_per_child: super::work::PER_CHILD,
+            work_per_child: PER_CHILD,
             paused: None,
             begun: 0,
             learnt: Learnt::NOTHING,
@@ -244,6 +245,15 @@ impl Exploration {
             share_last: None,
             shared_file: SharedFile::new(),
             milestones: engine_vec(),
+        }
+    }
+
+    /// The work that is the same in all executions of this test.
+    pub(super) fn usual_work(&self, has_process: bool) -> Usual {
+        Usual {
+            between: self.work_between,
+            per_child: self.work_per_child,
+            has_process,
         }
     }
 

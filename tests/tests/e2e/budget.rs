@@ -45,12 +45,15 @@ fn work_ends_a_search_at_the_same_schedule_with_any_number_of_cores() {
 }
 
 /// Two tests with the same operations: the code between the operations of one of them accesses
-/// memory often. System calls on sockets cost more than other operations.
+/// memory often. System calls on sockets cost more than other operations. A choice among many
+/// tasks costs more than a choice among few.
 #[test]
-fn code_between_operations_and_system_calls_are_work() {
+fn code_between_operations_and_system_calls_and_candidates_are_work() {
     let workspace = Workspace::with_locks(
         r#"
 #[test] fn short() { locked(2, 4) }
+#[test] fn of_few_tasks() { locked(4, 4) }
+#[test] fn of_many_tasks() { locked(200, 4) }
 #[test]
 fn computes() {
     let squares: Vec<u64> = (0..1_000).map(|number| number * number).collect();
@@ -76,6 +79,8 @@ fn sends() {
     let (short, computes, sends) = (work("short"), work("computes"), work("sends"));
     assert!(computes > 10 * short, "{computes} and {short}");
     assert!(sends > short + 4 * 50, "{sends} and {short}");
+    let (few, many) = (work("of_few_tasks"), work("of_many_tasks"));
+    assert!(many > 2 * 50 * few, "{many} and {few}");
 }
 
 /// The search ends at the number of executions whose work is nearest to the budget.

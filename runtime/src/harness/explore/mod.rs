@@ -14,7 +14,7 @@ use super::distinct_failures::Distinct;
 use super::helper_processes::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, wants_trace, warm_up};
-use super::work;
+use super::work::{self, Counts};
 use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
@@ -326,10 +326,10 @@ impl Explorer<'_> {
                 let is_new = engine.exploration.distinct.insert(graph);
                 cover(engine);
                 end_schedule(engine, is_new, diverged);
-                let between = engine.exploration.work_between;
-                let per_child = engine.exploration.work_per_child;
-                let work = work::of_execution(&engine.execution, between, per_child);
-                self.count(engine, work);
+                let usual = engine
+                    .exploration
+                    .usual_work(engine.execution.options.has_processes);
+                self.count(engine, work::of(Counts::of(&engine.execution), usual));
                 engine.exploration.diverged += u64::from(diverged);
                 let given_up = engine.monitors.races.given_up;
                 let is = |why| u64::from(given_up == Some(why));

@@ -26,7 +26,7 @@ use self::shared_memory::{
 use super::explore::{Explorer, end_schedule};
 use super::process;
 use super::run::{Root, set_strategy, strategy};
-use super::work::{self, Counted};
+use super::work::{self, Counts};
 use crate::base::{memory, sys};
 use crate::platform::confine;
 use crate::search::{BacktrackPoint, Deviation, Icb};
@@ -66,19 +66,9 @@ impl Explorer<'_> {
         if let Some(is_new) = engine.exploration.covered.add_states(states) {
             strategy(engine).observe(is_new);
         }
-        let work = work::of(Counted {
-            steps: found.steps,
-            between: engine.exploration.work_between,
-            tasks: found.tasks as u64,
-            calls: found.calls.into(),
-            file_calls: found.file_calls.into(),
-            directory_changes: found.directory_changes.into(),
-            processes: found.processes.into(),
-            per_child: engine.exploration.work_per_child,
-            // If executions have their own processes, there are no helpers.
-            has_process: false,
-        });
-        self.count(engine, work);
+        // If executions have their own processes, there are no helpers.
+        let usual = engine.exploration.usual_work(false);
+        self.count(engine, work::of(found.counts, usual));
         true
     }
 
@@ -332,12 +322,7 @@ impl Explorer<'_> {
                 has_finished: execution.has_finished(),
                 helper: state.helper,
                 states: states.len() as u8,
-                tasks: execution.schedule.live,
-                steps: execution.budget.steps,
-                calls: execution.descriptors.calls,
-                file_calls: execution.files.calls,
-                directory_changes: execution.files.directory_changes,
-                processes: execution.descriptors.processes,
+                counts: Counts::of(execution),
                 graph: execution.log.graph(),
                 possible: findings.possible,
             };
@@ -366,13 +351,13 @@ fn known(engine: Root) -> [usize; 5] {
 fn count(mut engine: Root, found: &HelperResult) {
     if found.has_finished {
         let longest = engine.execution.budget.longest;
-        engine.execution.budget.longest = longest.max(found.steps);
+        engine.execution.budget.longest = longest.max(found.counts.steps);
     }
     engine.execution.pulse += 1;
     let exploration = &mut engine.exploration;
     exploration.executions += 1;
-    exploration.steps += found.steps;
-    exploration.max_steps = exploration.max_steps.max(found.steps);
-    exploration.threads = exploration.threads.max(found.tasks);
+    exploration.steps += found.counts.steps;
+    exploration.max_steps = exploration.max_steps.max(found.counts.steps);
+    exploration.threads = exploration.threads.max(found.counts.tasks as usize);
     exploration.distinct.insert(found.graph);
 }

@@ -4,6 +4,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::super::work::Counts;
 use crate::base::sys;
 use crate::search::{BacktrackPoint, Deviation, Icb, Listed, prefetch};
 
@@ -137,12 +138,7 @@ pub(super) struct HelperResult {
     pub(super) helper: u8,
     /// The number of states that the test observed.
     pub(super) states: u8,
-    pub(super) tasks: usize,
-    pub(super) steps: u64,
-    pub(super) calls: u32,
-    pub(super) file_calls: u32,
-    pub(super) directory_changes: u32,
-    pub(super) processes: u32,
+    pub(super) counts: Counts,
     pub(super) graph: u64,
     pub(super) possible: u64,
 }
