@@ -45,8 +45,9 @@ pub(crate) struct Warning {
     /// The place of a panic.
     #[serde(default)]
     pub location: Option<Location>,
-    /// A text that depends on the kind: the name of a function, the message of a race, or the
-    /// reason for the end of a search.
+    /// A text that depends on the kind: the name of a function, the message of a race, the reason
+    /// for the end of a search, or the path that the second run could not create because an
+    /// earlier run had created it.
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -97,19 +98,8 @@ impl Warning {
                     place.unwrap_or_default()
                 )
             }
-            WarningKind::Unstable => {
-                let (difference, look) = match self.difference() {
-                    Some(words) => (format!(" ({words})"), format!(". {LOOK}")),
-                    None => (String::new(), String::new()),
-                };
-                format!(
-                    "two runs of the first schedule differed{difference}: {CULPRITS}. {NO_COVERAGE}{look}"
-                )
-            }
-            WarningKind::Differed => format!(
-                "two runs of one schedule differed ({}): {CULPRITS}. {NO_COVERAGE}. {LOOK}",
-                self.difference().unwrap_or_default()
-            ),
+            WarningKind::Unstable => self.differing("the first schedule"),
+            WarningKind::Differed => self.differing("one schedule"),
             WarningKind::Unrepeatable => format!(
                 "{count} of {all} schedules could not be repeated, and the schedules after them \
                  were not explored: {CULPRITS}"
@@ -183,6 +173,24 @@ impl Warning {
             self.schedules,
             task.unwrap_or_default()
         )
+    }
+
+    /// The warning that two runs of `schedule` differed.
+    fn differing(&self, schedule: &str) -> String {
+        let (difference, look) = match self.difference() {
+            Some(words) => (format!(" ({words})"), format!(". {LOOK}")),
+            None => (String::new(), String::new()),
+        };
+        let start = format!("two runs of {schedule} differed{difference}");
+        match &self.text {
+            Some(path) => format!(
+                "{start}: the second run could not create `{path}`, because an earlier run had \
+                 created it. All runs of a schedule have the same time, process id and random \
+                 numbers, so a file name made from them repeats: remove the file at the end of the \
+                 test, or create it below `std::env::temp_dir()`. {NO_COVERAGE}"
+            ),
+            None => format!("{start}: {CULPRITS}. {NO_COVERAGE}{look}"),
+        }
     }
 
     /// The operations of the step in which two runs differed. A run may have ended before the step.
@@ -300,6 +308,8 @@ mod tests {
              src/lib.rs:4 in the first run, and the second run ended before this step): the test"
         ));
         assert!(sentence(r#"{"kind":"unstable"}"#).contains("differed: the test"));
+        let line = r#"{"kind":"differed","step":3,"first":null,"second":null,"text":"/a/b"}"#;
+        assert!(sentence(line).contains("the second run could not create `/a/b`, because"));
         let start = r#"{"task":1,"op":"Start","location":null}"#;
         let line = format!(r#"{{"kind":"unstable","step":3,"first":{start},"second":{start}}}"#);
         assert!(sentence(&line).starts_with(

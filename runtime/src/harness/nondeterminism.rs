@@ -3,7 +3,7 @@
 use chess_vocabulary::{Op, TaskId};
 
 use crate::base::codec::codec;
-use crate::base::memory::EngineVec;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::{Event, Execution};
 
@@ -26,12 +26,16 @@ pub(crate) struct Difference {
     pub(crate) first: Option<Performed>,
     /// The operation of the second execution; `None` if it had ended before this step.
     pub(crate) second: Option<Performed>,
+    /// A path that the second execution could not create, because an earlier execution had created
+    /// it.
+    pub(crate) left_path: Option<EngineVec<u8>>,
 }
 
 codec!(Difference {
     step,
     first,
-    second
+    second,
+    left_path
 });
 
 /// The events of `execution`, for a comparison with those of another run.
@@ -40,8 +44,13 @@ pub(super) fn events_of(execution: &Execution) -> EngineVec<Event> {
 }
 
 /// The first step in which `execution` differs from an execution with the events `first`. `None`
-/// if the two do not differ.
-pub(super) fn difference(first: &[Event], execution: &Execution) -> Option<Difference> {
+/// if the two do not differ. `left_path` is a path that `execution` could not create, because an
+/// earlier execution had created it.
+pub(super) fn difference(
+    first: &[Event],
+    execution: &Execution,
+    left_path: Option<&[u8]>,
+) -> Option<Difference> {
     let second = &*execution.log.events;
     let same = |(a, b): &(&Event, &Event)| a.repeats(b) && a.note == b.note;
     let common = first.iter().zip(second).take_while(same).count();
@@ -50,7 +59,14 @@ pub(super) fn difference(first: &[Event], execution: &Execution) -> Option<Diffe
         step: common + 1,
         first: first.map(performed),
         second: second.map(performed),
+        left_path: left_path.map(copied),
     })
+}
+
+fn copied(path: &[u8]) -> EngineVec<u8> {
+    let mut copy = engine_vec();
+    copy.extend_from_slice(path);
+    copy
 }
 
 fn performed(event: &Event) -> Performed {
@@ -67,6 +83,6 @@ mod tests {
 
     #[test]
     fn equal_executions_have_no_difference() {
-        assert!(difference(&[], &Execution::new()).is_none());
+        assert!(difference(&[], &Execution::new(), None).is_none());
     }
 }

@@ -121,10 +121,12 @@ fn differing(kind: WarningKind, exploration: &Exploration) -> String {
     };
     let [first, second] =
         [&difference.first, &difference.second].map(|it| it.as_ref().map(performed));
+    let left_path = difference.left_path.as_deref().map(String::from_utf8_lossy);
     warning
         .number("step", difference.step as u64)
         .raw("first", first.as_deref().unwrap_or("null"))
         .raw("second", second.as_deref().unwrap_or("null"))
+        .optional_string("text", left_path.as_deref())
         .finish()
 }
 
@@ -186,12 +188,15 @@ mod tests {
     #[test]
     fn a_test_that_depends_on_more_than_its_schedule_is_reported_with_the_difference() {
         let mut exploration = Exploration::new();
+        let mut left_path = engine_vec();
+        left_path.extend_from_slice(b"/a/b");
         exploration.difference = Some(Difference {
             step: 3,
             first: Some(start_of_task(1)),
             second: None,
+            left_path: Some(left_path),
         });
-        let fields = r#""step":3,"first":{"task":1,"op":"Start","location":null},"second":null}"#;
+        let fields = r#""step":3,"first":{"task":1,"op":"Start","location":null},"second":null,"text":"/a/b"}"#;
         let reported = warnings(&exploration).concat();
         assert_eq!(reported, format!(r#"{{"kind":"differed",{fields}"#));
         exploration.unstable = true;

@@ -76,7 +76,9 @@ impl Explorer<'_> {
         let differs = !execution.is_out_of_time() && (failure.is_some() || !is_same);
         engine.exploration.unstable = differs;
         if differs {
-            engine.exploration.difference = difference(&first.events, &engine.execution);
+            let left_path = engine.process.elsewhere.left_path();
+            let apart = difference(&first.events, &engine.execution, left_path);
+            engine.exploration.difference = apart;
         }
     }
 
@@ -199,7 +201,8 @@ impl Explorer<'_> {
             let again = again.filter(|again| is_like(again) && !strategy(engine).diverged());
             if again.is_none() && apart.is_none() {
                 if let Some(events) = &events {
-                    apart = difference(events, &engine.execution);
+                    let left_path = engine.process.elsewhere.left_path();
+                    apart = difference(events, &engine.execution, left_path);
                 }
                 events = Some(events_of(&engine.execution));
             }
@@ -264,7 +267,9 @@ impl Explorer<'_> {
             };
             if !is_like {
                 engine.exploration.unstable = true;
-                engine.exploration.difference = difference(&events, &engine.execution);
+                let left_path = engine.process.elsewhere.left_path();
+                let apart = difference(&events, &engine.execution, left_path);
+                engine.exploration.difference = apart;
                 break;
             }
         }

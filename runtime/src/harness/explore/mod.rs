@@ -384,6 +384,7 @@ impl Explorer<'_> {
     /// environment (more donors, for example), changes the environment and repeats the execution.
     pub(super) fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
         loop {
+            engine.process.elsewhere.begin_execution();
             let crash = match self.isolation {
                 Isolation::Fork => self.run_forked(engine),
                 Isolation::Image | Isolation::Tls => {

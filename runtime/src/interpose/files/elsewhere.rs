@@ -10,6 +10,7 @@ use core::ffi::{CStr, c_char, c_int};
 use std::io::Write as _;
 
 use super::known::known;
+use super::left_files::LeftFiles;
 use super::path::{self, read_link};
 use super::touches::Touches;
 use crate::base::memory::{EngineVec, Place, engine_vec};
@@ -44,6 +45,7 @@ pub(crate) struct Elsewhere {
     own: EngineVec<u8>,
     written: Paths,
     read: Paths,
+    left: LeftFiles,
 }
 
 /// A sorted list of paths. A path that ends in `/` stands for itself and all paths below it.
@@ -91,6 +93,7 @@ impl Elsewhere {
             own: engine_vec(),
             written: Paths::new(),
             read: Paths::new(),
+            left: LeftFiles::new(),
         }
     }
 
@@ -98,6 +101,17 @@ impl Elsewhere {
     pub(crate) fn set_own(&mut self, path: &str) {
         self.own.clear();
         self.own.extend_from_slice(path.as_bytes());
+    }
+
+    /// Must be called before each execution.
+    pub(crate) fn begin_execution(&mut self) {
+        self.left.begin_execution();
+    }
+
+    /// A path that the current execution could not create, because an earlier execution had
+    /// created it.
+    pub(crate) fn left_path(&self) -> Option<&[u8]> {
+        self.left.found()
     }
 
     /// The paths that calls changed, each once. A path that ends in `/` stands for itself and all
@@ -117,9 +131,14 @@ impl Elsewhere {
         rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     }
 
+    /// Whether a use of `path` is recorded. A test without a directory of its own is not kept apart
+    /// from other tests.
+    fn is_recorded(&self, path: &[u8]) -> bool {
+        !path.is_empty() && !self.own.is_empty() && !self.is_own(path)
+    }
+
     fn add(&mut self, path: &[u8], used: Use) {
-        // A test without a directory of its own is not kept apart from other tests.
-        if path.is_empty() || self.own.is_empty() || self.is_own(path) {
+        if !self.is_recorded(path) {
             return;
         }
         match used {
@@ -155,8 +174,17 @@ pub(super) unsafe fn find(
     elsewhere().add(at, used);
     if matches!(used, Use::Writes | Use::WritesBelow) {
         place.parent = path::parent_of(at);
+        if elsewhere().is_recorded(at) {
+            elsewhere().left.may_create(place.name(), at);
+        }
     }
     Some(place)
+}
+
+/// Records the `result` of a system call that creates the entry `place`, or fails if there is such
+/// an entry.
+pub(super) fn note_creation(place: path::Place, result: isize) {
+    elsewhere().left.ended(place.name(), result);
 }
 
 /// Records the path of the file that is open as `descriptor` as written. Must be called when a

@@ -15,6 +15,7 @@ mod inode;
 mod inspect;
 mod journal;
 mod known;
+mod left_files;
 mod lock;
 mod names;
 mod open;

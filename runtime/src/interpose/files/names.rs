@@ -65,6 +65,11 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
     });
     let result = act();
     if let Some(place) = place
+        && !matches!(op, Op::FileRemove | Op::DirectoryRemove)
+    {
+        elsewhere::note_creation(place, result);
+    }
+    if let Some(place) = place
         && result >= 0
     {
         call.changes(place);
@@ -270,6 +275,9 @@ pub(in super::super) unsafe extern "C" fn linkat(
         }
     });
     let result = act();
+    if let Some((_, new)) = places {
+        elsewhere::note_creation(new, result);
+    }
     if let Some((old, new)) = places
         && result >= 0
     {

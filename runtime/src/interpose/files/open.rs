@@ -64,6 +64,12 @@ pub(in super::super) unsafe extern "C" fn openat64(
         }
         _ => open(),
     };
+    if let Some(place) = place
+        && makes
+        && (result < 0 || place.inode.is_none())
+    {
+        elsewhere::note_creation(place, result);
+    }
     if let (Some(place), Ok(descriptor)) = (place, c_int::try_from(result))
         && descriptor >= 0
         && let Some(inode) = Inode::of(descriptor)
