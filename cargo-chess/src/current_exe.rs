@@ -29,8 +29,9 @@ fn known(path: io::Result<PathBuf>) -> Result<PathBuf> {
 fn as_text(path: PathBuf) -> Result<Utf8PathBuf> {
     Utf8PathBuf::from_path_buf(path).map_err(|path| {
         Error::Unsupported(format!(
-            "the path of this program, {}, is not UTF-8. cargo's configuration has to contain the path for \
-             cargo nextest, and accepts only UTF-8.\nInstall cargo chess in another directory.",
+            "the path of this program, {}, is not UTF-8. `cargo chess nextest` puts this path into \
+             cargo's configuration, which accepts only UTF-8.\n\
+             Install cargo chess in a directory whose path is UTF-8.",
             path.display()
         ))
     })
@@ -53,8 +54,8 @@ mod tests {
         let bytes = b"/opt/\xff/cargo-chess".to_vec();
         let no_text = as_text(OsString::from_vec(bytes).into()).expect_err("no text");
         insta::assert_snapshot!(no_text, @r"
-        the path of this program, /opt/�/cargo-chess, is not UTF-8. cargo's configuration has to contain the path for cargo nextest, and accepts only UTF-8.
-        Install cargo chess in another directory.
+        the path of this program, /opt/�/cargo-chess, is not UTF-8. `cargo chess nextest` puts this path into cargo's configuration, which accepts only UTF-8.
+        Install cargo chess in a directory whose path is UTF-8.
         ");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::value_parser::ValueParser;
+use super::named_values::ValueParser;
 use crate::config::{
     Backend, Fault, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, StaleLoads,
     Strategy, Timers, Timing, parse_duration, parse_number, parse_positive, parse_work,

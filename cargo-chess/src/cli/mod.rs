@@ -3,10 +3,10 @@
 mod cargo_args;
 mod explore_args;
 mod generators;
+mod named_values;
 mod nextest_args;
 mod run_options;
 mod test_args;
-mod value_parser;
 
 use std::ffi::OsString;
 use std::time::Duration;

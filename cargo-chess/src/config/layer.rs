@@ -1,6 +1,7 @@
 //! Layers of optional exploration options: flags, variables, Chess.toml.
 //!
-//! `exploration.rs` has the options that result from all layers, and their defaults.
+//! `mod.rs` has the order of the layers, `exploration.rs` the options that result from all of them,
+//! and their defaults.
 
 use std::time::Duration;
 

@@ -307,8 +307,8 @@ pub(crate) fn parse_work(text: &str) -> Result<u64, String> {
         .and_then(|(n, units)| n.checked_mul(units));
     work.filter(|&work| work > 0).ok_or_else(|| {
         format!(
-            "expected a budget of work such as `500k`, `5M` or `1G` (5M are about half a second), \
-             found `{text}`"
+            "expected a number of units of work such as `500k`, `5M` or `1G` (5M units take about \
+             half a second), found `{text}`"
         )
     })
 }

@@ -42,8 +42,9 @@ pub(crate) struct TestFinished {
     pub delays_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
     pub complete: bool,
-    /// The explored part of the schedules without early timeouts, if it differs from that of all
-    /// schedules.
+    /// How much was explored of the schedules in which no timeout ends while another task can run.
+    /// `None` if it is as much as of all schedules (`complete`, `bound_completed`,
+    /// `delays_completed`).
     #[serde(default)]
     pub timers_last: Option<Reach>,
     /// The early timeouts of the reported schedule: timeouts and sleeps that end while another

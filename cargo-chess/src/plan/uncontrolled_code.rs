@@ -1,5 +1,6 @@
 //! The parts of a package's code that are outside control. Only the parts that its sources show
-//! are found.
+//! are found. The reason for the policy of a package is in `policy_origin.rs`, and the reason why a
+//! package did not compile under control in `wrapper/fallback_reasons.rs`.
 
 use camino::Utf8Path;
 

@@ -12,7 +12,8 @@ const CULPRITS: &str = "the test depends on more than its schedule; the usual ca
                         numbers, and state outside of the process";
 
 /// The consequence if two runs of one schedule differed.
-const NO_COVERAGE: &str = "So no coverage is claimed; a failure that was found is real";
+const NO_COVERAGE: &str =
+    "So the report does not say which schedules were explored. A failure that was found is real";
 
 /// The remedy if the step at which the runs differ is known.
 const LOOK: &str = "To find the cause, look at the code before the step that differs";
@@ -166,9 +167,10 @@ impl Warning {
             format!("{task} after {op}{}", it.at())
         });
         format!(
-            "in {} of {} schedules, a task computed without reaching a scheduling point ({}). The \
-             other tasks continued, and this task was ended after the test's body had returned. The \
-             verdict does not cover its later operations: call std::thread::yield_now in its loop",
+            "in {} of {} schedules, a task computed for a long time without reaching a scheduling \
+             point ({}). The other tasks continued without it, and it was ended after the test's body \
+             had returned. Its later operations were not explored. If the task runs a loop, call \
+             std::thread::yield_now in the loop: this call is a scheduling point",
             self.count,
             self.schedules,
             task.unwrap_or_default()
@@ -296,7 +298,7 @@ mod tests {
     #[test]
     fn a_task_without_an_end_is_reported_with_its_last_operation() {
         let line = r#"{"kind":"endless","count":3,"schedules":9,"limits":[],"first":{"task":1,"op":"Start","location":null}}"#;
-        insta::assert_snapshot!(sentence(line), @"in 3 of 9 schedules, a task computed without reaching a scheduling point (task 1 after start). The other tasks continued, and this task was ended after the test's body had returned. The verdict does not cover its later operations: call std::thread::yield_now in its loop");
+        insta::assert_snapshot!(sentence(line), @"in 3 of 9 schedules, a task computed for a long time without reaching a scheduling point (task 1 after start). The other tasks continued without it, and it was ended after the test's body had returned. Its later operations were not explored. If the task runs a loop, call std::thread::yield_now in the loop: this call is a scheduling point");
     }
 
     #[test]

@@ -283,19 +283,24 @@ impl<W: Write> Reporter for Human<W> {
     }
 }
 
-/// The numbers of tests that are finished, and of tests that the end of the run stopped, in words.
+/// The numbers of tests that are finished, that were not run, and whose search was not finished, in
+/// words.
 fn stopped(run: &RunFinished) -> String {
     let tests = run.passed + run.failed + run.timing + run.timeout + run.not_run;
     let finished = tests - run.stopped - run.not_run;
     let looks = match run.only_looked_at as u64 {
         0 => String::new(),
         looks => format!(
-            " ({} explored only in the short first round)",
+            " ({} of these had only the short first round)",
             thousands(looks)
         ),
     };
+    let not_run = match run.not_run as u64 {
+        0 => String::new(),
+        count => format!(", {} not run", thousands(count)),
+    };
     format!(
-        "{} of {} finished; the end of the run stopped the search of {}{looks}",
+        "{} of {} finished{not_run}; the run ended before the search of {} was complete{looks}",
         thousands(finished as u64),
         plural(tests as u64, "test"),
         plural(run.stopped as u64, "test")
@@ -396,7 +401,7 @@ mod tests {
             only_looked_at: 1,
             ..RunFinished::default()
         };
-        insta::assert_snapshot!(stopped(&run), @"2 of 5 tests finished; the end of the run stopped the search of 1 test (1 explored only in the short first round)");
+        insta::assert_snapshot!(stopped(&run), @"2 of 5 tests finished, 2 not run; the run ended before the search of 1 test was complete (1 of these had only the short first round)");
     }
 
     #[test]

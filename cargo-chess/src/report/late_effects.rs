@@ -49,19 +49,20 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
             format!("the {name} of {task}{}", at(newer))
         },
     );
-    let does = match event.op {
-        Op::AtomicLoad => "reads an older store",
-        Op::AtomicStore => "takes its place before that one in the order of the stores",
-        _ => "changes an older store",
-    };
     let step = u64::from(number) + 1;
+    let before = format!("comes before step {step} in the modification order of the atomic");
+    let does = match event.op {
+        Op::AtomicLoad => "reads an older store".to_owned(),
+        Op::AtomicStore => before,
+        _ => format!("reads an older store, and {before}"),
+    };
     Some(format!(
         "In this execution the {} of {}{} ran after {newer} (step {step}), but {does}. The memory \
          model allows this, because step {step} does not happen before this operation. To order them, \
          add a `Release` store after step {step}, and before this operation an `Acquire` load that \
-         reads the value of the `Release` store. To order a store before a later load of another \
-         atomic, use `SeqCst` for all these operations, or a `fence(SeqCst)` between the store and \
-         the load in both threads.",
+         reads the value of the `Release` store. If each of two threads stores to one atomic and then \
+         loads the atomic to which the other thread stores, this is not enough: use `SeqCst` for all \
+         four operations, or a `fence(SeqCst)` between the store and the load in both threads.",
         event.op.name(),
         names.of(event.task),
         at(event),

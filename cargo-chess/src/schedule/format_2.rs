@@ -39,7 +39,7 @@ impl Schedule {
 pub(super) fn print(schedule: &Schedule, id: &str) -> String {
     format!(
         "# A failing schedule, saved by cargo chess. To run it again: {}\n\
-         # As one word, to paste:\n# {}\n{}",
+         # The whole schedule as one word, for `cargo chess replay` and for issues:\n# {}\n{}",
         replay_command(id),
         schedule.to_inline(),
         table(schedule)

@@ -19,8 +19,9 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     let opaque = opaque_by_policy(plan);
     if !opaque.is_empty() {
         warnings.push(format!(
-            "these packages are compiled unchanged (policy `opaque`), so only their blocking \
-             operations are under control: {}. To explore them, set their policy to `atomic` or `preempt` in Chess.toml",
+            "these packages are compiled unchanged (policy `opaque`): {}. Threads are switched only \
+             at calls into them and at their blocking operations, and data races in them are not \
+             detected. To explore their code, set their policy to `preempt` in Chess.toml",
             opaque.join(", ")
         ));
     }

@@ -41,8 +41,8 @@ impl RejectedSites {
         !self.lines.is_empty() && self.lines.contains(&format!("* {digest}"))
     }
 
-    /// Returns the rejected sites among `sites`. All `sites` are in the file `inside`, whose text
-    /// is `text`.
+    /// Returns those of `sites` whose inserted text rustc has rejected. All `sites` are in the file
+    /// `inside`, whose text is `text`.
     pub(crate) fn of(
         &self,
         inside: &Utf8Path,

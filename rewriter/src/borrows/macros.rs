@@ -1,6 +1,6 @@
 //! Visits those arguments of macros that are known to be Rust code, and reports the references
 //! that they create. Their loads and stores need no report in the text: the compiler instruments
-//! them.
+//! them (`wrapper/instrument_accesses.rs` of cargo-chess).
 
 use proc_macro2::{Delimiter, Punct, Spacing, Span, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};

@@ -1,5 +1,7 @@
 //! Estimates of the number of schedules of a program, from those that were run (Knuth, "Estimating
-//! the efficiency of backtrack programs", Mathematics of Computation 29, 1975).
+//! the efficiency of backtrack programs", Mathematics of Computation 29, 1975). The samplers and
+//! `delay` use them. `icb` and `dpor` know the explored part of their tree, and have functions
+//! `explored` of their own.
 
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::{Codec, codec};

@@ -2,6 +2,9 @@
 
 use chess_vocabulary::Fault;
 
+use super::state::START_OF_TIME;
+use crate::base::fingerprint::mix;
+
 /// The options of the executions of a test. They stay the same from one execution to the next.
 pub(crate) struct Options {
     /// The step limit. Past it, the search makes no choices.
@@ -19,9 +22,20 @@ pub(crate) struct Options {
     pub(crate) keeps_output: bool,
     /// Each execution has its own process.
     pub(crate) has_processes: bool,
+    /// The virtual time at the start of each execution, in nanoseconds.
+    pub(super) start: u64,
 }
 
 impl Options {
+    /// Lets executions of the test with this name start at a virtual time of its own, up to 1000 s
+    /// after [`START_OF_TIME`]. Tests that make file names from the time would otherwise make the
+    /// same names.
+    pub(crate) fn set_start(&mut self, test: &str) {
+        const RANGE: u64 = 1_000_000_000_000;
+        let hash = test.bytes().fold(0, |hash, byte| mix(hash, byte.into()));
+        self.start = START_OF_TIME + hash % RANGE;
+    }
+
     pub(super) const fn new() -> Self {
         Self {
             max_steps: 20_000,
@@ -31,6 +45,7 @@ impl Options {
             only_runs: None,
             keeps_output: false,
             has_processes: false,
+            start: START_OF_TIME,
         }
     }
 }

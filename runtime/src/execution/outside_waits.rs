@@ -169,7 +169,7 @@ impl Execution {
     }
 
     /// The time until the earliest deadline, in virtual nanoseconds. `None` if there is no
-    /// deadline. The wait in the kernel takes at most as many real nanoseconds.
+    /// deadline. The caller waits in the kernel for at most this number of real nanoseconds.
     fn until_deadline(&self) -> Option<u64> {
         let deadlines = self
             .schedule

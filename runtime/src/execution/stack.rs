@@ -48,8 +48,9 @@ pub(crate) fn frames() -> Vec<Frame> {
     frames.split("{ fn: ").skip(1).map(Frame::read).collect()
 }
 
-/// Walks the stack of the caller, and sets `place` to the innermost line of the program's own code.
-/// `place` must be in the engine's memory.
+/// Walks the stack of the caller in a copy of this process (see [`in_a_copy`]), and sets `place` to
+/// the innermost line of the program's own code. `place` must be in the engine's memory: the copy
+/// shares only this memory with this process.
 #[cold]
 pub(crate) fn find_own_place(place: &mut Option<Place>) {
     in_a_copy(|| {

@@ -32,7 +32,8 @@ use crate::platform::leftovers;
 use crate::platform::observers::Observers;
 use crate::search::Strategy;
 
-/// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
+/// The earliest virtual time at the start of an execution: a moment in 2025, in nanoseconds since
+/// 1970.
 pub(crate) const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;
 
 /// The reason why an execution ended.
@@ -182,7 +183,7 @@ impl Execution {
         let new = Self::new();
         self.awaits = new.awaits;
         self.unmet_assumption = new.unmet_assumption;
-        self.clock = new.clock;
+        self.clock = self.options.start;
         self.entropy = new.entropy;
         self.ending = new.ending;
         self.body_done = new.body_done;

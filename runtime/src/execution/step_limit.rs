@@ -16,9 +16,9 @@ const PATIENCE: u64 = 50;
 /// then.
 const FIRST_PATIENCE: u64 = 10_000;
 
-/// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million. This
-/// value is multiplied by the number of tasks, because each of the other tasks may have had such a
-/// loop.
+/// As [`FIRST_PATIENCE`], if one task keeps repeating the same steps. Such a task may still end,
+/// because some loops count to a million. This value is for one task, and is multiplied by the
+/// number of live tasks: each of the other tasks may have run such a loop before.
 const CYCLE_PATIENCE: u64 = 1_000;
 
 /// As [`CYCLE_PATIENCE`], if several tasks repeat the same steps: hardly any loop counts in this

@@ -40,9 +40,10 @@ pub(crate) struct CoveredPairs {
     pub(crate) is_limited: bool,
     operations: EngineVec<Operation>,
     orders: Orders,
-    /// The index in `operations` of each operation that this process has met, or [`NONE`]. The key
-    /// is the address of the operation's place and the kind of the operation. Addresses differ
-    /// between processes, so checkpoints do not contain this table.
+    /// The index in `operations` of each operation that this process has met, or [`NONE`] if its
+    /// pairs are not recorded. The key is the kind of the operation and the address of its
+    /// `Location` static. Addresses differ between processes, so checkpoints do not contain this
+    /// table.
     numbers: Option<AddressTable>,
     labels: EngineVec<Labelled>,
 }

@@ -7,12 +7,12 @@ use crate::execution::Timers;
 /// The extent of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// Whether the requested part of the space is complete.
+    /// Whether all schedules of the requested shard are explored.
     pub(crate) complete: bool,
-    /// Whether the whole space is complete. `false` if the space is divided: then this part does
-    /// not know the other parts.
+    /// Whether all schedules are explored, including those of the other shards. `false` if the
+    /// schedules are divided between shards, because a shard does not know the others.
     pub(crate) complete_of_all: bool,
-    /// The largest finished bound of the requested part.
+    /// The largest finished bound of the requested shard.
     pub(crate) bound_completed: Option<u32>,
     /// The largest bound that is finished in the whole space. If the space is divided, this is a
     /// bound that was finished before the division.

@@ -15,8 +15,8 @@ use crate::{execution, monitor};
 
 /// The highest number of checks in [`wait_until`].
 const LOOKS: u32 = 2_000;
-/// The highest number of naps of one millisecond each in which [`made_room`] waits until the
-/// kernel sends data again.
+/// The highest number of naps in [`made_room`], of one millisecond each. It waits until the kernel
+/// has sent the data for which the receiver had no room before.
 const NAPS: u32 = 2_000;
 
 /// The place of this state in the engine's memory.

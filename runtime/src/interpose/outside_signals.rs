@@ -111,7 +111,7 @@ unsafe extern "C" fn handle_arrivals(_: *mut c_void) -> *mut c_void {
 }
 
 /// Must be called after a task has changed the mask of blocked signals. Handles the signals that
-/// tasks had sent while they were blocked, and that have arrived now.
+/// tasks sent while these signals were blocked, and that the kernel has delivered now.
 pub(super) fn mask_changed() {
     if signals().caught.process != 0 {
         arrivals().grant(|signal| {

@@ -44,7 +44,7 @@ pub(crate) struct Image {
 /// The place of the image, the first part of the engine.
 pub(crate) const PLACE: Place<Image> = Place::FIRST;
 
-/// The image of the program. The pointer may be used as a unique reference while no task and no
+/// The saved statics and heap of the program. The pointer may be used as a unique reference while no task and no
 /// fault handler uses it.
 #[inline]
 pub(crate) fn image() -> *mut Image {

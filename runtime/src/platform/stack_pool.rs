@@ -164,9 +164,9 @@ impl Pool {
         }
     }
 
-    /// Prepares the donor with this `index` for a new task: gives its thread-locals the initial
-    /// values of a new thread, and clears its stack if states are hashed. Returns the task's side of
-    /// a transfer of control.
+    /// Prepares the donor (a pthread that lends its stack) with this `index` for a new task: gives
+    /// its thread-locals the initial values of a new thread, and clears its stack if states are
+    /// hashed. Returns the [`Flow`] through which the task receives control.
     #[inline]
     pub(crate) fn prepare(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];

@@ -102,3 +102,100 @@ fn dpor_survives_an_execution_that_is_shorter_when_it_is_repeated() {
     );
     assert!(said.contains("1 schedule, not deterministic"), "{said}");
 }
+
+/// Tests that create files whose names repeat in each execution. Some leave the files outside of the
+/// temporary directory.
+const LEFT: &str = r#"
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    fn path(directory: &Path) -> PathBuf {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        directory.join(format!("file-{}", now.as_nanos()))
+    }
+    fn create(directory: &Path) -> PathBuf {
+        let path = path(directory);
+        File::create_new(&path).unwrap();
+        count();
+        path
+    }
+    fn count() -> u32 {
+        let count = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| count.fetch_add(1, SeqCst));
+            count.load(SeqCst)
+        })
+    }
+    #[test]
+    fn leaves_a_file() {
+        create("target".as_ref());
+    }
+    #[test]
+    fn leaves_a_directory() {
+        let path = path("target".as_ref());
+        fs::create_dir(&path).unwrap();
+        fs::create_dir(path.join("inner")).unwrap();
+        fs::write(path.join("inner/file"), "text").unwrap();
+        count();
+    }
+    #[test]
+    fn leaves_below_the_temporary_directory() {
+        create(&std::env::temp_dir());
+    }
+    #[test]
+    fn removes() {
+        fs::remove_file(create("target".as_ref())).unwrap();
+    }
+    #[test]
+    fn takes_another_name() {
+        let free = (0..).find(|number| File::create_new(format!("target/{number}")).is_ok());
+        if free.unwrap() % 2 == 0 {
+            count();
+        }
+        count();
+    }
+    #[test]
+    fn fails_anyway() {
+        fs::create_dir_all("target/data").unwrap();
+        assert_eq!(count(), 0);
+    }
+    #[test]
+    fn finds_a_file_of_the_user() {
+        assert!(File::create_new("target/kept").is_err());
+        count();
+        panic!("as always");
+    }
+}
+"#;
+
+#[test]
+fn files_that_an_earlier_execution_has_left_make_no_test_fail() {
+    let workspace = Workspace::with_library(LEFT);
+    workspace.write("target/kept", "text");
+    let run = workspace.chess(&["test", "--no-fail-fast"]).run();
+    run.assert_code(100);
+    let said = run.message();
+    for complete in [
+        "leaves_a_file (2 schedules, complete",
+        "leaves_a_directory (2 schedules, complete",
+        "leaves_below_the_temporary_directory (2 schedules, complete",
+        "removes (2 schedules, complete",
+        "Failed small tests::fails_anyway: panic",
+        "Failed small tests::finds_a_file_of_the_user: panic",
+    ] {
+        assert!(said.contains(complete), "{complete} in {said}");
+    }
+    let differing: Vec<&str> = said.lines().filter(|it| it.contains("differed")).collect();
+    let [differing] = differing[..] else {
+        panic!("{said}");
+    };
+    for part in ["takes_another_name", "could not create `/", "/target/"] {
+        assert!(differing.contains(part), "{part} in {said}");
+    }
+    let kept = std::fs::read_to_string(workspace.root().join("target/kept"));
+    assert_eq!(kept.expect("the file of the user"), "text");
+}

@@ -200,7 +200,10 @@ fn a_schedule_that_was_changed() {
         "binary = \"small\"\n",
         "binary = \"large\"\n",
         1,
-        &["the schedule's `binary`", "found `large`"],
+        &[
+            "the schedule's key `binary` is `large`",
+            "It must be `small` (the package)",
+        ],
     );
     replay(
         "isolate = \"image\"\n",
@@ -446,7 +449,7 @@ fn packages_that_are_compiled_as_they_are_are_named() {
         .run();
     assert!(
         run.stderr
-            .contains("so only their blocking operations are under control: ledger"),
+            .contains("are compiled unchanged (policy `opaque`): ledger"),
         "{run:?}"
     );
 }

@@ -145,7 +145,8 @@ impl File {
 fn event(line: &str) -> Result<Event, String> {
     serde_json::from_str(line).map_err(|error| {
         let shown: String = line.chars().take(60).collect();
-        // The position is that within this line.
+        // The text of the error ends with a position in this one line. The message has the line of
+        // the file, so this position is cut off.
         let is_json = error.is_data();
         let error = error.to_string();
         let (what, _) = error.rsplit_once(" at line ").unwrap_or((&error, ""));

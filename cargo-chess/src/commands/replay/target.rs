@@ -37,10 +37,11 @@ fn select_target(schedule: &Schedule, cargo: &mut CargoArgs) -> Result<()> {
         Some(("bin", name)) => targets.bin.push(name.to_owned()),
         Some(("example", name)) => targets.example.push(name.to_owned()),
         _ => {
+            let (package, binary) = (&schedule.test.package, &schedule.test.binary);
             return Err(Error::Usage(format!(
-                "the schedule's `binary`: expected `PACKAGE`, `PACKAGE::TEST`, `PACKAGE::bin/NAME` \
-                 or `PACKAGE::example/NAME`, found `{}`",
-                schedule.test.binary
+                "the schedule's key `binary` is `{binary}`. It must be `{package}` (the package), \
+                 `{package}::TEST`, `{package}::bin/NAME` or `{package}::example/NAME`.\n\
+                 Use the schedule as cargo chess saved it."
             )));
         }
     }

@@ -39,8 +39,8 @@ codec!(Meaning {
 pub(super) struct Outcomes(u64);
 
 impl Outcomes {
-    /// The value for a step without an operation that has more than one outcome. It is also the
-    /// value of a label that stands for all outcomes of its step.
+    /// The value of a step whose operations have one possible outcome each. It is also the value of
+    /// a label that stands for a step with any outcomes.
     pub(super) const NONE: Self = Self(0);
 
     /// The outcomes with these names, in this order.

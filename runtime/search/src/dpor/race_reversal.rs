@@ -1,4 +1,5 @@
-//! Race reversal: the wakeup sequences that are inserted after an execution.
+//! Race reversal: the wakeup sequences that are inserted after an execution. In `dpor` they are the
+//! backtrack points; those of `icb` are in `icb/backtrack_points.rs`.
 
 use super::labels::{ANYTHING, Label, Outcomes, Touches};
 use super::wakeup::insert;

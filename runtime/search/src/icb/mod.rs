@@ -61,8 +61,8 @@ const DEFAULT: u32 = u32::MAX;
 /// A decision of the current execution.
 #[derive(Clone, Copy)]
 struct Point {
-    /// The step that begins with the decision, or the step of the operation whose outcome is
-    /// decided.
+    /// The index of a step. If the decision chose a task, the task performs this step next. If it
+    /// chose an outcome, this is the step of the operation with the outcome.
     step: u32,
     count: u32,
     /// The first `free` choices cost nothing.

@@ -34,6 +34,9 @@ use crate::search::{Ended, Part, Past, Progress};
 const FIRST_DONORS: usize = 8;
 /// The maximum number of attempts to repeat a schedule.
 const TRIES: u32 = 3;
+/// The maximum number of repetitions of one execution after a file of an earlier execution was
+/// removed.
+const MOST_REMOVALS: u32 = 8;
 
 /// Explores `test` as `request` asks, and leaves the results in the engine. Call it in the
 /// explorer process, on the exploring thread.
@@ -75,6 +78,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         engine.monitors.outcome.intend(file, *line);
     }
     engine.process.elsewhere.set_own(&request.scratch);
+    engine.execution.options.set_start(test.name);
     engine.monitors.outcome.allows_unseen = request.allow_unjoined_panics;
     for (file, line) in &request.preempt_at {
         engine.execution.policies.preempt_at(file, *line);
@@ -381,8 +385,11 @@ impl Explorer<'_> {
     }
 
     /// Runs one execution, in its own process if requested. If the execution needs another
-    /// environment (more donors, for example), changes the environment and repeats the execution.
+    /// environment (more donors, for example), changes the environment and repeats the execution. The
+    /// same happens if the execution fails and could not create a file that an earlier execution of
+    /// the test had created: the environment then lacks the file.
     pub(super) fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
+        let mut removals = 0;
         loop {
             engine.process.elsewhere.begin_execution();
             let crash = match self.isolation {
@@ -432,7 +439,19 @@ impl Explorer<'_> {
                 body: &exploration.body,
                 expectation: self.test.expectation,
             };
-            return crash.or_else(|| monitors.end(&end));
+            let has_crashed = crash.is_some();
+            let failure = crash.or_else(|| monitors.end(&end));
+            // The schedule may have failed only because an earlier execution has left a file.
+            if failure.is_some()
+                && !has_crashed
+                && removals < MOST_REMOVALS
+                && engine.process.elsewhere.remove_left_path()
+            {
+                removals += 1;
+                strategy(engine).retry();
+                continue;
+            }
+            return failure;
         }
     }
 

@@ -9,6 +9,7 @@
 use core::ffi::{CStr, c_char, c_int};
 use std::io::Write as _;
 
+use super::inode::Inode;
 use super::known::known;
 use super::left_files::LeftFiles;
 use super::path::{self, read_link};
@@ -114,6 +115,12 @@ impl Elsewhere {
         self.left.found()
     }
 
+    /// Removes [`Self::left_path`], if this path still leads to the file that an earlier execution
+    /// had created. Returns whether the path was removed.
+    pub(crate) fn remove_left_path(&mut self) -> bool {
+        self.left.remove_found()
+    }
+
     /// The paths that calls changed, each once. A path that ends in `/` stands for itself and all
     /// paths below it.
     pub(crate) fn written(&self) -> impl Iterator<Item = &[u8]> {
@@ -182,9 +189,18 @@ pub(super) unsafe fn find(
 }
 
 /// Records the `result` of a system call that creates the entry `place`, or fails if there is such
-/// an entry.
-pub(super) fn note_creation(place: path::Place, result: isize) {
-    elsewhere().left.ended(place.name(), result);
+/// an entry. `file` is the file that is at the entry after the call.
+pub(super) fn note_creation(place: path::Place, result: isize, file: Option<Inode>) {
+    let left = &mut elsewhere().left;
+    match file {
+        Some(file) if result >= 0 => left.created(place.name(), file),
+        _ => left.failed(place.name(), result),
+    }
+}
+
+/// Records that a call has removed the entry `place`, or has put another file there.
+pub(super) fn note_removal(place: path::Place) {
+    elsewhere().left.removed(place.name());
 }
 
 /// Records the path of the file that is open as `descriptor` as written. Must be called when a

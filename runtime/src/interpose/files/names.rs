@@ -64,23 +64,27 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
         Some(place)
     });
     let result = act();
-    if let Some(place) = place
-        && !matches!(op, Op::FileRemove | Op::DirectoryRemove)
-    {
-        elsewhere::note_creation(place, result);
+    let Some(place) = place else {
+        return call.end(result) as c_int;
+    };
+    if result < 0 {
+        if !matches!(op, Op::FileRemove | Op::DirectoryRemove) {
+            elsewhere::note_creation(place, result, None);
+        }
+        return call.end(result) as c_int;
     }
-    if let Some(place) = place
-        && result >= 0
-    {
-        call.changes(place);
-        if place.inode.is_none() {
-            // SAFETY: as above.
-            let new = unsafe { Inode::at(directory, path.cast(), AT_SYMLINK_NOFOLLOW) };
-            if let Ok(inode) = new {
-                known().made(inode, place.name());
-                times::created(inode);
-            }
-        } else if op == Op::DirectoryRemove {
+    call.changes(place);
+    if place.inode.is_none() {
+        // SAFETY: as above.
+        let new = unsafe { Inode::at(directory, path.cast(), AT_SYMLINK_NOFOLLOW) };
+        if let Ok(inode) = new {
+            known().made(inode, place.name());
+            times::created(inode);
+            elsewhere::note_creation(place, result, Some(inode));
+        }
+    } else {
+        elsewhere::note_removal(place);
+        if op == Op::DirectoryRemove {
             call.writes(place.entries());
         }
     }
@@ -275,8 +279,8 @@ pub(in super::super) unsafe extern "C" fn linkat(
         }
     });
     let result = act();
-    if let Some((_, new)) = places {
-        elsewhere::note_creation(new, result);
+    if let Some((old, new)) = places {
+        elsewhere::note_creation(new, result, old.and_then(|old| old.inode));
     }
     if let Some((old, new)) = places
         && result >= 0
@@ -340,6 +344,7 @@ pub(in super::super) unsafe extern "C" fn renameat2(
         && result >= 0
     {
         for place in [old, new] {
+            elsewhere::note_removal(place);
             call.changes(place);
             if place.inode.is_some_and(Inode::is_directory) {
                 // All entries below it have another path now.

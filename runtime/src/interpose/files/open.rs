@@ -66,9 +66,9 @@ pub(in super::super) unsafe extern "C" fn openat64(
     };
     if let Some(place) = place
         && makes
-        && (result < 0 || place.inode.is_none())
+        && result < 0
     {
-        elsewhere::note_creation(place, result);
+        elsewhere::note_creation(place, result, None);
     }
     if let (Some(place), Ok(descriptor)) = (place, c_int::try_from(result))
         && descriptor >= 0
@@ -83,6 +83,7 @@ pub(in super::super) unsafe extern "C" fn openat64(
             // The file did not exist before.
             known().made(inode, place.name());
             times::created(inode);
+            elsewhere::note_creation(place, result, Some(inode));
             call.changes(place);
         } else if flags & O_TRUNC != 0 {
             call.writes(contents(inode));

@@ -1,5 +1,6 @@
 //! The writes of components to files since the files were synced: a crash may lose these writes.
-//! `execution/crash.rs` chooses the writes that are lost.
+//! `execution/crash.rs` chooses the writes that are lost. The functions `fsync` and `fdatasync` are
+//! in `contents.rs`.
 //!
 //! The journal has a copy of each file that a component has written, and the differences that its
 //! calls made to the file. A difference is found by a comparison of the bytes, so all calls that

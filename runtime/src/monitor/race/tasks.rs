@@ -105,8 +105,9 @@ impl Races {
     }
 
     /// Records that the running `task` has reached the scheduling point before the operation `op`.
-    /// If an earlier execution had a fence of all tasks, the later accesses of the task belong to a
-    /// new epoch. Otherwise, and in executions that are not watched, nothing changes.
+    /// If an earlier execution had a fence of all threads at once (`membarrier`), the accesses of
+    /// the task after this point belong to a new epoch. Does nothing in all other cases, and if the
+    /// monitor does not watch this execution.
     #[inline]
     pub(crate) fn arrive(&mut self, task: TaskId, op: Op) {
         if self.fences_of_all == FencesOfAll::Expected && self.is_on {

@@ -1,5 +1,5 @@
 //! A parser of named values, as in Chess.toml. It also offers the names to the completions of
-//! shells.
+//! shells. Numbers, durations and amounts of work are parsed in `config/values.rs`.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
