@@ -4,12 +4,14 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::group::Group;
 use crate::build::TestBinary;
@@ -17,8 +19,8 @@ use crate::build::TestBinary;
 /// The interval at which a waiting supervisor checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The time in which a process must exit after its last message. Also the time in which the rest
-/// of its output must arrive after its exit.
+/// The time in which a process must exit after its last message. Also the time for which a pipe is
+/// read after the end of the process group, if another process has it open for writing.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
 /// The maximum length of a line in bytes. A longer line is split, because a program may print
@@ -160,8 +162,8 @@ pub(super) fn watch(
     on_line: &mut dyn FnMut(&[u8]) -> Flow,
 ) -> io::Result<Ended> {
     let mut group = Group::spawn(&mut invocation.command())?;
-    let lines = group.child().stdout.take().map(read_lines);
-    let stderr = group.child().stderr.take().map(read_all);
+    let lines = group.child().stdout.take().map(read_lines).transpose()?;
+    let stderr = group.child().stderr.take().map(read_all).transpose()?;
 
     let end = match lines {
         Some(lines) => listen(&mut group, &lines, patience, stop, on_line)?,
@@ -171,7 +173,7 @@ pub(super) fn watch(
         Some(end) => end,
         None => End::Exited(group.end()?),
     };
-    let stderr = stderr.and_then(|stderr| stderr.recv_timeout(EXIT_GRACE).ok());
+    let stderr = stderr.and_then(|stderr| stderr.rest(Instant::now() + EXIT_GRACE));
     Ok(Ended {
         end,
         stderr: stderr.unwrap_or_default(),
@@ -182,14 +184,14 @@ pub(super) fn watch(
 /// returned [`Flow::Last`]. In the other cases, ends the process and returns the reason.
 fn listen(
     group: &mut Group,
-    lines: &Receiver<Vec<u8>>,
+    lines: &Output<Vec<u8>>,
     patience: Option<Duration>,
     stop: &dyn Fn() -> bool,
     on_line: &mut dyn FnMut(&[u8]) -> Flow,
 ) -> io::Result<Option<End>> {
     let mut silence = Silence::new(patience);
     loop {
-        match lines.recv_timeout(TICK) {
+        match lines.received.recv_timeout(TICK) {
             Ok(line) => {
                 silence.reset();
                 if on_line(&line) == Flow::Last {
@@ -204,9 +206,7 @@ fn listen(
                 // but the contents of the pipe are still read.
                 group.end()?;
                 let deadline = Instant::now() + EXIT_GRACE;
-                while let Ok(line) =
-                    lines.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-                {
+                while let Some(line) = lines.rest(deadline) {
                     if on_line(&line) == Flow::Last {
                         break;
                     }
@@ -226,12 +226,43 @@ fn listen(
     }
 }
 
-/// Returns a receiver of the lines of `pipe`. A thread reads the lines until the pipe or the
-/// receiver is closed.
-fn read_lines(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = sync_channel(64);
+/// The contents of a pipe of a process, which a thread reads.
+struct Output<T> {
+    received: Receiver<T>,
+    pipe: OwnedFd,
+}
+
+impl<T> Output<T> {
+    /// The next part of the contents after the end of the process group, or `None` at the end. On a
+    /// busy machine, the thread may read the last parts long after the processes have written them.
+    /// The limit `deadline` is only for a pipe that another process holds open.
+    fn rest(&self, deadline: Instant) -> Option<T> {
+        loop {
+            match self.received.recv_timeout(TICK) {
+                Ok(part) => return Some(part),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline || self.ends() => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Whether no process has the pipe open for writing, so that the thread will reach its end.
+    fn ends(&self) -> bool {
+        let mut polled = [PollFd::new(&self.pipe, PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec::default())).is_ok()
+            && polled[0].revents().contains(PollFlags::HUP)
+    }
+}
+
+/// Returns the lines of `pipe`. A thread reads the lines until the pipe or the receiver is closed.
+fn read_lines(pipe: impl AsFd + Read + Send + 'static) -> io::Result<Output<Vec<u8>>> {
+    let (sender, received) = sync_channel(64);
+    let second = pipe.as_fd().try_clone_to_owned()?;
     thread::spawn(move || forward_lines(pipe, &sender));
-    receiver
+    Ok(Output {
+        received,
+        pipe: second,
+    })
 }
 
 fn forward_lines(pipe: impl Read, sender: &SyncSender<Vec<u8>>) {
@@ -259,9 +290,10 @@ fn forward_lines(pipe: impl Read, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// Returns a receiver of the whole output of `pipe`, or of its beginning and end if it is long.
-fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = sync_channel(1);
+/// Returns the whole contents of `pipe`, or their beginning and end if they are long.
+fn read_all(mut pipe: impl AsFd + Read + Send + 'static) -> io::Result<Output<String>> {
+    let (sender, received) = sync_channel(1);
+    let second = pipe.as_fd().try_clone_to_owned()?;
     thread::spawn(move || {
         let mut kept = Kept::default();
         let mut buffer = [0; 8192];
@@ -271,7 +303,10 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
         // The watcher may have stopped waiting for a pipe that stayed open.
         let _ = sender.send(kept.into_text());
     });
-    receiver
+    Ok(Output {
+        received,
+        pipe: second,
+    })
 }
 
 /// The beginning and the end of a text.
@@ -308,6 +343,8 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::io::Write as _;
+    use std::os::fd::BorrowedFd;
 
     use super::*;
 
@@ -315,7 +352,12 @@ mod tests {
     /// `every` ticks. Then the last line arrives. Returns whether `listen` received the last line.
     fn can_say_its_last_word(every: u32) -> bool {
         let mut group = Group::spawn(Command::new("sleep").arg("1000")).expect("a process");
-        let (sender, lines) = sync_channel(1);
+        let (sender, received) = sync_channel(1);
+        let (pipe, _writer) = io::pipe().expect("a pipe");
+        let lines = Output {
+            received,
+            pipe: pipe.into(),
+        };
         let ticks = Cell::new(0);
         // The supervisor calls this once in each iteration, after a tick or a line.
         let stop = || {
@@ -345,6 +387,50 @@ mod tests {
     fn a_line_is_a_sign_of_life_however_slow_the_machine_is() {
         assert!(can_say_its_last_word(4));
         assert!(!can_say_its_last_word(100));
+    }
+
+    /// A pipe that is read with a delay, as on a busy machine.
+    struct Delayed(io::PipeReader);
+
+    impl AsFd for Delayed {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
+
+    impl Read for Delayed {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            thread::sleep(EXIT_GRACE + 10 * TICK);
+            self.0.read(into)
+        }
+    }
+
+    #[test]
+    fn output_that_is_read_long_after_the_end_of_the_process_is_not_lost() {
+        let (pipe, writer) = io::pipe().expect("a pipe");
+        let mut command = Command::new("echo");
+        let mut group = Group::spawn(command.arg("verdict").stdout(writer)).expect("a process");
+        drop(command);
+        let lines = read_lines(Delayed(pipe)).expect("a second descriptor");
+        let mut said = Vec::new();
+        let ended = listen(&mut group, &lines, None, &|| false, &mut |line| {
+            said.extend_from_slice(line);
+            Flow::Last
+        });
+        assert!(ended.expect("it is our child").is_none());
+        assert_eq!(said, b"verdict");
+    }
+
+    #[test]
+    fn a_pipe_that_another_process_holds_open_is_read_for_a_limited_time() {
+        let (pipe, mut writer) = io::pipe().expect("a pipe");
+        let lines = read_lines(pipe).expect("a second descriptor");
+        writer.write_all(b"a line\n").expect("there is room");
+        let deadline = Instant::now() + 2 * TICK;
+        assert_eq!(lines.rest(deadline).as_deref(), Some(&b"a line"[..]));
+        assert_eq!(lines.rest(deadline), None);
+        drop(writer);
+        assert!(lines.ends());
     }
 
     #[test]
