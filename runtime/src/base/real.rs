@@ -170,6 +170,16 @@ real! {
     pthread_cond_broadcast(condition: *mut c_void) -> c_int;
     pthread_barrier_wait(barrier: *mut c_void) -> c_int;
     pthread_once(control: *mut c_int, routine: OnceRoutine) -> c_int;
+    timer_create(clock: c_int, event: *const c_void, out: *mut *mut c_void) -> c_int;
+    timer_settime(
+        timer: *mut c_void,
+        flags: c_int,
+        new: *const c_void,
+        old: *mut c_void
+    ) -> c_int;
+    timer_gettime(timer: *mut c_void, out: *mut c_void) -> c_int;
+    timer_getoverrun(timer: *mut c_void) -> c_int;
+    timer_delete(timer: *mut c_void) -> c_int;
     mmap(
         address: *mut c_void, length: usize, protection: c_int, flags: c_int, descriptor: c_int,
         offset: i64

@@ -33,8 +33,10 @@ pub(crate) struct Alarm {
     due: Option<u64>,
     /// The time between two signals in virtual nanoseconds; 0 if there is only one signal.
     interval: u64,
-    /// The task that sleeps until the alarm is due.
-    task: Option<TaskId>,
+    /// The task that sleeps until the alarm is due. `None` while this task handles the signal.
+    sleeper: Option<TaskId>,
+    /// The number of times that the alarm was set or cancelled.
+    settings: usize,
 }
 
 impl Alarm {
@@ -42,7 +44,8 @@ impl Alarm {
         Self {
             due: None,
             interval: 0,
-            task: None,
+            sleeper: None,
+            settings: 0,
         }
     }
 
@@ -70,26 +73,30 @@ fn set(first: u64, interval: u64) -> (u64, u64) {
     execution::before_call(Op::AlarmSet, 0);
     let now = execution::now();
     let left = of_process().left(now);
-    if let Some(task) = of_process().task.take() {
+    if let Some(task) = of_process().sleeper.take() {
         execution::stop_forever(task);
     }
+    of_process().settings += 1;
     of_process().due = (first > 0).then(|| now.saturating_add(first));
     of_process().interval = interval;
     execution::after_call(Op::AlarmSet, 0, Effect::Write);
     if first > 0 {
-        let task = execution::spawn_pthread(wait_for_alarm, core::ptr::null_mut(), 0);
+        let setting = core::ptr::without_provenance_mut(of_process().settings);
+        let task = execution::spawn_pthread(wait_for_alarm, setting, 0);
         execution::detach_and_name(task, "alarm");
-        of_process().task = Some(task);
+        of_process().sleeper = Some(task);
     }
     left
 }
 
-/// The function of the task that waits for the alarm.
-unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
-    // A handler may have set another alarm, for which another task waits.
-    let is_own = || of_process().task == Some(execution::current());
+/// The function of the task that waits for the alarm. The argument is the number of the setting.
+unsafe extern "C" fn wait_for_alarm(setting: *mut c_void) -> *mut c_void {
+    // During the signal's handler, another alarm may be set, for which another task waits.
+    let is_own = || of_process().settings == setting.addr();
     while let Some(due) = of_process().due.filter(|_| is_own()) {
+        of_process().sleeper = Some(execution::current());
         execution::sleep_until(due, None);
+        of_process().sleeper = None;
         if !ring(due) {
             break;
         }
@@ -97,16 +104,39 @@ unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
+/// What the expiry of a timer does.
+pub(super) enum Expiry {
+    /// The timer sends its signal.
+    Sends,
+    /// The signal would end the process while other tasks can continue.
+    IsPostponed,
+    /// The signal would end the process in a deadlock: see the comment of this file.
+    IsDeadlock,
+}
+
+/// What the expiry of a timer with this signal does now.
+pub(super) fn expiry(signal: c_int) -> Expiry {
+    let action = signals().disposition(signal).map(|action| action.handler);
+    if action != Some(SIG_DFL) || signals().is_blocked(signal) {
+        Expiry::Sends
+    } else if execution::others_can_run() {
+        Expiry::IsPostponed
+    } else if wait_signal::is_awaited() {
+        Expiry::Sends
+    } else {
+        Expiry::IsDeadlock
+    }
+}
+
 /// Handles the expiry of the alarm at the time `due`. Returns whether the alarm is set again.
 fn ring(due: u64) -> bool {
-    let action = signals().disposition(SIGALRM).map(|action| action.handler);
-    if action == Some(SIG_DFL) && !signals().is_blocked(SIGALRM) {
-        if execution::others_can_run() {
+    match expiry(SIGALRM) {
+        Expiry::Sends => {}
+        Expiry::IsPostponed => {
             of_process().due = Some(execution::now() + SECOND);
             return true;
         }
-        if !wait_signal::is_awaited() {
-            // This is a deadlock: see the comment of this file.
+        Expiry::IsDeadlock => {
             of_process().due = None;
             return false;
         }

@@ -4,9 +4,9 @@
 //! The memory image write-protects the program's statics, and a system call that writes to a
 //! protected page fails. So the pages are unprotected before the call.
 
-use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::buffers::{Buffer, Message, admit_buffers};
+use super::buffers::{Buffer, admit_buffers};
 use super::call;
 use crate::base::real;
 use crate::base::sys::{self, number};
@@ -16,8 +16,6 @@ use crate::execution::active;
 mod size {
     pub(super) const RUSAGE: usize = 144;
     pub(super) const UTSNAME: usize = 390;
-    pub(super) const SYSINFO: usize = 112;
-    pub(super) const TMS: usize = 32;
     pub(super) const STATFS: usize = 120;
     pub(super) const TIMESPEC: usize = 16;
     pub(super) const TIMEX: usize = 208;
@@ -65,8 +63,6 @@ type Path = *const c_char;
 system_calls! {
     getrusage(whose: c_int, out: Out) -> c_int => GETRUSAGE, [out, size::RUSAGE];
     uname(out: Out) -> c_int => UNAME, [out, size::UTSNAME];
-    sysinfo(out: Out) -> c_int => SYSINFO, [out, size::SYSINFO];
-    times(out: Out) -> c_long => TIMES, [out, size::TMS];
     statfs(path: Path, out: Out) -> c_int => STATFS, [out, size::STATFS];
     statfs64(path: Path, out: Out) -> c_int => STATFS, [out, size::STATFS];
     fstatfs(file: c_int, out: Out) -> c_int => FSTATFS, [out, size::STATFS];
@@ -144,43 +140,6 @@ unsafe extern "C" fn process_vm_readv(
         let (to, from) = (to as usize, from as usize);
         let arguments = [process as usize, to, to_count, from, from_count, flags];
         call(number::PROCESS_VM_READV, arguments)
-    }
-}
-
-/// C's `struct mmsghdr`.
-#[repr(C)]
-struct ReceivedMessage {
-    message: Message,
-    length: c_uint,
-}
-
-/// libc's `recvmmsg`. It is no scheduling point, and a call that waits blocks all tasks.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn recvmmsg(
-    socket: c_int,
-    messages: *mut ReceivedMessage,
-    count: c_uint,
-    flags: c_int,
-    timeout: Out,
-) -> c_int {
-    // SAFETY: the caller passes this number of messages.
-    unsafe {
-        if active() && !messages.is_null() {
-            for at in 0..(count as usize).min(MOST_BUFFERS) {
-                let each = messages.add(at);
-                admit(each as usize, size_of::<ReceivedMessage>());
-                (*each).message.admit();
-            }
-            admit(timeout as usize, size::TIMESPEC);
-        }
-        let arguments = [
-            socket as usize,
-            messages as usize,
-            count as usize,
-            flags as usize,
-            timeout as usize,
-        ];
-        call(number::RECVMMSG, arguments) as c_int
     }
 }
 

@@ -4,8 +4,8 @@
 use core::ffi::{c_int, c_long};
 
 use super::{
-    alarm, child_wait, connection, content_length, epoll, files, poll, receive, replacement, send,
-    signal, socket_options, splice, timer, wait_signal,
+    alarm, child_wait, connection, content_length, epoll, files, flagged_transfers, many_messages,
+    poll, receive, replacement, send, signal, socket_options, splice, time, timer, wait_signal,
 };
 use crate::base::sys::number;
 
@@ -36,6 +36,13 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
                 receive::recvfrom(descriptor, b as _, c, d as c_int, e as _, f as _) as c_long
             }
             number::RECVMSG => receive::recvmsg(descriptor, b as _, c as c_int) as c_long,
+            number::RECVMMSG => {
+                many_messages::recvmmsg(descriptor, b as _, c as u32, d as c_int, e as _).into()
+            }
+            number::SENDMMSG => {
+                many_messages::sendmmsg(descriptor, b as _, c as u32, d as c_int).into()
+            }
+            number::TEE => splice::tee(descriptor, b as c_int, c, d as u32) as c_long,
             number::SPLICE => {
                 splice::splice(descriptor, b as _, c as c_int, d as _, e, f as u32) as c_long
             }
@@ -91,6 +98,13 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
                 child_wait::waitid5(descriptor, b as u32, c as _, d as c_int, e as _).into()
             }
             number::IOCTL => content_length::ioctl(descriptor, b as _, c).into(),
+            number::CLOCK_GETTIME => time::clock_gettime(descriptor, b as _).into(),
+            number::GETTIMEOFDAY => time::gettimeofday(a as _, b as _).into(),
+            number::TIME => time::time(a as _),
+            number::NANOSLEEP => time::nanosleep(a as _, b as _).into(),
+            number::CLOCK_NANOSLEEP => {
+                time::clock_nanosleep(descriptor, b as c_int, c as _, d as _).into()
+            }
             number::PAUSE => wait_signal::pause().into(),
             number::ALARM => alarm::alarm(a as u32).into(),
             number::SETITIMER => alarm::setitimer(descriptor, b as _, c as _).into(),
@@ -128,6 +142,14 @@ unsafe fn call_of_file(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> Option<
             number::PWRITE64 => files::pwrite64(first, b as _, c, d as i64) as c_long,
             number::PREADV => files::preadv64(first, b as _, third, d as i64) as c_long,
             number::PWRITEV => files::pwritev64(first, b as _, third, d as i64) as c_long,
+            number::PREADV2 => {
+                let flags = f as c_int;
+                flagged_transfers::preadv64v2(first, b as _, third, d as i64, flags) as c_long
+            }
+            number::PWRITEV2 => {
+                let flags = f as c_int;
+                flagged_transfers::pwritev64v2(first, b as _, third, d as i64, flags) as c_long
+            }
             number::LSEEK => files::lseek64(first, b as i64, third),
             number::FTRUNCATE => files::ftruncate64(first, b as i64).into(),
             number::FALLOCATE => files::fallocate64(first, second, c as i64, d as i64).into(),

@@ -8,6 +8,7 @@ use super::disposition::{self, Signals};
 use super::files::{self, Elsewhere, Known};
 use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
+use super::posix_timer::{self, PosixTimers};
 use super::process_attributes::{self, Attributes};
 use super::timer::{self, Timers};
 use crate::base::memory::Place;
@@ -24,6 +25,8 @@ pub(crate) struct Process {
     pub(super) signals: Signals,
     /// The alarm of the running execution.
     pub(super) alarm: Alarm,
+    /// Timers of `timer_create` of the running execution.
+    pub(super) posix_timers: PosixTimers,
     /// Files of the running execution.
     pub(super) files: Known,
     /// The changes by the running execution to the user and groups of the process.
@@ -46,6 +49,7 @@ const _: () = {
     assert!(START + offset_of!(Process, timers) == timer::PLACE.offset());
     assert!(START + offset_of!(Process, signals) == disposition::PLACE.offset());
     assert!(START + offset_of!(Process, alarm) == alarm::PLACE.offset());
+    assert!(START + offset_of!(Process, posix_timers) == posix_timer::PLACE.offset());
     assert!(START + offset_of!(Process, files) == files::KNOWN_PLACE.offset());
     assert!(START + offset_of!(Process, credentials) == credentials::PLACE.offset());
     assert!(START + offset_of!(Process, elsewhere) == files::ELSEWHERE_PLACE.offset());
@@ -58,6 +62,7 @@ impl Process {
         Self {
             links: Links::new(),
             alarm: Alarm::new(),
+            posix_timers: PosixTimers::new(),
             timers: Timers::new(),
             signals: Signals::new(),
             files: Known::new(),
@@ -74,6 +79,7 @@ impl Process {
     pub(crate) fn begin(&mut self) {
         self.links.clear();
         self.alarm.clear();
+        self.posix_timers.clear();
         self.timers.clear();
         self.signals.put_back();
         self.files.begin();

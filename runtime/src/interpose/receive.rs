@@ -14,8 +14,14 @@ use crate::platform::descriptor::{self, Kind, POLLIN};
 const MSG_WAITALL: c_int = 0x100;
 
 /// Performs a task's read from a descriptor of any kind, by the system call `number`. The caller
-/// must have called [`admit`] for all memory to which the arguments point.
-unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6]) -> isize {
+/// must have called [`admit`] for all memory to which the arguments point. The call does not block
+/// if `unblocked` is set.
+pub(super) unsafe fn read_call(
+    descriptor: c_int,
+    number: usize,
+    mut arguments: [usize; 6],
+    unblocked: bool,
+) -> isize {
     let identity = descriptor::look(descriptor);
     if random::is_source(identity) {
         // SAFETY: the caller names writable memory.
@@ -33,7 +39,8 @@ unsafe fn read_call(descriptor: c_int, number: usize, mut arguments: [usize; 6])
     if matches!(identity.kind, Kind::File | Kind::Closed) {
         return files::read(descriptor, call);
     }
-    let mut reading = Call::begin(Op::DescriptorRead, descriptor, identity, POLLIN);
+    let reading = Call::begin(Op::DescriptorRead, descriptor, identity, POLLIN);
+    let mut reading = reading.unblocked(unblocked);
     let result = reading.carry_out_when_ready(call);
     reading.end(result)
 }
@@ -62,7 +69,7 @@ pub(super) unsafe extern "C" fn read(descriptor: c_int, out: *mut c_void, length
             return sys::libc_result(sys::syscall(number::READ, arguments));
         }
         admit(out as usize, length);
-        let result = read_call(descriptor, number::READ, arguments);
+        let result = read_call(descriptor, number::READ, arguments, false);
         kernel_wrote(&[Buffer::new(out, length)], result)
     }
 }
@@ -89,7 +96,7 @@ pub(super) unsafe extern "C" fn readv(
         }
         let count = usize::try_from(count).unwrap_or(0);
         admit_buffers(buffers.cast(), count);
-        let result = read_call(descriptor, number::READV, arguments);
+        let result = read_call(descriptor, number::READV, arguments, false);
         if result <= 0 {
             return result;
         }

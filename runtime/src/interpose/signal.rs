@@ -75,6 +75,16 @@ pub(super) fn send_alarm(signal: c_int) {
     send(signal, &info(signal, SI_KERNEL, 0));
 }
 
+/// Handles the signal of a timer that has expired, on the calling task. `value` is the timer's
+/// value.
+pub(super) fn send_timer(signal: c_int, value: usize) {
+    const SI_TIMER: i32 = -2;
+    let mut info = info(signal, SI_TIMER, value);
+    // The number of the kernel's timer and the number of overruns.
+    info[2] = 0;
+    send(signal, &info);
+}
+
 /// Sends a signal from a task to its own process. If the signal has a handler and is not blocked,
 /// runs the handler on the calling task.
 fn send(signal: c_int, info: &Info) -> isize {

@@ -1,4 +1,4 @@
-//! `splice` and `sendfile`, by which `std::io::copy` moves bytes within the kernel.
+//! `splice` and `sendfile`, by which `std::io::copy` moves bytes within the kernel, and `tee`.
 
 use core::ffi::c_int;
 
@@ -16,9 +16,10 @@ const SPLICE_F_NONBLOCK: usize = 2;
 
 /// Moves bytes for a task from one descriptor to another by `step`, which does not block if both
 /// descriptors are ready.
-fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize {
+/// The call does not block if `unblocked` is set.
+fn move_bytes(from: c_int, to: c_int, unblocked: bool, mut step: impl FnMut() -> isize) -> isize {
     let (source, target) = (descriptor::look(from), descriptor::look(to));
-    let mut step = || step_between(from, source, to, target, &mut step);
+    let mut step = || step_between((from, source), (to, target), unblocked, &mut step);
     match (source.kind, target.kind) {
         (Kind::File, Kind::File) => files::transfer(from, to, step),
         (Kind::File, _) => files::read(from, step),
@@ -30,10 +31,9 @@ fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize 
 /// Waits until both descriptors are ready, and performs `step` for [`move_bytes`]. Returns the
 /// number of moved bytes, or a negative error number.
 fn step_between(
-    from: c_int,
-    source: Identity,
-    to: c_int,
-    target: Identity,
+    (from, source): (c_int, Identity),
+    (to, target): (c_int, Identity),
+    unblocked: bool,
     step: &mut impl FnMut() -> isize,
 ) -> isize {
     if (source.kind, target.kind) == (Kind::File, Kind::File) {
@@ -55,7 +55,7 @@ fn step_between(
         let Some(&(end, wanted, _)) = waits else {
             break step();
         };
-        if descriptor::is_nonblocking(end) {
+        if unblocked || descriptor::is_nonblocking(end) {
             break again;
         }
         let outside = execution::is_outside(end, wanted);
@@ -90,11 +90,30 @@ pub(super) unsafe extern "C" fn splice(
         unsafe { sys::syscall(number::SPLICE, arguments) }
     };
     let flags = flags as usize;
-    if !active() || flags & SPLICE_F_NONBLOCK != 0 {
+    if !active() {
         return sys::libc_result(splice(length, flags));
     }
-    move_bytes(from, to, || {
+    let unblocked = flags & SPLICE_F_NONBLOCK != 0;
+    move_bytes(from, to, unblocked, || {
         splice(length.min(MOST), flags | SPLICE_F_NONBLOCK)
+    })
+}
+
+/// libc's `tee`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn tee(from: c_int, to: c_int, length: usize, flags: u32) -> isize {
+    let tee = |length: usize, flags: usize| {
+        let arguments = [from as usize, to as usize, length, flags, 0, 0];
+        // SAFETY: the caller's arguments are those of the system call.
+        unsafe { sys::syscall(number::TEE, arguments) }
+    };
+    let flags = flags as usize;
+    if !active() {
+        return sys::libc_result(tee(length, flags));
+    }
+    let unblocked = flags & SPLICE_F_NONBLOCK != 0;
+    move_bytes(from, to, unblocked, || {
+        tee(length.min(MOST), flags | SPLICE_F_NONBLOCK)
     })
 }
 
@@ -116,7 +135,7 @@ pub(super) unsafe extern "C" fn sendfile64(
     }
     let is_whole = descriptor::look(to).kind == Kind::File;
     let length = if is_whole { length } else { length.min(MOST) };
-    move_bytes(from, to, || send(length))
+    move_bytes(from, to, false, || send(length))
 }
 
 /// libc's `sendfile`.

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
 
+use super::call::admit;
 use crate::base::real;
 use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Op, active};
@@ -10,7 +11,7 @@ const TIMER_ABSTIME: c_int = 1;
 
 /// libc's `clock_gettime`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) -> c_int {
+pub(super) unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) -> c_int {
     // SAFETY: the caller gives a writable timespec.
     unsafe {
         if !active() {
@@ -23,7 +24,7 @@ unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) -> c_int {
 
 /// libc's `gettimeofday`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int {
+pub(super) unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int {
     // SAFETY: the caller gives a writable timeval.
     unsafe {
         if !active() {
@@ -40,7 +41,7 @@ unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int
 
 /// libc's `time`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn time(out: *mut c_long) -> c_long {
+pub(super) unsafe extern "C" fn time(out: *mut c_long) -> c_long {
     let mut now = timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -55,9 +56,45 @@ unsafe extern "C" fn time(out: *mut c_long) -> c_long {
     now.tv_sec as c_long
 }
 
+/// libc's `times`. The result is the virtual time in ticks of 10 ms.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn times(out: *mut c_void) -> c_long {
+    const SIZE: usize = 32;
+    const TICK: u64 = 10_000_000;
+    if active() {
+        admit(out as usize, SIZE);
+    }
+    // SAFETY: the caller's argument is that of the system call.
+    let ticks = unsafe { sys::syscall(number::TIMES, [out as usize, 0, 0, 0, 0, 0]) };
+    if active() {
+        (execution::read_clock() / TICK).cast_signed() as c_long
+    } else {
+        sys::libc_result(ticks) as c_long
+    }
+}
+
+/// libc's `sysinfo`. The first field of the structure is the time since the start of the machine,
+/// in seconds: the time of `CLOCK_BOOTTIME`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sysinfo(out: *mut c_long) -> c_int {
+    const SIZE: usize = 112;
+    const SECOND: u64 = 1_000_000_000;
+    if active() {
+        admit(out as usize, SIZE);
+    }
+    // SAFETY: the caller passes room for the structure.
+    unsafe {
+        let result = sys::syscall(number::SYSINFO, [out as usize, 0, 0, 0, 0, 0]);
+        if active() && result == 0 {
+            out.write((execution::read_clock() / SECOND).cast_signed() as c_long);
+        }
+        sys::libc_result(result) as c_int
+    }
+}
+
 /// libc's `clock_nanosleep`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn clock_nanosleep(
+pub(super) unsafe extern "C" fn clock_nanosleep(
     clock: c_int,
     flags: c_int,
     request: *const timespec,

@@ -43,6 +43,11 @@ fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> 
     call.end(result)
 }
 
+/// Performs a task's read or write `act` of a file at an offset.
+pub(in super::super) fn at_offset(op: Op, descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
+    call(op, descriptor, false, act)
+}
+
 /// Records that the call has written to `file`.
 fn writes(call: &mut Call, file: Inode) {
     call.writes(contents(file));

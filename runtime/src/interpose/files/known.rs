@@ -11,7 +11,7 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Named, Site, TaskId, current, ended_descriptor, files, named};
-use crate::interpose::alarm;
+use crate::interpose::posix_timer;
 use crate::platform::leftovers::first_descriptor;
 
 /// A lock that an open file holds.
@@ -35,7 +35,7 @@ pub(super) struct Opened {
 }
 
 /// The place of this state in the engine's memory.
-pub(crate) const PLACE: Place<Known> = Place::after(&alarm::PLACE);
+pub(crate) const PLACE: Place<Known> = Place::after(&posix_timer::PLACE);
 
 /// The state of files in one execution.
 pub(crate) struct Known {

@@ -31,8 +31,8 @@ use core::ffi::c_int;
 pub(super) use attributes::{chmod, fchmod};
 pub(super) use child_start::{reach_child_start, start_child};
 pub(super) use contents::{
-    copy_file_range, fallocate64, ftruncate64, lseek64, pread64, preadv64, pwrite64, pwritev64,
-    read, transfer, write,
+    at_offset, copy_file_range, fallocate64, ftruncate64, lseek64, pread64, preadv64, pwrite64,
+    pwritev64, read, transfer, write,
 };
 pub(super) use descriptor_state::{change, close, closes, inspect, inspect_address};
 pub(super) use directories::{chdir, fchdir};
