@@ -104,7 +104,7 @@ unsafe extern "C" fn wait_for_alarm(setting: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// What the expiry of a timer does.
+/// The effect of a timer's expiry.
 pub(super) enum Expiry {
     /// The timer sends its signal.
     Sends,
@@ -114,7 +114,7 @@ pub(super) enum Expiry {
     IsDeadlock,
 }
 
-/// What the expiry of a timer with this signal does now.
+/// The effect of an expiry, at this moment, of a timer that sends `signal`.
 pub(super) fn expiry(signal: c_int) -> Expiry {
     let action = signals().disposition(signal).map(|action| action.handler);
     if action != Some(SIG_DFL) || signals().is_blocked(signal) {

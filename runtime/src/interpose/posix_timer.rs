@@ -39,7 +39,7 @@ struct PosixTimer {
     is_deleted: bool,
 }
 
-/// What happens when a timer expires.
+/// The effect of each expiry of a timer.
 #[derive(Clone, Copy)]
 enum Notification {
     Nothing,
@@ -119,7 +119,8 @@ pub(super) struct Setting {
     first: timespec,
 }
 
-/// What the timer with the id `id` does when it expires. `None` if the `event` is not valid.
+/// The notification that `event` asks for, for the timer with this `id`. `None` if the event is not
+/// valid.
 fn notification_of(event: Option<&Event>, id: usize) -> Option<Notification> {
     const SIGEV_SIGNAL: c_int = 0;
     const SIGEV_NONE: c_int = 1;
