@@ -164,6 +164,28 @@ mod tests {
         assert_eq!(count(), 0);
     }
     #[test]
+    fn both_create_one_file() {
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| _ = File::create_new("target/of-both").unwrap());
+            }
+        });
+    }
+    #[test]
+    fn looks_before_it_creates() {
+        let path = Path::new("target/looked-for");
+        let create = || {
+            if !path.exists() {
+                File::create_new(path).unwrap();
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(create);
+            scope.spawn(create);
+        });
+        fs::remove_file(path).unwrap();
+    }
+    #[test]
     fn finds_a_file_of_the_user() {
         assert!(File::create_new("target/kept").is_err());
         count();
@@ -185,6 +207,8 @@ fn files_that_an_earlier_execution_has_left_make_no_test_fail() {
         "leaves_below_the_temporary_directory (2 schedules, complete",
         "removes (2 schedules, complete",
         "Failed small tests::fails_anyway: panic",
+        "Failed small tests::both_create_one_file: panic",
+        "Failed small tests::looks_before_it_creates: panic",
         "Failed small tests::finds_a_file_of_the_user: panic",
     ] {
         assert!(said.contains(complete), "{complete} in {said}");
