@@ -9,7 +9,7 @@ use super::access::now;
 use super::conflicts::Calls;
 use super::crash::may_crash_here;
 use super::descriptors::{KERNEL, address_of, is_descriptor, state_of};
-use super::mark::line_if_known;
+use super::mark::{line_if_known, marked_line};
 use super::running::{running, with};
 use super::spin::Access;
 use super::state::Execution;
@@ -209,6 +209,20 @@ pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
 /// Enables the tasks whose descriptors are ready because of the effects of the current call so far.
 pub(crate) fn descriptors_changed() {
     with(|execution| execution.wake_ready(false));
+}
+
+/// Blocks the calling task until another task calls [`wake_all`](super::wake_all) for `object`,
+/// which is a [`descriptor_object`].
+pub(crate) fn await_other_end(op: Op, object: usize) {
+    let Some(execution) = running() else { return };
+    let site = marked_line();
+    execution.step(|it| {
+        it.wait_by_state(object);
+        let object = it.object(object);
+        let task = it.running();
+        (task.op, task.object, task.site) = (op, object, site);
+        it.sleep_on(Wait::Object(object), None)
+    });
 }
 
 /// Enables all tasks that wait for descriptors, because the deadline of a timer descriptor has

@@ -108,8 +108,9 @@ pub use current::{active, checks, current};
 pub use data_choice::{assumption_fails, choose, happens_rarely, note_in_history, observe};
 pub(crate) use dead_frames::DeadFrame;
 pub(crate) use descriptor_calls::{
-    after_call, await_descriptors, before_call, descriptor_ends, descriptor_object,
-    descriptors_changed, ended_descriptor, name_descriptor, uses_number, wake_all_awaiting,
+    after_call, await_descriptors, await_other_end, before_call, descriptor_ends,
+    descriptor_object, descriptors_changed, ended_descriptor, name_descriptor, uses_number,
+    wake_all_awaiting,
 };
 pub(crate) use descriptors::{Named, address_of, descriptor_of_object, named, state_of};
 pub(crate) use detached::{Detached, detached, forget_task};

@@ -321,6 +321,8 @@ operations! {
     Listen = "listen", Write;
     /// `connect`, which makes a connection.
     Connect = "connect", Write;
+    /// `open` of a FIFO, which waits for an `open` of the other end.
+    FifoOpen = "open", Write;
     /// `shutdown` of a socket.
     Shutdown = "shutdown", Write;
     /// The close of a descriptor.

@@ -27,7 +27,7 @@ const fn table(object: &'static str, first: &'static str, others: &'static str) 
 }
 
 /// All types of objects.
-const TABLES: [Table; 39] = [
+const TABLES: [Table; 40] = [
     table("Mutexes", "ltkcp", "ltkcp"),
     table("RwLocks", "rRwWdDp", "rRwWdDp"),
     table("Condvars", "oasSw", "oasSw"),
@@ -50,6 +50,7 @@ const TABLES: [Table; 39] = [
     table("FileLocks", "ltsS", "ltsS"),
     table("Environment", "srgalc", "srgalc"),
     table("Pipes", "rlpP", "wd"),
+    table("Fifos", "iIord", "iOowd"),
     table("Listeners", "arpP", "cw"),
     table("Addresses", "bdcre", "bdcre"),
     table("Counters", "atpP", "atpP"),

@@ -34,6 +34,11 @@ impl Inode {
         self.mode & Self::KIND == 0o100_000
     }
 
+    /// Whether the file is a FIFO: a pipe that has a path.
+    pub(super) fn is_fifo(self) -> bool {
+        self.mode & Self::KIND == 0o010_000
+    }
+
     /// Whether the file is a character device, such as a terminal or `/dev/zero`.
     pub(super) fn is_device(self) -> bool {
         self.mode & Self::KIND == 0o020_000

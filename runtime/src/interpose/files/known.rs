@@ -2,6 +2,7 @@
 
 use core::ffi::c_int;
 
+use super::fifo_ends::FifoEnds;
 pub(super) use super::inode::Inode;
 use super::journal::Journal;
 use super::shared_maps::SharedMaps;
@@ -59,6 +60,7 @@ pub(crate) struct Known {
     pub(super) journal: Journal,
     pub(super) shared_maps: SharedMaps,
     pub(super) times: Times,
+    pub(super) fifo_ends: FifoEnds,
 }
 
 impl Known {
@@ -76,6 +78,7 @@ impl Known {
             journal: Journal::new(),
             shared_maps: SharedMaps::new(),
             times: Times::new(),
+            fifo_ends: FifoEnds::new(),
         }
     }
 
@@ -89,6 +92,7 @@ impl Known {
         self.journal.clear();
         self.shared_maps.clear();
         self.times.clear();
+        self.fifo_ends.clear();
         if core::mem::take(&mut self.has_moved) {
             let path = self.home.as_ptr() as usize;
             // SAFETY: a path that ends in a zero.

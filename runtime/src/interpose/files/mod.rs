@@ -11,6 +11,8 @@ mod contents;
 mod descriptor_state;
 mod directories;
 mod elsewhere;
+mod fifo;
+mod fifo_ends;
 mod inode;
 mod inspect;
 mod journal;

@@ -9,7 +9,7 @@ use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, known};
 use super::path::Place;
-use super::{AT_FDCWD, Call, process_state, times};
+use super::{AT_FDCWD, Call, fifo, process_state, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active, may_crash_here};
 
@@ -178,9 +178,13 @@ pub(in super::super) unsafe extern "C" fn mknodat(
     let arguments = [directory as usize, path as usize, mode, device, 0, 0];
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        change(Op::FileOpen, directory, path, || {
+        let result = change(Op::FileOpen, directory, path, || {
             sys::syscall(number::MKNODAT, arguments)
-        })
+        });
+        if result == 0 {
+            fifo::created(directory, path);
+        }
+        result
     }
 }
 

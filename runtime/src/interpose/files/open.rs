@@ -8,7 +8,7 @@ use super::super::call::admit;
 use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, descriptor_state, lock, process_state, times, unsynced_writes};
+use super::{AT_FDCWD, Call, descriptor_state, fifo, lock, process_state, times, unsynced_writes};
 use crate::base::sys::{self, number};
 use crate::execution::{Op, active, may_crash_here};
 
@@ -29,10 +29,11 @@ pub(in super::super) unsafe extern "C" fn openat64(
 ) -> c_int {
     let (at, mode) = (path as usize, mode as usize);
     // SAFETY: the caller's arguments are those of the system call.
-    let open = || unsafe {
+    let open_with = |flags: c_int| unsafe {
         let arguments = [directory as usize, at, flags as usize, mode, 0, 0];
         sys::syscall(number::OPENAT, arguments)
     };
+    let open = || open_with(flags);
     if !active() {
         return sys::libc_result(open()) as c_int;
     }
@@ -48,6 +49,8 @@ pub(in super::super) unsafe extern "C" fn openat64(
     let writes = flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0 && flags & O_TMPFILE != O_TMPFILE;
     let used = if writes { Use::Writes } else { Use::Reads };
     let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);
+    // SAFETY: the caller's path ends in a zero.
+    let fifo = unsafe { fifo::at(directory, path, flags) };
     let (mut call, place) = Call::begin(Op::FileOpen, |touches| {
         if makes || flags & O_TMPFILE == O_TMPFILE {
             process_state::creates(touches);
@@ -56,8 +59,9 @@ pub(in super::super) unsafe extern "C" fn openat64(
         unsafe { elsewhere::find(directory, path, follows, used, touches) }
     });
     let old = place.as_ref().and_then(|place| place.inode);
-    let result = match old {
-        Some(inode) if flags & O_TRUNC != 0 => {
+    let result = match (fifo, old) {
+        (Some(fifo), _) => fifo::open(fifo, flags, open_with),
+        (None, Some(inode)) if flags & O_TRUNC != 0 => {
             // SAFETY: the caller's path ends in a zero.
             let path = unsafe { CStr::from_ptr(path) };
             unsynced_writes::follow_path(inode, directory, path, open)
