@@ -12,6 +12,8 @@ pub(crate) struct Budget {
     pub(super) horizon: u64,
     /// Whether the step limit was passed. Past the limit, the search makes no choices.
     pub(crate) past_limit: bool,
+    /// Whether the search would have had a choice past the limit that is not one of a task.
+    pub(super) omits_outcome: bool,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
     /// The newest step at which a task yielded or began to wait with a deadline. The yield of a
@@ -44,6 +46,7 @@ impl Budget {
             candidates: 0,
             horizon: max_steps,
             past_limit: false,
+            omits_outcome: false,
             last_switch: 0,
             last_wait: 0,
             last_spawn: 0,

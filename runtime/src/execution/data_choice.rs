@@ -18,6 +18,7 @@ impl Execution {
         self.running().draws = count.wrapping_add(1);
         // Past the step limit, choices vary: a loop may end only with one of them.
         let outcome = if self.budget.past_limit && op == Op::Choose {
+            self.budget.omits_outcome |= outcomes > 1;
             count % outcomes
         } else {
             self.choose_outcome(outcomes, kind)

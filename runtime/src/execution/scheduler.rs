@@ -342,7 +342,11 @@ impl Execution {
     /// As [`Self::choose_outcome`], for a choice whose outcome 0 leaves the task unchanged. A loop
     /// that waits may repeat an iteration with such a choice.
     pub(super) fn choose_unseen(&mut self, outcomes: u32, kind: Outcomes<'_>) -> u32 {
-        if outcomes < 2 || self.budget.past_limit {
+        if outcomes < 2 {
+            return 0;
+        }
+        if self.budget.past_limit {
+            self.budget.omits_outcome = true;
             return 0;
         }
         self.recording.prefix = mix(self.recording.prefix, 0xc401_ce00 | u64::from(outcomes));

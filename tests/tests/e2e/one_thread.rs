@@ -72,6 +72,56 @@ fn a_test_of_one_thread_is_counted_apart_unless_something_may_happen_to_it() {
     }
 }
 
+const LONG: &str = r"
+#![cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+fn adds() {
+    let sum = AtomicUsize::new(0);
+    for _ in 0..3_000 {
+        sum.fetch_add(1, SeqCst);
+    }
+    assert_eq!(sum.load(SeqCst), 3_000);
+}
+
+#[test]
+fn only_adds() {
+    adds();
+}
+
+/// The exchange, which may fail for no reason, comes after the step limit.
+#[test]
+fn then_exchanges_weakly() {
+    adds();
+    let _ = AtomicUsize::new(1).compare_exchange_weak(1, 2, SeqCst, SeqCst);
+}
+
+#[test]
+fn then_starts_another() {
+    adds();
+    thread::spawn(|| {}).join().unwrap();
+}
+";
+
+#[test]
+fn a_long_test_of_one_thread_is_complete_unless_there_is_a_choice_past_the_step_limit() {
+    let workspace = Workspace::with_library(LONG);
+    for strategy in ["auto", "icb", "dpor", "delay"] {
+        let test = workspace.chess(&["test", "--message-format=json", "--max-steps=1000"]);
+        let run = test.arg("--strategy").arg(strategy).run();
+        run.assert_code(0);
+        for verdict in run.verdicts() {
+            let is_whole = verdict["test"] == "only_adds";
+            assert_eq!(verdict["complete"], json!(is_whole), "{verdict}");
+            assert_eq!(verdict["nothing_to_explore"], json!(is_whole), "{verdict}");
+            let warnings = verdict["warnings"].to_string();
+            let is_cut = warnings.contains("more than --max-steps steps");
+            assert_eq!(is_cut, !is_whole, "{verdict}");
+        }
+    }
+}
+
 #[test]
 fn a_test_on_tokios_current_thread_runtime_is_reported_with_the_reason_for_one_thread() {
     let workspace = Workspace::shared("executors");

@@ -355,14 +355,12 @@ impl Explorer<'_> {
                 engine.exploration.unclear_loads |= misses && only_notes;
                 let is_limited = misses && !only_notes;
                 engine.exploration.few_stores += u64::from(is_limited);
-                if engine.execution.budget.past_limit
-                    || engine.execution.endless.is_missed
-                    || is_limited
-                {
+                let misses_choices = is_given_up || engine.execution.misses_choices();
+                if misses_choices || engine.execution.endless.is_missed || is_limited {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);
                 }
-                if engine.execution.budget.past_limit {
+                if misses_choices {
                     engine.exploration.long += 1;
                     engine.exploration.too_long += u64::from(is_given_up);
                 }
@@ -509,7 +507,7 @@ pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
             name: &|object| execution.objects.get(object).address,
         },
         is_new,
-        is_cut: execution.budget.past_limit,
+        is_cut: execution.misses_choices(),
         diverged,
     });
 }
