@@ -1,150 +1,17 @@
-//! `alarm` and `setitimer`, in virtual time: a separate task sleeps until the alarm is due, and
-//! then handles the signal.
-//!
-//! In a process of `cargo test`, the kernel delivers the signal to the first thread. This thread
-//! belongs to the harness, and the threads of the test continue during the handler. The separate
-//! task has the same effect. The search chooses the moment at which the alarm is due, as for any
-//! other sleep.
-//!
-//! This is different if the signal has the default action, which ends the process. A test may set
-//! such an alarm as a safeguard against a hang, and must not fail because of the alarm. So the
-//! alarm is postponed while another task can continue without a timeout. After that, the signal is
-//! sent if a task waits in `pause` or `sigsuspend`. Otherwise the tasks are in a deadlock, and the
-//! report of the deadlock says more than the end of the process.
+//! `alarm` and `setitimer`: the alarm of the process, in virtual time.
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_int, c_uint};
 
 use super::call::admit;
-use super::disposition::{SIG_DFL, signals};
-use super::{disposition, signal, wait_signal};
-use crate::base::memory::Place;
+use super::virtual_timer::{self, ALARM, SECOND, Times};
 use crate::base::sys::{self, number, timeval};
-use crate::execution::{self, Effect, Op, TaskId, active};
+use crate::execution::active;
 
-const SIGALRM: c_int = 14;
-const SECOND: u64 = 1_000_000_000;
-
-/// The place of this state in the engine's memory.
-pub(super) const PLACE: Place<Alarm> = Place::after(&disposition::PLACE);
-
-/// The alarm of the process.
-pub(crate) struct Alarm {
-    /// The time at which the alarm is due, in virtual nanoseconds; `None` if it is not set.
-    due: Option<u64>,
-    /// The time between two signals in virtual nanoseconds; 0 if there is only one signal.
-    interval: u64,
-    /// The task that sleeps until the alarm is due. `None` while this task handles the signal.
-    sleeper: Option<TaskId>,
-    /// The number of times that the alarm was set or cancelled.
-    settings: usize,
-}
-
-impl Alarm {
-    pub(crate) const fn new() -> Self {
-        Self {
-            due: None,
-            interval: 0,
-            sleeper: None,
-            settings: 0,
-        }
-    }
-
-    /// Resets the alarm for a new execution.
-    #[inline]
-    pub(crate) fn clear(&mut self) {
-        *self = Self::new();
-    }
-
-    /// Returns the time until the alarm is due (0 if it is not set), and its interval.
-    fn left(&self, now: u64) -> (u64, u64) {
-        let left = self.due.map_or(0, |due| due.saturating_sub(now).max(1));
-        (left, self.interval)
-    }
-}
-
-fn of_process() -> &'static mut Alarm {
-    // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut *PLACE.get() }
-}
-
-/// Sets the alarm to `first` nanoseconds from now, or cancels it if `first` is 0. Returns the
-/// remaining time and the interval of the former alarm.
-fn set(first: u64, interval: u64) -> (u64, u64) {
-    execution::before_call(Op::AlarmSet, 0);
-    let now = execution::now();
-    let left = of_process().left(now);
-    if let Some(task) = of_process().sleeper.take() {
-        execution::stop_forever(task);
-    }
-    of_process().settings += 1;
-    of_process().due = (first > 0).then(|| now.saturating_add(first));
-    of_process().interval = interval;
-    execution::after_call(Op::AlarmSet, 0, Effect::Write);
-    if first > 0 {
-        let setting = core::ptr::without_provenance_mut(of_process().settings);
-        let task = execution::spawn_pthread(wait_for_alarm, setting, 0);
-        execution::detach_and_name(task, "alarm");
-        of_process().sleeper = Some(task);
-    }
-    left
-}
-
-/// The function of the task that waits for the alarm. The argument is the number of the setting.
-unsafe extern "C" fn wait_for_alarm(setting: *mut c_void) -> *mut c_void {
-    // During the signal's handler, another alarm may be set, for which another task waits.
-    let is_own = || of_process().settings == setting.addr();
-    while let Some(due) = of_process().due.filter(|_| is_own()) {
-        of_process().sleeper = Some(execution::current());
-        execution::sleep_until(due, None);
-        of_process().sleeper = None;
-        if !ring(due) {
-            break;
-        }
-    }
-    core::ptr::null_mut()
-}
-
-/// The effect of a timer's expiry.
-pub(super) enum Expiry {
-    /// The timer sends its signal.
-    Sends,
-    /// The signal would end the process while other tasks can continue.
-    IsPostponed,
-    /// The signal would end the process in a deadlock: see the comment of this file.
-    IsDeadlock,
-}
-
-/// The effect of an expiry, at this moment, of a timer that sends `signal`.
-pub(super) fn expiry(signal: c_int) -> Expiry {
-    let action = signals().disposition(signal).map(|action| action.handler);
-    if action != Some(SIG_DFL) || signals().is_blocked(signal) {
-        Expiry::Sends
-    } else if execution::others_can_run() {
-        Expiry::IsPostponed
-    } else if wait_signal::is_awaited() {
-        Expiry::Sends
-    } else {
-        Expiry::IsDeadlock
-    }
-}
-
-/// Handles the expiry of the alarm at the time `due`. Returns whether the alarm is set again.
-fn ring(due: u64) -> bool {
-    match expiry(SIGALRM) {
-        Expiry::Sends => {}
-        Expiry::IsPostponed => {
-            of_process().due = Some(execution::now() + SECOND);
-            return true;
-        }
-        Expiry::IsDeadlock => {
-            of_process().due = None;
-            return false;
-        }
-    }
-    let interval = of_process().interval;
-    of_process().due = (interval > 0).then(|| due.saturating_add(interval));
-    signal::send_alarm(SIGALRM);
-    interval > 0
+/// Sets the alarm to `first` nanoseconds from now, or cancels it if `first` is 0. Returns the times
+/// of the former alarm.
+fn set(first: u64, interval: u64) -> Times {
+    let due = |now: u64| (first > 0).then(|| now.saturating_add(first));
+    virtual_timer::set(ALARM, interval, due).expect("the alarm is not deleted")
 }
 
 /// libc's `alarm`.
@@ -154,8 +21,8 @@ pub(super) extern "C-unwind" fn alarm(seconds: c_uint) -> c_uint {
         // SAFETY: no memory is passed.
         return unsafe { sys::syscall(number::ALARM, [seconds as usize, 0, 0, 0, 0, 0]) as c_uint };
     }
-    let (left, _) = set(u64::from(seconds) * SECOND, 0);
-    left.div_ceil(SECOND) as c_uint
+    let before = set(u64::from(seconds) * SECOND, 0);
+    before.left.div_ceil(SECOND) as c_uint
 }
 
 /// libc's `ualarm`.
@@ -163,14 +30,16 @@ pub(super) extern "C-unwind" fn alarm(seconds: c_uint) -> c_uint {
 unsafe extern "C-unwind" fn ualarm(first: c_uint, interval: c_uint) -> c_uint {
     let nanos = |micros: c_uint| u64::from(micros) * 1_000;
     if active() {
-        return (set(nanos(first), nanos(interval)).0 / 1_000) as c_uint;
+        return (set(nanos(first), nanos(interval)).left / 1_000) as c_uint;
     }
-    let time = |micros| Setting::of(0, nanos(micros)).first;
-    let new = Setting {
-        interval: time(interval),
-        first: time(first),
-    };
-    let mut old = Setting::of(0, 0);
+    let new = Setting::of(Times {
+        left: nanos(first),
+        interval: nanos(interval),
+    });
+    let mut old = Setting::of(Times {
+        left: 0,
+        interval: 0,
+    });
     // SAFETY: both settings are valid.
     unsafe { setitimer(ITIMER_REAL, &raw const new, &raw mut old) };
     (old.first.nanos() / 1_000) as c_uint
@@ -203,10 +72,10 @@ impl Time {
 }
 
 impl Setting {
-    fn of(interval: u64, first: u64) -> Self {
+    fn of(times: Times) -> Self {
         Self {
-            interval: Time::of(interval),
-            first: Time::of(first),
+            interval: Time::of(times.interval),
+            first: Time::of(times.left),
         }
     }
 }
@@ -224,9 +93,9 @@ pub(super) unsafe extern "C-unwind" fn setitimer(
         if active() && which == ITIMER_REAL {
             let new = new.as_ref();
             let first = new.map_or(0, |new| new.first.nanos());
-            let (left, interval) = set(first, new.map_or(0, |new| new.interval.nanos()));
+            let before = set(first, new.map_or(0, |new| new.interval.nanos()));
             if !old.is_null() {
-                old.write(Setting::of(interval, left));
+                old.write(Setting::of(before));
             }
             return 0;
         }
@@ -244,10 +113,8 @@ pub(super) unsafe extern "C-unwind" fn getitimer(which: c_int, out: *mut Setting
     // SAFETY: the caller passes room for a setting.
     unsafe {
         if active() && which == ITIMER_REAL {
-            execution::before_call(Op::AlarmSet, 0);
-            let (left, interval) = of_process().left(execution::now());
-            out.write(Setting::of(interval, left));
-            execution::after_call(Op::AlarmSet, 0, Effect::Read);
+            let times = virtual_timer::look(ALARM).expect("the alarm is not deleted");
+            out.write(Setting::of(times));
             return 0;
         }
         if active() {

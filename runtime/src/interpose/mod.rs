@@ -67,6 +67,7 @@ mod thread_locals;
 mod threads;
 mod time;
 mod timer;
+mod virtual_timer;
 mod wait_signal;
 
 pub(crate) use accesses::entry;

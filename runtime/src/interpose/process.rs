@@ -2,15 +2,14 @@
 
 use core::mem::offset_of;
 
-use super::alarm::{self, Alarm};
 use super::credentials::{self, Credentials};
 use super::disposition::{self, Signals};
 use super::files::{self, Elsewhere, Known};
 use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
-use super::posix_timer::{self, PosixTimers};
 use super::process_attributes::{self, Attributes};
 use super::timer::{self, Timers};
+use super::virtual_timer::{self, VirtualTimers};
 use crate::base::memory::Place;
 use crate::monitor;
 
@@ -19,14 +18,12 @@ use crate::monitor;
 pub(crate) struct Process {
     /// Sockets of the running execution.
     pub(super) links: Links,
-    /// Timers of the running execution.
+    /// Timer descriptors of the running execution.
     pub(super) timers: Timers,
     /// Signals of the running execution.
     pub(super) signals: Signals,
-    /// The alarm of the running execution.
-    pub(super) alarm: Alarm,
-    /// Timers of `timer_create` of the running execution.
-    pub(super) posix_timers: PosixTimers,
+    /// The alarm and the timers of `timer_create` of the running execution.
+    pub(super) virtual_timers: VirtualTimers,
     /// Files of the running execution.
     pub(super) files: Known,
     /// The changes by the running execution to the user and groups of the process.
@@ -48,8 +45,7 @@ const _: () = {
     assert!(START + offset_of!(Process, links) == loopback::PLACE.offset());
     assert!(START + offset_of!(Process, timers) == timer::PLACE.offset());
     assert!(START + offset_of!(Process, signals) == disposition::PLACE.offset());
-    assert!(START + offset_of!(Process, alarm) == alarm::PLACE.offset());
-    assert!(START + offset_of!(Process, posix_timers) == posix_timer::PLACE.offset());
+    assert!(START + offset_of!(Process, virtual_timers) == virtual_timer::PLACE.offset());
     assert!(START + offset_of!(Process, files) == files::KNOWN_PLACE.offset());
     assert!(START + offset_of!(Process, credentials) == credentials::PLACE.offset());
     assert!(START + offset_of!(Process, elsewhere) == files::ELSEWHERE_PLACE.offset());
@@ -61,8 +57,7 @@ impl Process {
     pub(crate) const fn new() -> Self {
         Self {
             links: Links::new(),
-            alarm: Alarm::new(),
-            posix_timers: PosixTimers::new(),
+            virtual_timers: VirtualTimers::new(),
             timers: Timers::new(),
             signals: Signals::new(),
             files: Known::new(),
@@ -78,8 +73,7 @@ impl Process {
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();
-        self.alarm.clear();
-        self.posix_timers.clear();
+        self.virtual_timers.clear();
         self.timers.clear();
         self.signals.put_back();
         self.files.begin();

@@ -12,7 +12,7 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Named, Site, TaskId, current, ended_descriptor, files, named};
-use crate::interpose::posix_timer;
+use crate::interpose::virtual_timer;
 use crate::platform::leftovers::first_descriptor;
 
 /// A lock that an open file holds.
@@ -36,7 +36,7 @@ pub(super) struct Opened {
 }
 
 /// The place of this state in the engine's memory.
-pub(crate) const PLACE: Place<Known> = Place::after(&posix_timer::PLACE);
+pub(crate) const PLACE: Place<Known> = Place::after(&virtual_timer::PLACE);
 
 /// The state of files in one execution.
 pub(crate) struct Known {
