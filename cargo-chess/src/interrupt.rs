@@ -1,5 +1,5 @@
-//! Ctrl-C: a flag that all waiting code checks. `supervise/run.rs` reports the work that was done by
-//! then.
+//! Ctrl-C and termination signals: they set a flag, which all waiting code checks. After an
+//! interrupt, `supervise/run.rs` reports the results so far.
 
 use std::process::Child;
 use std::sync::Arc;

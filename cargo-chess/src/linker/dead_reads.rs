@@ -5,22 +5,23 @@
 //! removes the unused one.
 //!
 //! Such a call is recognised only in unoptimised code of this shape. Two announcements follow each
-//! other in straight-line code, for the two halves of a pair behind one pointer or in a static.
-//! The code has the load of one half. The load of a part of it counts: rustc makes a discriminant
-//! as large as the alignment of its payload, and loads the part that differs. After the
-//! announcement of the other half, no instruction before the next call or jump can load from its
-//! address. In unoptimised code, a load is in the same straight-line code as its announcement, and
-//! no register is used that a callee preserves. So the load cannot be elsewhere.
+//! other in straight-line code, for the two halves of a pair behind one pointer or in a static. The
+//! code loads one half, or a part of this half: rustc makes a discriminant as large as the
+//! alignment of its payload, and loads the part that differs. After the announcement of the other
+//! half, no instruction before the next call or jump can load from its address. In unoptimised
+//! code, a load is in the same straight-line code as its announcement, and no register is used that
+//! a callee preserves. So the load cannot be elsewhere.
 //!
-//! The unused half of a copied pair has the same shape, although the program reads it. So the code
-//! after both announcements must only compare something with a constant, as it does for a
-//! discriminant. A derived `==` compares the discriminants of two values. It reads both values
-//! before the comparison.
+//! The unused half of a copied pair has the same shape, although the program reads it. So the
+//! straight-line code after both announcements must meet one more condition: it uses no other
+//! memory outside the stack frame, and it compares a value with a constant or ends in a conditional
+//! jump. Code that uses a discriminant meets this condition. A derived `==` compares the
+//! discriminants of two values. It reads both values before the comparison.
 //!
 //! In `core::mem::discriminant`, in `Ord::cmp`, `PartialOrd::partial_cmp` and `Hash::hash`, no
 //! comparison has to follow. Derived code of these functions stores the discriminant in a variable.
-//! Code of a programmer that copies a pair there and uses only one half counts as a read of this
-//! half.
+//! If a programmer writes one of these functions, copies a pair in it and uses only one half, then
+//! only this half counts as read.
 
 use std::collections::{HashMap, HashSet};
 

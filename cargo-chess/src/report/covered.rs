@@ -7,14 +7,19 @@ use crate::text::{plural, source_path, thousands};
 /// The highest number of pairs that are listed for a test or for a run.
 const MOST: usize = 20;
 
-/// The counts of a test: `3 states and 24 graphs in 40 schedules (since schedule 16: 0 and 8)`.
+/// The counts of a test: `3 states and 24 graphs in 40 schedules (since schedule 16: 0 new states and
+/// 8 new graphs)`.
 pub(super) fn counts(covered: &Covered) -> String {
     let Some(end) = covered.growth.last() else {
         return "nothing".to_owned();
     };
     let numbers = |states: u64, graphs: u64| match covered.states {
-        0 => thousands(graphs),
-        _ => format!("{} and {}", thousands(states), thousands(graphs)),
+        0 => plural(graphs, "new graph"),
+        _ => format!(
+            "{} and {}",
+            plural(states, "new state"),
+            plural(graphs, "new graph")
+        ),
     };
     let states = match covered.states {
         0 => String::new(),
@@ -25,7 +30,7 @@ pub(super) fn counts(covered: &Covered) -> String {
     let since = halves.next().map_or_else(String::new, |half| {
         let new = numbers(end.states - half.states, end.graphs - half.graphs);
         let since = thousands(half.schedules);
-        format!(" ({new} of them since schedule {since})")
+        format!(" (since schedule {since}: {new})")
     });
     format!(
         "{states}{} in {}{since}{}",
@@ -188,8 +193,8 @@ mod tests {
 
     #[test]
     fn counts_say_how_much_the_last_half_added() {
-        insta::assert_snapshot!(counts(&covered(5)), @"5 states and 4 graphs in 9 schedules (1 and 1 of them since schedule 4); 1 pair of operations in both orders, 3 in one");
-        insta::assert_snapshot!(counts(&covered(0)), @"4 graphs in 9 schedules (1 of them since schedule 4); 1 pair of operations in both orders, 3 in one");
+        insta::assert_snapshot!(counts(&covered(5)), @"5 states and 4 graphs in 9 schedules (since schedule 4: 1 new state and 1 new graph); 1 pair of operations in both orders, 3 in one");
+        insta::assert_snapshot!(counts(&covered(0)), @"4 graphs in 9 schedules (since schedule 4: 1 new graph); 1 pair of operations in both orders, 3 in one");
     }
 
     #[test]

@@ -42,14 +42,14 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     sentences
 }
 
-/// For example, `A waits for Mutex M1 at x:1, held by B since y:2; B waits for Mutex M2 at z:3,
-/// held by A since w:4: a cycle.`
+/// For example, `A cycle of waits: main waits for Mutex M1 at x:1, held by task 1 since y:2; task 1
+/// waits for Mutex M2 at z:3, held by main since w:4.`
 fn cycle(finished: &Finished, names: &Names) -> Option<String> {
     if finished.cycle.is_empty() {
         return None;
     }
     let of = |task: u32| finished.blocked.iter().find(|blocked| blocked.task == task);
-    let mut sentence = String::new();
+    let mut sentence = "A cycle of waits: ".to_owned();
     for (position, task) in finished.cycle.iter().enumerate() {
         if position > 0 {
             sentence.push_str("; ");
@@ -62,7 +62,7 @@ fn cycle(finished: &Finished, names: &Names) -> Option<String> {
         sentence.push(' ');
         sentence.push_str(&waits(&blocked, names));
     }
-    Some(sentence + ": a cycle.")
+    Some(sentence + ".")
 }
 
 /// For example, `waits for Mutex M1 at src/lib.rs:10, held by task 2 since src/lib.rs:7`.

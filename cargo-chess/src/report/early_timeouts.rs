@@ -13,12 +13,15 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     let needs = need(&first, &|task| names.of(task));
     let more = match finished.early.len() {
         1 => String::new(),
-        count => format!(", and {}", plural(count as u64 - 1, "more early timeout")),
+        count => format!(
+            " It needs {}.",
+            plural(count as u64 - 1, "more early timeout")
+        ),
     };
     let is_undefined = finished.kind.is_some_and(Kind::is_undefined_behaviour);
     let what = match finished.outcome {
         Outcome::Timing => {
-            "`--timing deny` makes this a failure of the run, `--timing allow` excludes such schedules."
+            "`--timing deny` makes this outcome a failure of the run. `--timing allow` excludes such schedules."
         }
         _ if is_undefined => {
             "The failure is undefined behaviour nevertheless: a duration orders no memory accesses. \
@@ -26,7 +29,7 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
         }
         _ => "`--timers last` excludes early timeouts.",
     };
-    Some(format!("This execution {needs}{more}. {what}"))
+    Some(format!("This execution {needs}.{more} {what}"))
 }
 
 /// A text for each early timeout that the reported failure needs.
@@ -38,8 +41,8 @@ pub(super) fn needs(test: &TestFinished) -> Vec<String> {
 /// The sentence about the tests of a run whose failures need early timeouts.
 pub(super) fn summary(timing: usize, ran: usize) -> String {
     format!(
-        "the failures of {timing} of {ran} tests need early timeouts. `--timing deny` makes this a \
-         failure of the run, `--timing allow` excludes such schedules"
+        "the failures of {timing} of {ran} tests need early timeouts. `--timing deny` makes this \
+         outcome a failure of the run. `--timing allow` excludes such schedules"
     )
 }
 

@@ -60,9 +60,9 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
         "In this execution the {} of {}{} ran after {newer} (step {step}), but {does}. The memory \
          model allows this, because step {step} does not happen before this operation. To order them, \
          add a `Release` store after step {step}, and before this operation an `Acquire` load that \
-         reads the value of the `Release` store. If each of two threads stores to one atomic and then \
-         loads the atomic to which the other thread stores, this is not enough: use `SeqCst` for all \
-         four operations, or a `fence(SeqCst)` between the store and the load in both threads.",
+         reads the value of the `Release` store. These are not enough if one thread stores to A and \
+         then loads B, and another thread stores to B and then loads A: use `SeqCst` for all four \
+         operations, or a `fence(SeqCst)` between the store and the load in both threads.",
         event.op.name(),
         names.of(event.task),
         at(event),

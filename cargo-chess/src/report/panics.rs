@@ -60,7 +60,7 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
         let when = if is_own(panic, last) {
             "As a consequence"
         } else {
-            "Before that"
+            "In the same execution"
         };
         let unjoined = match panic.fate {
             Some(Fate::Unseen) => " (no task joined it)",
@@ -170,8 +170,8 @@ mod tests {
             panic(2, "caught", None),
         ];
         insta::assert_snapshot!(printed(Kind::Livelock, None, &panics), @r"
-        Before that, task 1 panicked at src/lib.rs:11 (no task joined it): index out of bounds
-        Before that, task 2 panicked at src/lib.rs:12: caught
+        In the same execution, task 1 panicked at src/lib.rs:11 (no task joined it): index out of bounds
+        In the same execution, task 2 panicked at src/lib.rs:12: caught
         ");
     }
 }

@@ -1,5 +1,5 @@
-//! Explores the schedules that preempt only at changed lines before all others, in a run of
-//! `gate`.
+//! The first search for a test in a run of `gate`. It explores the schedules that preempt only at
+//! changed lines.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::test_process::{Job, Slice, Verdict};
 use crate::config::{Exploration, Strategy};
 use crate::error::Result;
 
-/// The highest number of schedules that preempt only at changed lines.
+/// The highest number of schedules of this search.
 const SCHEDULES: u64 = 10_000;
 
 /// The options of a run of `gate`.
@@ -27,7 +27,8 @@ pub(crate) struct Gating {
 /// Explores the schedules of `job`'s test that preempt only at `changed` lines. Returns `None` if
 /// `stop` returned true first.
 ///
-/// A test that reaches none of the changed lines has a single such schedule.
+/// If the test reaches none of the changed lines, these schedules have no preemption: they switch
+/// tasks only where a task waits, yields or ends.
 pub(super) fn changed_first(
     job: &Job<'_>,
     changed: &[String],

@@ -1,4 +1,6 @@
-//! A test's turn in a round: regressions and changed lines once, then a slice of its search.
+//! The turn of a test in a round. The first turn runs the regressions of the test and, in `gate`,
+//! the schedules that preempt only at changed lines. Each turn then runs a slice of the test's
+//! search.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The reasons why units were not treated as instructed: their records, and the sentences in which
 //! the run reports them.
 //!
-//! If a package has less control because of its policy, see `plan/policy_origin.rs`.
+//! `plan/policy_origin.rs` has the reasons for the policy of a package.
 
 use std::fs;
 use std::io;
@@ -54,8 +54,8 @@ impl FallbackRecord {
                  {reason}. It was compiled without them, and consecutive calls in it form one step"
             )),
             Fallback::Unwatched => Some(format!(
-                "{package} does not compile with its loads and stores instrumented: {reason}. Its own \
-                 sources were compiled without that: its accesses to memory are not watched for \
+                "{package} does not compile with its loads and stores instrumented: {reason}. It was \
+                 compiled without this instrumentation: its accesses to memory are not watched for \
                  races, and consecutive calls in it form one step"
             )),
             Fallback::Opaque => Some(format!(
@@ -140,7 +140,7 @@ mod tests {
         bank 0.1.0: its overlay does not fit
         bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716. It was compiled without them, and consecutive calls in it form one step
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 does not compile with its loads and stores instrumented: E0080. Its own sources were compiled without that: its accesses to memory are not watched for races, and consecutive calls in it form one step
+        bank 0.1.0 does not compile with its loads and stores instrumented: E0080. It was compiled without this instrumentation: its accesses to memory are not watched for races, and consecutive calls in it form one step
         bank 0.1.0: its overlay does not fit
         bank 0.1.0 does not compile with cargo chess's replacements for std: rustc gave no reason. It was compiled unchanged (opaque): threads switch only at calls into it and where it blocks, so bugs inside it may be missed
         bank 0.1.0: its overlay does not fit

@@ -1,16 +1,16 @@
 //! Components of a test that may crash: their tasks end for good, as a choice of the search.
 //!
 //! A component is the task that runs the body of a `crash_and_recover`, and all tasks that its
-//! tasks spawn. A component ends when its body returns, or earlier by a crash. After the end, its
-//! tasks never continue: their values are not dropped, and their locks stay locked.
+//! tasks spawn. A component ends after its body has returned or panicked, or by a crash. After the
+//! end, its tasks never continue: their values are not dropped, and their locks stay locked.
 //!
-//! **Places of crashes.** The search may let a component crash when its body has returned. It may
-//! also let the component crash before an operation of its tasks that other tasks can see, or that
-//! may wait for other tasks ([`may_crash_before`]). A crash before any other operation would leave
-//! the same state as a crash before the task's next operation of this kind, because the task
-//! reaches that operation without the help of other tasks. Before the release of a lock, a
-//! component does not crash: the recovery would find the lock locked, but after a real crash, the
-//! recovery is another process, with a lock of its own.
+//! **Places of crashes.** The search may let a component crash in two places: after its body has
+//! returned, in place of the ordinary end; and before an operation of its tasks that other tasks
+//! can see, or that may wait for other tasks ([`may_crash_before`]). A crash before any other
+//! operation would leave the same state as a crash before the task's next operation of this kind,
+//! because the task reaches that operation without the help of other tasks. Before the release of a
+//! lock, a component does not crash: the recovery would find the lock locked, but after a real
+//! crash, the recovery is another process, with a lock of its own.
 //!
 //! The choice of a crash belongs to the step before the operation, like a choice of `rarely`. The
 //! crash itself is the next step of its task, with a scheduling point of its own, so that the
@@ -21,9 +21,9 @@
 //! end of its component would have read the object in its next step. Therefore the end of the trace
 //! has such a step for each stopped task; the further accesses of this step are unknown. So the
 //! reductions reverse the end of the component and this step, as they reverse the acquisition of a
-//! lock and an operation that is blocked for ever by it. A crash that loses bytes of a file writes
-//! this file. The end of a component wakes the task that waits for it, and this task comes after
-//! all tasks of the component.
+//! lock and an operation that is blocked for ever by it. A crash that loses bytes of a file counts
+//! as a write to this file. The end of a component wakes the task that waits for it, and this task
+//! comes after all tasks of the component.
 
 use chess_vocabulary::Class;
 

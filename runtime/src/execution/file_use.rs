@@ -6,8 +6,8 @@ use crate::search::ObjectId;
 
 /// The use of files and of the environment in one execution.
 pub(crate) struct FileUse {
-    /// The groups of calls that are scheduling points. Of the reads of the clock, these are those in
-    /// code of policy `preempt`.
+    /// The groups of calls that are scheduling points. In the group of clock reads, only the reads
+    /// in code of policy `preempt` are scheduling points.
     points: Groups,
     pub(super) conflicts: Conflicts,
     /// A task has read the clock so often that its last reads were no scheduling points.

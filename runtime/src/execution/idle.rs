@@ -1,8 +1,8 @@
 //! The wait of a task until no other task can run, and no timer is pending.
 //!
-//! A check of blocking operations waits in this way for the calls of other tasks, some of which may
-//! never return. All earlier steps of the execution come before the end of the wait, since each of
-//! them could have enabled another task. So the wait has no race with any of them.
+//! The check of a history that has blocking operations uses this wait: some calls of other tasks
+//! may never return. All earlier steps of the execution come before the end of the wait, since each
+//! of them could have enabled another task. So the wait has no race with any of them.
 
 use super::monitor_calls::Hooks;
 use super::monitor_hooks::MonitorHooks as _;

@@ -1,11 +1,11 @@
 //! Unfair continuations: a task that yields, and has starved others, may continue at the cost of a
 //! preemption.
 //!
-//! A fair scheduler runs the others first. But a processor may leave a task without a turn for much
-//! longer than another task takes for a few yields. In such an execution the other task counts as
-//! preempted once more. The yielding task then overstays: it continues until another task runs, and
-//! its yields do not count, up to a maximum that [`super::fairness`] defines. It overstays once
-//! until another task runs. So all executions still end.
+//! A fair scheduler runs the starved tasks first. But a processor may leave a thread without time
+//! for longer than another thread needs for a few yields. The search covers such executions at the
+//! cost of one more preemption: the yielding task *overstays*. It continues, and its yields do not
+//! count, up to a maximum that [`super::fairness`] defines. It can overstay again only after
+//! another task has run. So all executions still end.
 //!
 //! A task that overstays is not preempted at its yields: a preemption before its next operation has
 //! the same effect. Nor is it preempted before repeated reads. Nothing changes between these reads,

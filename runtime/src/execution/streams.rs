@@ -9,7 +9,8 @@ pub(crate) struct StreamUse {
     /// The value of the engine's pulse (a count of scheduling points) when the first of the held
     /// locks was acquired.
     pub(super) since: u64,
-    /// A task kept such a lock across a scheduling point, or while it acquired another one.
+    /// A task kept such a lock across a scheduling point, or a task acquired such a lock while
+    /// another one was held.
     pub(super) was_kept: bool,
 }
 

@@ -62,22 +62,24 @@ pub(super) fn of(counts: Counts, usual: Usual) -> u64 {
     PER_EXECUTION + tasks + code + choices + calls + files + children + process
 }
 
-/// The usual work of the program's code between two steps, in [`BETWEEN_PARTS`] of a unit. An
-/// execution of `steps` steps had this number of `accesses` to plain memory. The result is a power
-/// of two, or 0: the number of accesses depends slightly on the machine, for example on the length
-/// of paths, and the budgets of searches must not.
+/// The usual work of the program's code between two steps, in parts of a unit. A unit has
+/// [`BETWEEN_PARTS`] parts. An execution of `steps` steps had this number of `accesses` to plain
+/// memory. The result is a power of two, or 0: the number of accesses depends slightly on the
+/// machine, for example on the length of paths, and the budgets of searches must not.
 pub(super) fn between_steps(accesses: u64, steps: u64) -> u64 {
     let parts = accesses * BETWEEN_PARTS / (ACCESSES_PER_UNIT * steps.max(1));
-    // More than 3/4 of a power of two and at most 3/2 of it become this power. Less than a part is
-    // no work.
+    // A number of more than 3/4 and at most 3/2 of a power of two is rounded to this power. Fewer
+    // than two parts are no work.
     let power = (parts * 2).div_ceil(3).next_power_of_two();
     if power == 1 { 0 } else { power }
 }
 
 /// The usual work of a child process, if an execution waited for the outside for `waited`
-/// nanoseconds and had this number of child `processes`. The result is [`PER_CHILD`], or from 32 ms
-/// on that of 64, 256, 1024 or 4096 milliseconds. The time depends on the machine, and the budgets of
-/// searches should not. With faster children the default budget ends before its time limit.
+/// nanoseconds and had this number of child `processes`. If the mean wait for a child is shorter
+/// than 32 ms, the result is [`PER_CHILD`]. Otherwise, the mean is rounded to 64, 256, 1024 or 4096
+/// ms, and the result is the work of this time. The time depends on the machine, and the budgets of
+/// searches should not. Children faster than 32 ms need no finer classes: the default budget of
+/// work ends before the default time limit.
 pub(super) fn per_child(waited: u64, processes: u64) -> u64 {
     let ms = waited / 1_000_000 / processes.max(1);
     let (mut class, mut limit) = (PER_CHILD, 32);

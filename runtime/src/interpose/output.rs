@@ -1,7 +1,9 @@
-//! Output of tasks: captured for the report, and never written.
+//! Output of tasks to standard output and standard error. It is captured for the report, and not
+//! written.
 //!
 //! An exploration runs a test thousands of times, and its output would drown all other output.
-//! Both `std` and C code print by calls of these functions.
+//! `std` prints by calls of these functions, and so does C code that calls `write` or `writev`
+//! itself. C streams (`printf`) bypass these functions.
 
 use core::ffi::{c_int, c_void};
 

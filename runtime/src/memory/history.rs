@@ -15,8 +15,8 @@ pub(super) struct StoreId(pub(super) u32);
 /// The maximum number of stores that are kept of one location.
 pub(crate) const MOST_STORES: usize = 64;
 
-/// In place of the event of a store that is not in the log, because its value existed before the
-/// location was first accessed.
+/// Stands for no event. For example, a store has no event if its value existed before the first
+/// access to the location.
 pub(super) const NO_EVENT: u32 = u32::MAX;
 
 /// A store of one execution.

@@ -1,8 +1,10 @@
-//! Fatal signals: the death of the process that ran the test, by a signal or by an exit.
+//! The death of the process that runs an execution, by a fatal signal or by an exit.
 //!
-//! Reports call this failure a crash. If the whole test process dies, only the tool can report it:
-//! see `cargo-chess/src/supervise/exit_status.rs`. Both take the descriptions of signals from the
-//! vocabulary crate. For crashes that a test simulates, see `execution/crash.rs`.
+//! Reports call this failure a crash. The test process is an ancestor of this process. If the test
+//! process itself dies, only the tool can report this: see
+//! `cargo-chess/src/supervise/exit_status.rs`. This monitor and that file use the same descriptions
+//! of signals, from the vocabulary crate. For crashes that a test simulates, see
+//! `execution/crash.rs`.
 
 use std::fmt::Write;
 

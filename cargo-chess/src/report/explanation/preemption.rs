@@ -382,7 +382,7 @@ fn interfered(steps: &[&Step]) -> (u32, String) {
         }
         _ => {
             let what = operation(first.op.name(), Some(object));
-            return (first.task, format!("did {what}{}", at(first)));
+            return (first.task, format!("performed {what}{}", at(first)));
         }
     };
     (last.task, what)

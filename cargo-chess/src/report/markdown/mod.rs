@@ -155,14 +155,14 @@ fn introduction(explanation: &Explanation, schedule: &Schedule) -> String {
     let test = &explanation.test;
     let cost = test.counts.preemptions.map_or_else(String::new, |count| {
         let words = super::late_effects::cost(count, &explanation.detail.finished);
-        format!(" It has {words}.")
+        format!(" This one has {words}.")
     });
     let weak = match schedule.memory.as_str() {
         "sc" => String::new(),
         model => format!(" The memory model is `{model}`."),
     };
     format!(
-        "\nThe test below fails under one of its schedules: an order of the operations of its threads.{cost}{weak} \
+        "\nA test fails under one of its schedules. A schedule is an order of the operations of the test's threads.{cost}{weak} \
          [cargo chess]({}) found the schedule, and runs it again with the same result each time.\n",
         env!("CARGO_PKG_REPOSITORY")
     )
@@ -222,7 +222,7 @@ fn reproduction(around: &Surroundings<'_>, package: &str, source: Option<&str>) 
     if !config.is_empty() {
         let _ = write!(
             text,
-            "And in a file `{FILE_NAME}` at the root of the workspace:\n\n"
+            "The file `{FILE_NAME}` at the root of the workspace has:\n\n"
         );
         text += &block("toml", &config);
         text.push('\n');

@@ -18,7 +18,9 @@ impl Explorer<'_> {
         self.isolation == Isolation::Fork && engine.pool.backend() == Backend::Threads
     }
 
-    /// Chooses the isolation. The image works only if the program's heap is the arena.
+    /// Chooses the isolation. [`Isolation::Image`] needs a program whose allocations are in the
+    /// runtime's heap (`platform/heap`). For another program, chooses [`Isolation::Fork`] in its
+    /// place.
     pub(super) fn choose_isolation(&mut self, mut engine: Root) {
         let block = Box::new(0u8);
         let ours = heap::is_arena() && heap::contains((&raw const *block).addr());
@@ -75,7 +77,8 @@ impl Explorer<'_> {
         self.helpers.dismiss();
         engine.image.restore(engine.pool.cleans());
         engine.image.discard();
-        // The changes of the last execution in this process. A child could not undo them here.
+        // This undoes the changes that the last execution has made to this process. A child could
+        // not undo them here.
         engine.process.begin();
         self.isolation = Isolation::Fork;
         engine.execution.options.has_processes = true;

@@ -10,7 +10,7 @@ use crate::execution::{Execution, State, Wait, called};
 use crate::harness::engine::Engine;
 
 /// The last sentence of a message: the option for a task that is only slow.
-const WATCHDOG: &str = ". If this only takes long, use a larger --watchdog";
+const WATCHDOG: &str = ". If the test is only slow, use a larger --watchdog";
 
 /// The message for a task that does not reach a scheduling point.
 pub(in crate::harness) fn describe(
@@ -191,8 +191,8 @@ mod tests {
         let request = Request::parse("watchdog-ms=1500").expect("a request");
         assert_eq!(
             describe(&engine, &request, Activity::Unknown),
-            "the test did not begin within 1.5 s: code that runs before the test may block. If this \
-             only takes long, use a larger --watchdog"
+            "the test did not begin within 1.5 s: code that runs before the test may block. If the test \
+             is only slow, use a larger --watchdog"
         );
     }
 }

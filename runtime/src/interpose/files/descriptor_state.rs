@@ -2,11 +2,11 @@
 //! what they refer to.
 //!
 //! A call that reads the state, changes it or ends it is a scheduling point only if the order of
-//! the calls matters, as a call on files is. The calls that transfer bytes or wait read the state,
-//! too ([`crate::execution::after_call`]).
+//! the calls matters. The same rule holds for calls on files. Calls that transfer bytes, and calls
+//! that wait, also count as reads of the state ([`crate::execution::after_call`]).
 //!
 //! While a task waits at a scheduling point, another task may close its descriptor or make it refer
-//! to another file. So the state is looked at after the scheduling point.
+//! to another file. So the state is read after the scheduling point.
 
 use core::ffi::c_int;
 

@@ -33,7 +33,8 @@ impl Call {
 }
 
 /// Performs a call `act` that creates or removes the directory entry to which a path leads. A
-/// created file gets the name of the entry ([`known`]), which is the same in all executions.
+/// created file is recorded in [`known`] under the identifier of its entry ([`Place::name`]). This
+/// identifier is the same in all executions.
 unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -> isize) -> c_int {
     if !active() {
         return sys::libc_result(act()) as c_int;

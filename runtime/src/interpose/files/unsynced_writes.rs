@@ -51,8 +51,8 @@ fn read(descriptor: c_int) -> EngineVec<u8> {
     }
 }
 
-/// Opens the file at `path`, from `directory` on, for the journal. Returns the descriptor;
-/// negative if the file cannot be opened.
+/// Opens the file at `path`, relative to the descriptor `directory`, for the journal. Returns the
+/// descriptor, or a negative number if the file cannot be opened.
 ///
 /// # Safety
 /// The path ends in a zero.

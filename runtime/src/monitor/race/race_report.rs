@@ -67,7 +67,8 @@ fn line(site: Option<Site>) -> Option<(&'static str, u32)> {
 }
 
 impl Races {
-    /// The failure that the races of the last execution are, if any of them is one.
+    /// The failure for the races of the last execution. `None` if none of them has the level
+    /// [`Level::Deny`].
     pub(super) fn failure(&self) -> Option<Failure> {
         if self.found.is_empty() {
             return None;
