@@ -141,8 +141,8 @@ impl Execution {
     /// Whether the search may have missed a choice because the execution passed the step limit. One
     /// task alone has one schedule, however many steps it takes.
     pub(crate) fn misses_choices(&self) -> bool {
-        let is_one_schedule = self.ending == Ending::Finished && self.is_only_task();
-        self.budget.past_limit && !(is_one_schedule && !self.budget.omits_outcome)
+        let may_be_several = self.ending != Ending::Finished || !self.is_only_task();
+        self.budget.past_limit && (may_be_several || self.budget.omits_outcome)
     }
 
     /// Whether tasks past the limit may wait for a point in time: they keep reading the clock.
