@@ -28,8 +28,8 @@ impl Interrupt {
     /// ignored when this program started stay ignored: `nohup` ignores SIGHUP, and a shell ignores
     /// SIGINT in background commands of a script.
     ///
-    /// Call it once per process. The signal's handler itself sets the flag: a child that is ended
-    /// by the same Ctrl-C must not be seen to fail before the flag is set.
+    /// Call it once per process. The signal's handler itself sets the flag: the same Ctrl-C may end
+    /// a child, and the flag must be set before this process detects the end of the child.
     pub(crate) fn install() -> Self {
         let interrupt = Self::default();
         let register = |signal, flag: &Arc<AtomicBool>| {
@@ -74,7 +74,7 @@ impl Interrupt {
         let interrupt = self.clone();
         let id = Pid::from_child(child);
         // Unlike a process id, a descriptor never refers to another process. An old kernel has no
-        // such descriptors. With it, only the signals from the terminal end the child.
+        // such descriptors. On such a kernel, only the signals from the terminal end the child.
         if let Ok(process) = pidfd_open(id, PidfdFlags::empty()) {
             thread::spawn(move || {
                 while is_dropped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {

@@ -28,8 +28,8 @@ type Id = (ObjectKind, u32);
 /// it, an object of `passing` is the same as an object of `failing` of its kind if both are used in
 /// the same [`Moment`], and neither has a partner yet. The first pass counts the operations of each
 /// task separately. The second pass counts those of all tasks together. An object without a partner
-/// gets a number that no object of its kind has in `failing`. Tasks, and kinds with a single object,
-/// keep their numbers.
+/// gets a number that no object of its kind has in `failing`. Tasks, and objects of a kind with a
+/// single object, keep their numbers.
 pub(crate) fn align(failing: &Finished, passing: &mut Finished) {
     let waits = failing.blocked.iter().map(Blocked::to_step);
     let failing: Vec<Step> = failing.events.iter().cloned().chain(waits).collect();
@@ -85,9 +85,9 @@ fn number(event: &Step) -> Option<Id> {
     (!has_own).then(|| object.id())
 }
 
-/// For each event that has an object with a number: its [`Moment`] and the object. A moment says
-/// how often the operation was performed at its place so far. If `of_task` is true, the operations
-/// of each task are counted separately.
+/// For each event that has an object with a number: its [`Moment`] and the object. A moment
+/// contains the number of times that the operation was performed at its place so far. If `of_task`
+/// is true, the operations of each task are counted separately.
 fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, Id)> {
     let mut times = HashMap::new();
     let moments = events.iter().map(move |event| {

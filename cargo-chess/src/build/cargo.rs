@@ -1,4 +1,5 @@
-//! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads its products.
+//! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads the
+//! products that cargo reports.
 
 use std::ffi::OsStr;
 use std::io::{BufReader, ErrorKind};

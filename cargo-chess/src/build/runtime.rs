@@ -335,8 +335,8 @@ impl Compiler<'_> {
             .args(["--crate-name", it.name, "--crate-type", "rlib"])
             .args(["--edition", "2024", "--cap-lints", "allow"])
             .args(["--target", self.toolchain.host()])
-            // With 4 units, a build on two cores takes two thirds of the time that it takes with one
-            // unit, and executions are as fast. With 8 units, executions take 2 to 4 % longer.
+            // With 4 units, a build on two cores takes two thirds of the time that it takes with
+            // one unit, and executions are as fast. With 8 units, executions take 2 to 4 % longer.
             .args(["-Copt-level=3", "-Ccodegen-units=4"])
             // More inlining than rustc's default: 5 to 15 % more executions a second.
             .arg("-Cllvm-args=-inline-threshold=1000")

@@ -22,10 +22,10 @@ pub(super) fn sources(target_dir: &Utf8Path) -> Utf8PathBuf {
     target_dir.join("chess-sources")
 }
 
-/// The packages of a registry that turn addresses into lines of source code, as std's own copies of
-/// them do. They are not instrumented unless the user gives them another policy than `atomic`: an
-/// unoptimised and instrumented backtrace takes seconds, and they access no memory of the program. A
-/// package of the user may have such a name, so only packages of a registry count.
+/// The packages of a registry that map addresses to source lines. std has its own copies of them.
+/// They are not instrumented unless the user gives them another policy than `atomic`: an
+/// unoptimised and instrumented backtrace takes seconds, and they access no memory of the program.
+/// A package of the user may have such a name, so only packages of a registry count.
 const SYMBOLIZERS: [&str; 5] = [
     "addr2line",
     "backtrace",
@@ -188,7 +188,8 @@ mod tests {
         assert!(!is_unwatched(own, "object", Policy::Atomic, true));
     }
 
-    /// Two runs in one workspace have the same instructions. One run may build while the other starts.
+    /// Two runs in one workspace have the same instructions. One run may build while the other
+    /// starts.
     #[test]
     fn instructions_can_be_read_while_another_run_saves_the_same_ones() {
         let directory = tempfile::tempdir().expect("a temporary directory");

@@ -1,6 +1,7 @@
 //! `cargo chess test`: its own arguments, the groups of options that it shares with other commands,
-//! and the [`RunOptions`] that follow. A flag for the exploration belongs in `explore_args.rs`, and
-//! one for the selection of tests, output or report files in `run_options.rs`.
+//! and the [`RunOptions`] that result from them. A flag for the exploration belongs in
+//! `explore_args.rs`, and one for the selection of tests, output or report files in
+//! `run_options.rs`.
 
 use clap::Args;
 

@@ -1,5 +1,5 @@
-//! The keys of `[explore]`, set from text (environment) or from TOML. The other tables of Chess.toml
-//! are in `file.rs`.
+//! The keys of `[explore]`, set from text (environment) or from TOML. The other tables of
+//! Chess.toml are in `file.rs`.
 
 use std::ops::Range;
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! The covered part of a test, as data: distinct states and happens-before graphs, and the orders of
-//! conflicting operations.
+//! The covered part of a test, as data: distinct states and happens-before graphs, and the orders
+//! of conflicting operations.
 
 use std::collections::BTreeMap;
 

@@ -155,7 +155,8 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Whether a run with this outcome fails, and ends here under `--fail-fast`.
+    /// Whether a test with this outcome makes the run fail, and ends it unless `--no-fail-fast` is
+    /// given.
     pub(crate) const fn fails_run(self) -> bool {
         matches!(self, Self::Failed | Self::Timeout)
     }

@@ -42,8 +42,8 @@ pub(super) struct DeadRead {
 }
 
 /// Finds the dead reads of a function. `targets` has an entry for each instruction: the target, if
-/// the instruction is a call. `stores_discriminants` states that the function is one of those that
-/// use a discriminant for something else than a decision.
+/// the instruction is a call. `stores_discriminants` states that the function may use a
+/// discriminant without a decision, as `core::mem::discriminant` does.
 pub(super) fn find(
     instructions: &[Instruction],
     targets: &[Option<Target>],
@@ -229,8 +229,8 @@ struct Read {
     address: Value,
     size: u64,
     load: Load,
-    /// Whether only a comparison follows in the straight-line code. At its end, it either jumps by
-    /// the result, or the comparison is one with a constant.
+    /// Whether the rest of the straight-line code uses no other memory outside the stack frame,
+    /// and compares a value with a constant or ends in a conditional jump.
     leads_to_decision: bool,
     /// Whether the next call announces a read, and the code before it uses only the stack frame and
     /// the value that was read.

@@ -141,8 +141,8 @@ impl<'a> Program<'a> {
         &self.functions
     }
 
-    /// Whether the function is `core::mem::discriminant`, or one of the functions whose derived code
-    /// compares or hashes a discriminant as a number.
+    /// Whether the function is `core::mem::discriminant`, or one of the functions whose derived
+    /// code compares or hashes a discriminant as a number.
     pub(super) fn stores_discriminants(&self, function: &Function<'_>) -> bool {
         self.storing_discriminants.contains(&function.address)
     }

@@ -1,5 +1,5 @@
-//! This program as the linker of test binaries. It adds stubs that announce calls from Rust into C to
-//! the engine.
+//! This program as the linker of test binaries. It adds stubs, which announce to the engine the
+//! calls from Rust into C.
 
 mod archive;
 mod dead_reads;
@@ -17,8 +17,8 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::process::{Command, exit};
 
-/// The variable with the path of the linker that this program calls, with the stubs added. If the
-/// variable is set, this program acts as a linker.
+/// The variable with the path of the linker. If it is set, this program acts as a linker: it calls
+/// that linker, with the stubs added.
 pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
 
 /// If this variable is set, a table with the places of the program's accesses to memory is

@@ -1,5 +1,5 @@
-//! The reason for a package's policy, which `packages.rs` decides. `wrapper/fallback_reasons.rs` has
-//! the reasons of packages that do not compile under control.
+//! The reason for a package's policy. `packages.rs` decides the policy.
+//! `wrapper/fallback_reasons.rs` has the reasons why packages do not compile under control.
 
 use std::fmt;
 

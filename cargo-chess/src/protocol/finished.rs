@@ -112,8 +112,8 @@ pub(crate) struct Finished {
     /// Loops that wait without yielding, if they are only warnings.
     #[serde(default)]
     pub spins: Vec<Spin>,
-    /// Atomic operations for which the language's memory model allows a late effect: a stale load, or a
-    /// late store.
+    /// Atomic operations for which the language's memory model allows a late effect: a stale load,
+    /// or a late store.
     #[serde(default)]
     pub stale_loads: Vec<StaleLoad>,
     /// Whether fairness has excluded schedules: threads that yield repeatedly let others run.

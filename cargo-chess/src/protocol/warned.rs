@@ -1,4 +1,5 @@
-//! Operations that deserve a warning, as a test binary reports them: loops without yields, stale loads.
+//! Operations that deserve a warning, as a test binary reports them: loops without yields, and
+//! operations that could have a late effect.
 
 use serde::{Deserialize, Serialize};
 

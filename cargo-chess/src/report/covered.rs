@@ -7,8 +7,8 @@ use crate::text::{plural, source_path, thousands};
 /// The highest number of pairs that are listed for a test or for a run.
 const MOST: usize = 20;
 
-/// The counts of a test: `3 states and 24 graphs in 40 schedules (since schedule 16: 0 new states and
-/// 8 new graphs)`.
+/// The counts of a test: `3 states and 24 graphs in 40 schedules (since schedule 16: 0 new states
+/// and 8 new graphs)`.
 pub(super) fn counts(covered: &Covered) -> String {
     let Some(end) = covered.growth.last() else {
         return "nothing".to_owned();

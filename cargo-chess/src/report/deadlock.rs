@@ -1,5 +1,5 @@
-//! A deadlock as it is printed for people: the wait-for cycle, and then every other waiting task. The
-//! one sentence of the failure's message is that of `deadlock_sentence.rs` of the vocabulary.
+//! A deadlock as it is printed for people: the wait-for cycle, and then every other waiting task.
+//! The message of the failure is a single sentence, from `deadlock_sentence.rs` of the vocabulary.
 //!
 //! `failure.rs` (whose report `human.rs` prints) and `explanation/cause.rs` use this module. They
 //! also use it for other failures, if tasks still wait at the end of the execution.

@@ -15,8 +15,8 @@ const LEAST_FOLDED: usize = 4;
 /// The longest cycle that is recognised, in events.
 const LONGEST_CYCLE: usize = 64;
 
-/// A cycle is folded if its events occur at least this number of times in succession. The first time
-/// is counted, and shown.
+/// A cycle is folded if its events occur at least this number of times in succession. The first
+/// time is counted, and shown.
 const LEAST_REPEATS: usize = 4;
 
 /// The highest number of events of a [`Row::Repeat`] that can be folded into a [`Row::Run`].

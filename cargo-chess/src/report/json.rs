@@ -1,5 +1,5 @@
-//! The reporter for programs: each event as one JSON object on a line. The fields of the objects are
-//! in `events/`; those of a test's last object are in `events/finished.rs`.
+//! The reporter for programs: each event as one JSON object on a line. The fields of the objects
+//! are in `events/`; those of a test's last object are in `events/finished.rs`.
 
 use std::io::{self, Write};
 

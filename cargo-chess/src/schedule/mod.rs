@@ -79,7 +79,8 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// Whether the execution of this schedule is known to have no end. This holds for livelocks and
-    /// spins of an unchanged program. `sources_changed` states whether the program may have changed.
+    /// spins of an unchanged program. `sources_changed` states whether the program may have
+    /// changed.
     pub(crate) fn is_endless(&self, sources_changed: bool) -> bool {
         matches!(self.kind, Kind::Livelock | Kind::Spin) && !sources_changed
     }

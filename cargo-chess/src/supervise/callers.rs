@@ -155,8 +155,8 @@ impl Callers {
                 Some(location) => is_atomic |= self.is_atomic(&location.file),
                 None => {}
             }
-            // Code made by the compiler has no name. Then the function that this code called keeps
-            // its place as the called function.
+            // Code made by the compiler has no name. If the user's code called such code, the
+            // called function is the one that this code called.
             if frame.function.is_some() {
                 (function, drops) = (frame.function, frame.drops);
             }
@@ -228,7 +228,8 @@ impl Stack<'_> {
     /// innermost one first, and then the function that contains them.
     fn look_up(&self, address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
-        // The return address is that of the instruction after the call.
+        // The return address is that of the instruction after the call. The byte before it belongs
+        // to the call.
         let Ok(mut frames) = self.info.loader.find_frames(address.saturating_sub(1)) else {
             return found;
         };

@@ -1,4 +1,4 @@
-//! Runs one test process to its end: passes on the lines of its output, and ends it if it is
+//! Runs one test process to its end: passes on the lines of its output, and ends a process that is
 //! silent for too long.
 
 use std::ffi::OsString;
@@ -233,9 +233,10 @@ struct Output<T> {
 }
 
 impl<T> Output<T> {
-    /// The next part of the contents after the end of the process group, or `None` at the end. On a
-    /// busy machine, the thread may read the last parts long after the processes have written them.
-    /// The limit `deadline` is only for a pipe that another process holds open.
+    /// Returns the next part of the contents, or `None` at their end. Called after the end of the
+    /// process group. On a busy machine, the thread may read the last parts long after the
+    /// processes have written them. The limit `deadline` is only for a pipe that another process
+    /// holds open.
     fn rest(&self, deadline: Instant) -> Option<T> {
         loop {
             match self.received.recv_timeout(TICK) {

@@ -26,8 +26,8 @@ struct Distribution {
     running: BTreeMap<usize, File>,
 }
 
-/// The cores of a test in progress. After this value is dropped, the test gets no part of the next
-/// distribution.
+/// The cores of a test in progress. After this value is dropped, later distributions give the test
+/// no cores.
 pub(super) struct Core<'a> {
     cores: &'a Cores,
     test: usize,

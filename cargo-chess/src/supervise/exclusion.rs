@@ -58,7 +58,7 @@ struct Running {
     beside: BTreeMap<u64, usize>,
 }
 
-/// The run of a test. The run ends when this is dropped.
+/// The guard of a run of a test. The run ends when the guard is dropped.
 struct Turn<'a> {
     exclusion: &'a Exclusion,
     number: u64,

@@ -37,7 +37,7 @@ pub(super) fn remedy(status: ExitStatus) -> &'static str {
 }
 
 /// A description of a signal. It is that of the vocabulary, except for SIGSEGV: no monitor has
-/// found out whether the invalid access was a stack overflow.
+/// checked whether the signal was caused by a stack overflow.
 fn signal_in_words(signal: i32) -> String {
     match signal {
         11 => "SIGSEGV (an invalid memory access, or a stack overflow)".to_owned(),

@@ -162,9 +162,9 @@ fn steps_at(decided: &Decided, finished: &Finished) -> Vec<String> {
     [fitted, next].into_iter().flatten().collect()
 }
 
-/// Whether a failure has the same [words](message_words) as the failure of the schedule. Only panics
-/// are compared: the messages of other kinds are written by this tool and name source lines, which
-/// move when the program is edited.
+/// Whether a failure has the same [words](message_words) as the failure of the schedule. Only
+/// panics are compared: the messages of other kinds are written by this tool and name source lines,
+/// which move when the program is edited.
 fn same_words(schedule: &Schedule, message: &str) -> bool {
     schedule.kind != Kind::Panic
         || message_words(schedule.message.as_bytes()).eq(message_words(message.as_bytes()))

@@ -22,24 +22,24 @@ use crate::protocol::Finished;
 ///
 /// The work takes some 40 ms of a usual processor. In this time, a search runs thousands of
 /// executions of a dozen steps, or dozens of executions of thousands of steps. The start of a
-/// test's process takes some 5 ms. The time is for tests that compute or copy much between their
-/// steps, because work does not count that: without it, the looks at some tests of `ipc-channel`
-/// would take a minute each.
+/// test's process takes some 5 ms. The time limits tests that compute or copy much between their
+/// steps, because work does not count this. Without the time, the looks at some tests of
+/// `ipc-channel` would take a minute each.
 const LOOK: Pause = Pause {
     work: 400_000,
     time: Duration::from_secs(2),
 };
 
-/// The work of the search that preempts only at changed lines. This search runs before the first
-/// round's search of the test, and ends at this moment.
+/// The moment at which the search that preempts only at changed lines ends. This search runs before
+/// the first round's search of the test.
 pub(super) const CHANGED: Pause = Pause {
     work: 4 * LOOK.work,
     time: Duration::from_secs(8),
 };
 
 /// The factor between the work and the time at the pauses of a round and those of the previous
-/// round. With this factor, the third round after the look reaches the end of the default budget. A search that has
-/// to begin anew in each round does a third more work.
+/// round. With this factor, the third round after the look reaches the end of the default budget. A
+/// search that has to begin anew in each round does a third more work.
 const GROWTH: u32 = 4;
 
 /// The lowest time limit of a slice, even if no time is left. A limit of zero would mean no limit.

@@ -66,8 +66,8 @@ struct Run<'a> {
     milestones: Milestones,
     /// The test that is being reported.
     being_reported: Option<usize>,
-    /// If the run ended before the exploration of the test in `being_reported`: the last stage
-    /// (the look or a round) that this test finished.
+    /// If the run ended before the end of the exploration of the test in `being_reported`: the
+    /// last stage (the look or a round) that this test finished.
     stop: Option<Stop>,
     /// Whether the consumer of standard output has closed it.
     hung_up: bool,
@@ -297,8 +297,8 @@ impl Run<'_> {
         ended
     }
 
-    /// Reports the partial results of all tests that had a turn and are not reported yet, because
-    /// the run ends before their explorations.
+    /// Reports the partial results of all tests that had a turn and are not reported yet. The run
+    /// ends before their explorations are complete.
     fn report_stopped(&mut self) -> Result<()> {
         let mut stopped = self.rounds.stopped();
         // A test whose report has begun comes first.

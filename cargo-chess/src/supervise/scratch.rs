@@ -1,10 +1,10 @@
 //! A directory for temporary files that belongs to one test process: its `TMPDIR`.
 //!
 //! Tests choose names that are unique within their process. Processes that share one directory
-//! would choose the same names. The path depends only on the test's name, except for its last
-//! letter, and has the same length for every test. The memory of the program contains the path,
-//! and must be the same in each run. The path is short, because the path of a Unix socket has at
-//! most 107 bytes.
+//! would choose the same names. Except for its last letter, the path depends only on the test's
+//! name. It has the same length for every test. The memory of the program contains the path, and
+//! must be the same in each run. The path is short, because the path of a Unix socket has at most
+//! 107 bytes.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;

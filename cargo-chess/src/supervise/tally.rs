@@ -43,7 +43,7 @@ impl Tally {
         }
     }
 
-    /// Counts the tests of `selected` without a verdict.
+    /// Counts the tests without a verdict. `selected` is the number of selected tests.
     pub(crate) fn end(&mut self, selected: usize) {
         let counts = &mut self.counts;
         let reported =

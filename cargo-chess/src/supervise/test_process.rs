@@ -21,7 +21,8 @@ use crate::protocol::{Finished, Line, Milestone};
 use crate::shard::Shard;
 use crate::text::{plural, with_source_paths};
 
-/// A test process is ended if it is silent for this time after the limit of its own watchdog.
+/// A test process is ended if it is silent for this time after the limit of its own watchdog. If
+/// that limit is shorter than this time, the process is ended after twice the limit.
 const BACKSTOP: Duration = Duration::from_secs(10);
 
 /// The number of lines outside the protocol that are kept. They are the first ones of the output.

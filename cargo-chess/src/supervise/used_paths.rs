@@ -1,8 +1,8 @@
 //! The paths that a test uses outside its own directory for temporary files.
 //!
 //! Two tests conflict if one of them writes a path that the other uses. Most tests read files that
-//! no test changes. So a path that a test only reads counts only if the file system says that it
-//! has changed since the run began.
+//! no test changes. So a path that a test only reads counts only if its file may have changed since
+//! the run began, according to the file system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::symlink_metadata;
@@ -157,7 +157,8 @@ pub(super) fn groups<'a>(
             entry.1.insert(name);
         }
     }
-    // Directories come before their contents, so each group is named by a directory if it can be.
+    // Directories come before their contents. So if the tests of a group use a directory and files
+    // in it, the path of the group is the directory.
     let mut first: Vec<(&str, Vec<&str>)> = Vec::new();
     for (path, (is_written, names)) in users {
         let names: Vec<&str> = names.into_iter().collect();

@@ -147,7 +147,7 @@ fn rustup_rustc() -> Option<PathBuf> {
     rustc.is_file().then_some(rustc)
 }
 
-/// Whether `rustc` is rustup's proxy. The compiler that a proxy runs does not only depend on the
+/// Whether `rustc` is rustup's proxy. The compiler that a proxy runs does not depend only on the
 /// file of the proxy.
 fn is_proxy(rustc: &Path) -> bool {
     let size = |path: &Path| path.metadata().ok().map(|metadata| metadata.len());

@@ -1,5 +1,6 @@
 //! One run of rustc, whose messages are buffered until its success is certain. The order of the
-//! attempts is in `fallback.rs`, and the sentences about failed attempts are in `fallback_reasons.rs`.
+//! attempts is in `fallback.rs`, and the sentences about failed attempts are in
+//! `fallback_reasons.rs`.
 //!
 //! Cargo reads rustc's messages immediately, and starts the dependents of a unit when rustc names
 //! the unit's metadata. So the messages of a run are kept back until rustc names a product. If

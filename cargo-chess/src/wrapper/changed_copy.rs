@@ -2,8 +2,8 @@
 //!
 //! The copy has the shape of the original, from the root of the file system: changed files are
 //! written, all others are links to the originals. So `mod`, `include!` and `#[path]` find their
-//! files, also outside the package's directory. Line numbers stay correct, because every change
-//! keeps to its line, and the compiler is instructed to name the original paths.
+//! files, also outside the package's directory. Line numbers stay correct, because an insertion
+//! never moves code to another line, and the compiler is instructed to name the original paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -161,9 +161,9 @@ impl<'a> ChangedCopy<'a> {
         self.is_stale = true;
         let is_sure = !changed.is_empty();
         if !is_sure {
-            // If the text does not compile without reports either, the reports are not the cause.
-            // Without the file of the basis, the next compilation writes the copy with its reports
-            // again.
+            // If the copy does not compile without reports either, the reports are not the cause.
+            // The file of the basis is removed, so that the next compilation writes the copy with
+            // its reports again.
             _ = fs::remove_file(self.basis_file());
             self.rewriting.refuse_all();
             self.problems.clear();
@@ -387,8 +387,8 @@ impl<'a> ChangedCopy<'a> {
 
     /// Whether the copy has all entries of a directory around the package or around a file outside
     /// it. This holds for directories of the repository or workspace, and for directories that are
-    /// not around the package. Around generated files, it holds only for the build script's output
-    /// directory.
+    /// not around the package. It never holds for a directory that is above the build
+    /// script's output directory and not around the package.
     fn has_all_of(&self, directory: &Utf8Path) -> bool {
         let is_around = self.root.starts_with(directory);
         match &self.out_dir {

@@ -1,5 +1,5 @@
-//! The attempts to compile a unit: by the treatment of its package, and by weaker ones if that does not
-//! compile.
+//! The attempts to compile a unit: by the treatment of its package, and by weaker treatments if
+//! that does not compile.
 
 use std::env;
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! The source files of a unit outside its package's directory.
 //!
-//! They are root files of targets, modules and included files, and the files that the package's
-//! build script generated.
+//! They are modules, included files, root files of targets, and the files that the package's build
+//! script generated.
 //!
 //! Only the compiler can list these files, because it follows `#[path]`, `include!` and macros. It
 //! writes its list of sources before it compiles. The files are read from this list, and stored in

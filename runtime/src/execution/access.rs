@@ -181,7 +181,7 @@ pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
     access_and(op, object, None, || ((), effect()), false);
 }
 
-/// Whether any task, perhaps the calling one, [`own`]s `object`.
+/// Whether a task owns `object`: see [`own`]. The owner may be the calling task.
 pub fn is_owned(object: usize) -> bool {
     with(|execution| {
         let id = execution.object(object);
@@ -212,7 +212,7 @@ pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
         let (read, written) = values();
         keep(execution, read.map(Held::value), written.map(Held::value));
     }
-    // After the values were kept, so that the report of a failed invariant has them.
+    // The values are kept before this check, so that the report of a failed invariant has them.
     invariant::check(execution);
 }
 

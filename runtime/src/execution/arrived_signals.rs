@@ -1,8 +1,8 @@
 //! Signals from outside the process that wait for the task that handles them.
 //!
 //! The kernel delivers such a signal at any moment, on any thread, also while the engine runs. So
-//! the handler in the kernel only records the arrival. The engine looks at the arrivals when it
-//! waits for the outside, and then enables the task that handles them.
+//! the handler that the kernel calls only records the arrival. When the engine waits for events
+//! outside the process, it checks for arrivals, and enables the task that handles the signals.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
@@ -18,7 +18,8 @@ pub(crate) struct Arrivals {
     claimed: AtomicU64,
     /// The signals whose information is stored.
     stored: AtomicU64,
-    /// The stored signals that the task may take. Others must wait until no task can run.
+    /// The stored signals that a task may take. The other stored signals are granted when no task
+    /// can run, or when the only enabled task yields.
     granted: AtomicU64,
     /// The signals whose arrivals are recorded.
     caught: AtomicU64,
@@ -41,8 +42,7 @@ impl Arrivals {
         }
     }
 
-    /// Begins to receive signals. Returns whether this is possible: not if the process may open no
-    /// further descriptor.
+    /// Begins to receive signals. Returns `false` if the process may open no further descriptor.
     pub(crate) fn open(&self) -> bool {
         const CLOSE_ON_EXEC_NONBLOCKING: usize = 0o2_004_000;
         let arguments = [0, CLOSE_ON_EXEC_NONBLOCKING, 0, 0, 0, 0];
@@ -56,7 +56,7 @@ impl Arrivals {
         true
     }
 
-    /// Ends to receive signals, and forgets all arrivals. The caller has removed the handlers.
+    /// Stops receiving signals, and forgets all arrivals. The caller has removed the handlers.
     pub(crate) fn close(&self) {
         let event = self.event.swap(-1, Ordering::SeqCst);
         // A handler that has begun on another thread may still use the event counter.
@@ -87,7 +87,8 @@ impl Arrivals {
     }
 
     /// Records the arrival of the signal with the bit `bit`, whose information `store` stores. For
-    /// the handler in the kernel. A signal that arrives once more before it is handled counts once.
+    /// the handler that the kernel calls. A signal that arrives again before a task has taken it
+    /// counts once.
     pub(crate) fn add(&self, bit: u64, store: impl FnOnce()) {
         self.running.fetch_add(1, Ordering::SeqCst);
         let event = self.event.load(Ordering::SeqCst);
@@ -102,8 +103,8 @@ impl Arrivals {
         self.running.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Removes one granted signal, and calls `load` with its number to load its information. Returns
-    /// `None` if no such signal is left.
+    /// Removes one granted signal, and calls `load` with its number to load its information.
+    /// Returns `None` if no such signal is left.
     pub(crate) fn take<T>(&self, load: impl FnOnce(u32) -> T) -> Option<T> {
         let signal = self.granted.load(Ordering::Relaxed).trailing_zeros();
         if signal == u64::BITS {

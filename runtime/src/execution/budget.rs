@@ -5,14 +5,15 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) steps: u64,
-    /// The candidates of all scheduling points at which the scheduler made a list of them.
+    /// The number of candidates at all scheduling points at which the scheduler listed them.
     pub(crate) candidates: u64,
-    /// From this step on, each step checks whether the execution must end. It is the step limit, or
-    /// 0 after a monitor has ended the execution.
+    /// From this step on, each step checks whether the execution must end. The value is the step
+    /// limit, or 0 after a monitor has ended the execution.
     pub(super) horizon: u64,
     /// Whether the step limit was passed. Past the limit, the search makes no choices.
     pub(crate) past_limit: bool,
-    /// Whether the search would have had a choice past the limit that is not one of a task.
+    /// Whether the search omitted a choice of an outcome past the limit. Omitted choices of a task
+    /// do not count.
     pub(super) omits_outcome: bool,
     /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
@@ -21,7 +22,7 @@ pub(crate) struct Budget {
     pub(crate) last_wait: u64,
     /// The step at which the newest task was created.
     pub(super) last_spawn: u64,
-    /// The newest step before which a task read the clock.
+    /// The value of `steps` at the newest read of the clock.
     pub(super) last_clock_read: u64,
     /// The virtual time at the step limit, in nanoseconds.
     pub(super) clock_at_limit: u64,

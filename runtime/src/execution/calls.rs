@@ -20,7 +20,7 @@ pub(crate) struct Call {
     pub(crate) within: u32,
     /// Its return address, relative to the start of the executable.
     pub(crate) address: usize,
-    /// The newest call that this call made itself; [`NONE`] if there is none.
+    /// The newest call that this call made directly; [`NONE`] if there is none.
     newest: u32,
     /// The previous call that the same caller made; [`NONE`] if there is none.
     earlier: u32,

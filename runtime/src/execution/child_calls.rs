@@ -1,4 +1,5 @@
-//! The calls of tasks that start child processes and look at them, and the engine's waits for them.
+//! The calls by which tasks start and observe child processes, and the engine's waits for these
+//! processes.
 
 use core::ffi::c_int;
 
@@ -15,8 +16,8 @@ use crate::platform::signals_in_flight::are_in_flight;
 const START_OF_PROCESS: u64 = 1_000_000;
 /// The bit of SIGCHLD.
 const SIGCHLD: u64 = 1 << 16;
-/// The number of naps (milliseconds) for which SIGCHLD may be late. It comes for certain unless all
-/// threads block it, but the thread that receives it may wait for a processor.
+/// The number of naps (of a millisecond each) by which SIGCHLD may be late. The signal certainly
+/// arrives unless all threads block it, but the thread that receives it may wait for a processor.
 const LATE: u32 = 1000;
 /// The number of naps after which a pending SIGCHLD counts as blocked by all threads.
 const LATE_IF_BLOCKED: u32 = 20;
@@ -29,16 +30,16 @@ impl Descriptors {
 }
 
 impl Execution {
-    /// Lets the children run until all of them have ended or wait themselves. After that they may
-    /// still run, and [`Self::stop_children`] must be called.
+    /// Lets the children run until each of them has ended or waits, or until the patience of the
+    /// engine is over. Does not stop the children again: call [`Self::stop_children`].
     pub(super) fn let_children_run(&mut self) {
         if !self.descriptors.children.is_empty() {
             self.descriptors.wait_in_kernel(|it| it.children.run());
         }
     }
 
-    /// Records that a task has yielded although another one is enabled. Lets the children run after
-    /// many such yields, because all these tasks may wait in loops for an effect of a child.
+    /// Records that a task has yielded while another task is enabled. Lets the children run after
+    /// many such yields, because all enabled tasks may wait in loops for an effect of a child.
     pub(super) fn yielded_beside_children(&mut self) {
         if self.descriptors.children.must_run_after_yield() {
             self.let_children_run();
@@ -54,8 +55,8 @@ impl Execution {
     }
 
     /// Waits for the arrival of signals that children have sent, and of SIGCHLD if children have
-    /// ended: another thread may not have run the handler yet. So a task handles the signal before
-    /// others see the end of the child.
+    /// ended: another thread may not have run the handler yet. After this wait, a task handles the
+    /// signal before other tasks see the end of the child.
     pub(super) fn wait_for_signals_of_children(&mut self) {
         let descriptors = &mut self.descriptors;
         if descriptors.processes > 0 && descriptors.arrivals.are_open() {
@@ -113,8 +114,8 @@ pub(crate) fn forget_child(child: c_int) {
     with(|execution| execution.descriptors.children.remove(child));
 }
 
-/// Kills a child by SIGKILL when it may run next. Returns `false` if this is not possible: the caller
-/// then sends the signal at once.
+/// Kills a child by SIGKILL when it may run next. Returns `false` if this is not possible: the
+/// caller then sends the signal at once.
 pub(crate) fn kill_child(child: c_int) -> bool {
     with(|execution| execution.descriptors.children.kill(child)).unwrap_or(false)
 }

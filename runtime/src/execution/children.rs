@@ -1,9 +1,10 @@
 //! The child processes that an execution has started, and whether they run.
 //!
 //! A child would run at the same time as the tasks, and no schedule could repeat its speed. So the
-//! engine stops a child when it starts (SIGSTOP), and lets it run only while no task can run
-//! ([`super::outside_waits`]): until the child has ended or waits itself. Tasks see the end of a
-//! child only after such a time. The descendants of a child are stopped, too.
+//! engine stops a child when it starts (SIGSTOP), and lets it run only while no task can run, or
+//! after several yields of the enabled tasks ([`super::outside_waits`]). The child then runs until
+//! it has ended or waits. Tasks see the end of a child only after such a period. The descendants of
+//! a child are stopped, too.
 
 use core::ffi::c_int;
 
@@ -14,18 +15,20 @@ use crate::platform::process_activity::Activity;
 
 /// The longest time between two looks at the activity of children, in nanoseconds.
 const BETWEEN_LOOKS: u64 = 200_000;
-/// The value of [`Children::patience`] at first: a second.
+/// The initial value of [`Children::patience`]: a second.
 const PATIENCE: u32 = 5_000;
 /// The least value of [`Children::patience`].
 const LEAST_PATIENCE: u32 = 5;
-/// The maximum number of children that run one after the other. If there are more, all of them run
-/// in parallel: in order, the number of looks at their activity is the square of their number.
+/// The maximum number of children that run one after the other. More children run in parallel: one
+/// after the other, the number of looks at their activity would grow with the square of their
+/// number.
 const MOST_IN_ORDER: usize = 16;
 /// The number of yields of tasks after which the children must run, although tasks are enabled.
 const MANY_YIELDS: u32 = 100;
-/// The number of yields of the only enabled task after which the children must run at each such
-/// yield. Fewer polls are no loop that waits for a child: their real time would add up, and a child
-/// that sleeps would end before the virtual time that the test gives it.
+/// From this number of yields on, the children run at each yield of the only enabled task. A task
+/// with fewer yields does not count as a loop that waits for a child. If the children ran at each
+/// of its polls, the real time of these runs would add up, and a child that sleeps would end before
+/// the virtual time that the test gives it.
 const SEVERAL_YIELDS: u32 = 8;
 
 /// A child process for which no task has waited.
@@ -35,8 +38,8 @@ struct Child {
     is_signalled: bool,
     /// The tasks see that it has ended.
     is_shown: bool,
-    /// A task has killed it. SIGKILL ends a stopped process, too, so it is sent when the child may
-    /// run.
+    /// A task has killed the child. SIGKILL ends a stopped process, too, so the engine sends the
+    /// signal when the child may run.
     is_killed: bool,
 }
 
@@ -45,14 +48,15 @@ pub(crate) struct Children {
     all: EngineVec<Child>,
     /// The processes that the engine has stopped.
     stopped: EngineVec<c_int>,
-    /// The engine stops no children in this execution, because tasks see stops.
+    /// The engine stops no children in this execution, because the tasks would see the stops.
     run_freely: bool,
-    /// The number of looks at the activity of the children for which the engine lets them run. If
-    /// they still run then, the number is halved. It is kept from one execution to the next.
+    /// The engine lets the children run for at most this number of looks at their activity. If they
+    /// still run then, the number is halved. The number is kept from one execution to the next.
     patience: u32,
     /// The number of yields of tasks since the children last ran.
     yields: u32,
-    /// The number of yields of only enabled tasks since all tasks were blocked.
+    /// The number of yields of tasks that were the only enabled one, since all tasks were last
+    /// blocked.
     yields_alone: u32,
 }
 
@@ -94,7 +98,7 @@ impl Children {
             is_killed: false,
         });
         if stops_itself {
-            // A continuation before its stop would have no effect.
+            // A SIGCONT before the child has stopped would have no effect.
             outside_source::wait_for_stop(id);
         } else if !self.run_freely {
             send(id, SIGSTOP);
@@ -126,8 +130,8 @@ impl Children {
     }
 
     /// Lets the children run, one after the other unless there are many, each until it has ended or
-    /// waits itself, or until the patience is over. From then on, the tasks see which children have
-    /// ended. The children still run: see [`Self::stop`].
+    /// waits, or until the patience is over. From then on, the tasks see which children have ended.
+    /// Does not stop the children again: see [`Self::stop`].
     pub(super) fn run(&mut self) {
         self.yields = 0;
         let mut patience = self.patience;
@@ -164,8 +168,9 @@ impl Children {
         });
     }
 
-    /// Waits until the first `count` children have ended or wait themselves, but for at most
-    /// `patience` looks. Returns the number of looks that found a child running.
+    /// Waits until each of the first `count` children has ended or waits, but for at most
+    /// `patience` looks at their activity. Returns the number of looks before the one that ended
+    /// the wait, or `patience`.
     fn wait_until_they_rest(&self, count: usize, patience: u32) -> u32 {
         let mut last = None;
         for looks in 0..patience {
@@ -206,8 +211,8 @@ impl Children {
         }
     }
 
-    /// Lets the children run from now on: the tasks of this execution see when a child stops or
-    /// continues.
+    /// Lets the children run freely from now on, because the tasks of this execution see when a
+    /// child stops or continues.
     pub(super) fn run_freely(&mut self) {
         if self.run_freely {
             return;
@@ -239,8 +244,8 @@ impl Children {
         running_of(&self.all)
     }
 
-    /// Records which ends SIGCHLD has signalled: those of all children that have ended. Returns
-    /// whether there are new ones.
+    /// Records that SIGCHLD has signalled the ends of all children that have ended. Returns whether
+    /// one of these ends was not recorded before.
     pub(super) fn note_ends(&mut self) -> bool {
         let mut are_new = false;
         for child in self.all.iter_mut().filter(|child| !child.is_signalled) {

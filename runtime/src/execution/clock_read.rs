@@ -1,11 +1,11 @@
-//! Reads of the clock by tasks: they are scheduling points if two tasks read it.
+//! Reads of the clock by tasks. They are scheduling points if the reads of two tasks conflict.
 //!
 //! Each read advances the clock, so two reads do not commute: a program can see their order in the
 //! two times. As for calls on files ([`super::files`]), reads become scheduling points once two of
 //! them conflict, and the search begins anew. Reads in `atomic` code are no scheduling points:
 //! executors read the clock in nearly every step of their workers. Nor are the later reads of a
-//! task with many of them, because a loop that waits for a time has thousands. The guarantee names
-//! this limit.
+//! task that reads the clock often, because a loop that waits for a point in time makes thousands
+//! of reads. The guarantee of the report names this limit.
 //!
 //! A read orders no other accesses: std promises no order for it.
 
@@ -18,10 +18,11 @@ use super::terms::Step;
 use super::{Effect, Named, Op, named};
 use crate::search::ObjectId;
 
-/// The number of reads of each task that can be scheduling points in an execution, of those before
-/// which another task could run.
+/// The maximum number of reads of one task, in one execution, that are scheduling points at which
+/// another task could run.
 const MOST: u32 = 8;
-/// The number of the other reads of each task that have events of their own.
+/// The maximum number of reads of one task, in one execution, that have events of their own
+/// although no other task was enabled.
 const MOST_ALONE: u32 = 64;
 
 /// The part that the order of a read has in the search.
@@ -31,8 +32,8 @@ enum Order {
     Ignored,
     /// The search looks for reads that conflict.
     Watched,
-    /// No other task is enabled, and the task has read the clock often. The read is an access within
-    /// its step.
+    /// No other task is enabled, and the task has read the clock often. The read is an access
+    /// within its step.
     Fixed,
     /// The read is a scheduling point.
     Explored,

@@ -1,6 +1,6 @@
-//! Conflicting uses of files, of the environment, of the clock and of other state outside the program's
-//! memory: two tasks use one object, their effects do not commute, and neither use comes before the
-//! other in all schedules.
+//! Conflicting uses of files, of the environment, of the clock and of other state outside the
+//! program's memory: two tasks use one object, their effects do not commute, and neither use comes
+//! before the other in all schedules.
 //!
 //! Here, only the spawns and joins of tasks order uses. Locks and channels are ignored, so a
 //! program that orders its uses by a lock has a conflict. Then the search runs more schedules than
@@ -99,7 +99,7 @@ pub(super) struct Conflicts {
     /// moments when they left the scope.
     scopes: EngineVec<(usize, Known)>,
     uses: EngineVec<Use>,
-    /// By object: the index of one of its uses.
+    /// By object: the index in `uses` of the first use in its list, or [`NO_USE`].
     first: EngineVec<u32>,
     /// The groups of the calls whose uses conflicted.
     pub(super) found: Groups,

@@ -135,8 +135,8 @@ impl Execution {
         }
     }
 
-    /// Lets the search choose whether the component of the running task crashes at this place.
-    /// Without a line for the report, neither `site` nor that of an earlier operation, there is no
+    /// Lets the search choose whether the component of the running task crashes at this place. If
+    /// neither `site` nor the line of an earlier operation is known for the report, there is no
     /// choice and no crash.
     fn chooses_crash(&mut self, site: Option<Site>) -> bool {
         let Some(site) = site.or(self.running().site) else {

@@ -16,7 +16,8 @@ impl Execution {
     fn choose_data(&mut self, op: Op, site: Site, outcomes: u32, kind: Outcomes<'_>) -> u32 {
         let count = self.running().draws;
         self.running().draws = count.wrapping_add(1);
-        // Past the step limit, choices vary: a loop may end only with one of them.
+        // Past the step limit, the outcome varies from choice to choice: a loop may end only with
+        // one outcome.
         let outcome = if self.budget.past_limit && op == Op::Choose {
             self.budget.omits_outcome |= outcomes > 1;
             count % outcomes

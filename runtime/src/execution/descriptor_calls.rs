@@ -87,9 +87,9 @@ impl Execution {
         self.touch(kernel, effect);
     }
 
-    /// Records that a call of the current task uses the state of the descriptor's object at
-    /// address `object`. If calls on the state are scheduling points, the events of the calls
-    /// conflict already, because they are about the same object.
+    /// Records that a call of the current task uses the state of the descriptor's object at address
+    /// `object`. If calls on the state are scheduling points, these calls conflict anyway, because
+    /// they have events of the same object.
     fn use_state(&mut self, op: Op, object: usize) -> Step {
         if !is_descriptor(object) || self.is_only_task() {
             return Step::Continue;
@@ -156,21 +156,22 @@ pub(crate) fn name_descriptor(descriptor: i32) {
     descriptor_object(descriptor, descriptor::look(descriptor));
 }
 
-/// Records that a call of the running task which writes `object` ends the state of `descriptor`. The
-/// same call makes `descriptor` refer to another file if `is_replaced` is set.
+/// Records that the running call ends the state of `descriptor`, and writes `object`. If
+/// `is_replaced`, the call also makes `descriptor` refer to another file.
 pub(crate) fn descriptor_ends(descriptor: i32, object: usize, is_replaced: bool) {
     with(|it| it.descriptors.end(descriptor, object, is_replaced));
 }
 
-/// The object on which it depends whether `descriptor` is open and what it refers to: that which
-/// the call wrote that closed the descriptor, if `is_closed` is set, or that has made it refer to
-/// its present file. `None` if the file has got a number that was free.
+/// The object that the newest call wrote that closed or replaced `descriptor`. This object
+/// determines whether `descriptor` is open, and to which file it refers. `None` if there was no
+/// such call. Also `None` if this call only closed the descriptor and `is_closed` is not set: the
+/// present file of the descriptor then got a number that was free.
 pub(crate) fn ended_descriptor(descriptor: i32, is_closed: bool) -> Option<usize> {
     with(|it| it.descriptors.ended(descriptor, is_closed)).flatten()
 }
 
-/// Records that the running call, which is no call on a file, uses the number `descriptor`: it
-/// depends on an earlier call whether the descriptor is open and what it refers to.
+/// Records that the running call, which is no call on a file, uses the number `descriptor`. An
+/// earlier call may determine whether the descriptor is open, and to which file it refers.
 pub(crate) fn uses_number(descriptor: i32) {
     if ended_descriptor(descriptor, true).is_none() {
         return;
@@ -225,8 +226,8 @@ pub(crate) fn await_other_end(op: Op, object: usize) {
     });
 }
 
-/// Enables all tasks that wait for descriptors, because the deadline of a timer descriptor has
-/// changed.
+/// Enables the tasks that wait for descriptors, because the deadline of a timer descriptor has
+/// changed. Tasks that wait only for something outside the process stay blocked.
 pub(crate) fn wake_all_awaiting() {
     with(|execution| {
         for task in (0..execution.schedule.live as u32).map(TaskId) {

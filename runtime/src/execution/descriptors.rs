@@ -40,10 +40,10 @@ pub(crate) struct Descriptors {
     /// The real time, in nanoseconds, for which the explorer has waited in the kernel in this
     /// execution.
     pub(crate) waited: u64,
-    /// The grace period in milliseconds. Once the outside has made a task ready, the engine gives
-    /// the other tasks that wait for the outside this time to become ready, too. The order in
-    /// which they continue is then the search's choice, not the outside's. The value is kept from
-    /// one execution to the next.
+    /// The grace period in milliseconds. Once something outside the process has made a task ready,
+    /// the engine gives the other tasks that wait for such events this time to become ready, too.
+    /// The search then chooses the order in which they continue. The value is kept from one
+    /// execution to the next.
     pub(super) grace: u32,
     /// The number of handles of children at the start of `gathered`.
     pub(super) handles: usize,
@@ -129,8 +129,8 @@ impl Descriptors {
         result
     }
 
-    /// Records that a call which writes `object` ends the state of `descriptor`. The same call makes
-    /// `descriptor` refer to another file if `is_replaced` is set.
+    /// Records that a call ends the state of `descriptor`, and writes `object`. If `is_replaced`,
+    /// the call also makes `descriptor` refer to another file.
     pub(super) fn end(&mut self, descriptor: i32, object: usize, is_replaced: bool) {
         let ended = Ended {
             descriptor,
@@ -269,8 +269,8 @@ pub(crate) fn address_of(object: usize) -> usize {
     object | ADDRESS
 }
 
-/// Whether the address is the same in all executions: that of a [`super::descriptor_object`], of its
-/// state, or of a named thing.
+/// Whether the address is the same in all executions: that of a [`super::descriptor_object`], of
+/// its state, or of a named thing.
 #[inline]
 pub(super) fn has_fixed_name(address: usize) -> bool {
     address == KERNEL || address >= FIRST && (address ^ FIRST) >> KIND_AT != 0

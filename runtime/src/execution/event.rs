@@ -59,7 +59,8 @@ pub(crate) struct Early {
     pub(crate) event: u32,
     /// A task that could have run instead, its next operation, and the line of that operation.
     pub(crate) other: (TaskId, Op, Option<Site>),
-    /// Whether `other` itself could only continue by a timeout, whose deadline is earlier.
+    /// Whether `other`, too, could continue only by a timeout. Its deadline is then the earlier
+    /// one.
     pub(crate) other_waits: bool,
 }
 
@@ -227,10 +228,9 @@ impl EventLog {
     }
 
     /// Whether the last `length` events repeat a short sequence. If none of them changes anything,
-    /// it is sufficient that each task repeats a short sequence of its own and gives way in it,
-    /// because tasks that sleep and look again take turns in orders that change. A sequence that
-    /// sends a message or wakes a task does not count: messages accumulate, and a woken task has
-    /// work.
+    /// it is sufficient that each task repeats a short sequence of its own and yields in it,
+    /// because tasks that sleep and poll alternate in an order that changes. A sequence that sends
+    /// a message or wakes a task does not count: messages accumulate, and a woken task has work.
     pub(crate) fn ends_in_a_cycle(&self, length: usize) -> bool {
         let Some(start) = self.events.len().checked_sub(length) else {
             return false;
@@ -267,7 +267,7 @@ fn repeat<'a>(events: &(impl Iterator<Item = &'a Event> + Clone), longest: usize
 }
 
 /// Whether each task that has events in `events` repeats a short sequence of its own, in which it
-/// gives way. A task that repeats reads without giving way may be computing.
+/// yields. A task that repeats reads without a yield may be computing.
 fn each_task_repeats(events: &[Event]) -> bool {
     let mut tasks = TaskSet::new();
     for event in events {

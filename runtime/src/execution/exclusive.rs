@@ -1,7 +1,7 @@
 //! Exclusive and shared calls: calls of the methods that `[[exclusive]]` in Chess.toml selects. If
 //! two tasks are in calls of one object at once, and one of these calls is exclusive, this is a
-//! thread-safety violation (Li and others, SOSP'19). `exclusive_calls.rs` has the calls in progress,
-//! and `monitor/thread_safety.rs` makes the failure.
+//! thread-safety violation (Li and others, SOSP'19). `exclusive_calls.rs` has the calls in
+//! progress, and `monitor/thread_safety.rs` reports the violation as a failure.
 //!
 //! The start and the end of a call are operations on an object of the engine that stands for the
 //! called object. This object is separate from the synchronization objects within the called
@@ -97,7 +97,7 @@ pub fn begin_call(
     true
 }
 
-/// Ends a call that [`begin_call`] began. `site` is the line at which the call began.
+/// Ends a call that [`begin_call`] began. `site` is that of [`begin_call`].
 pub fn end_call(object: usize, mode: Mode, site: Site) {
     let Some(execution) = running() else { return };
     let op = match mode {

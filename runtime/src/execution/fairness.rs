@@ -2,12 +2,13 @@
 //!
 //! The window of a task is the time since its last yield. A task that yields has starved another
 //! task in two cases: the other task did not run in the window although it was enabled throughout
-//! it, or the yielding task disabled it in the window, and it did not run afterwards. The yielding
-//! task may not run again while a task that it has starved is enabled.
+//! it, or the yielding task disabled the other task in the window, and the other task did not run
+//! in it. The yielding task may not run again while a task that it has starved is enabled and has
+//! not run since.
 //!
 //! The paper keeps three sets for each task, E, D and S, and updates them at every step. Here E and
-//! S are derived from two step numbers for each task, so that a step costs nothing and a yield costs
-//! one pass over the tasks.
+//! S are derived from two step numbers for each task, so that a step costs nothing and a yield
+//! costs one pass over the tasks.
 //!
 //! `execution/step_limit.rs` orders the tasks past the step limit, and `monitor/livelock.rs` judges
 //! executions that do not end.
@@ -26,14 +27,15 @@ const ITERATIONS: u32 = 256;
 /// stops it reaches this number; a few waits for spin locks do not.
 const MOST_ITERATIONS: u32 = 4 * ITERATIONS;
 
-/// A task that overstays must give way after further yields and reads of this cost: 64 yields, 256
-/// repeated reads, or 16 repeated polls.
+/// A task that overstays must give way after further yields and reads of this total cost: 64
+/// yields, 256 repeated reads, or 16 repeated polls.
 const MOST_OVERSTAYING: u32 = 256;
 /// The cost of a yield of a task that overstays.
 pub(super) const YIELD_COST: u32 = 4;
 /// The cost of a repeated read of a task that overstays.
 pub(super) const READ_COST: u32 = 1;
-/// The cost of a repeated poll of a task that overstays. The iterations of loops that poll are long.
+/// The cost of a repeated poll of a task that overstays. The iterations of loops that poll are
+/// long.
 pub(super) const POLL_COST: u32 = 16;
 
 /// The scheduler's state for one task.
@@ -55,10 +57,10 @@ struct Window {
     iterations: u32,
     /// The number of the yields in `iterations` that came after the last progress of the task.
     idle_iterations: u32,
-    /// The cost of the yields and reads after which the task does not overstay any more.
+    /// The remaining cost of yields and reads, after which the task does not overstay any more.
     overstays_for: u32,
-    /// The step at which the task last began to overstay; 0 if it never did. It overstays only until
-    /// another task runs.
+    /// The step at which the task last began to overstay; 0 if it never did. It overstays only
+    /// until another task runs.
     overstays_since: u64,
 }
 
@@ -151,8 +153,8 @@ impl Fairness {
         }
     }
 
-    /// Whether `task` may begin to overstay: see `execution/overstay.rs`. The last switch to another
-    /// task was at the step `last_switch`.
+    /// Whether `task` may begin to overstay: see `execution/overstay.rs`. The last switch to
+    /// another task was at the step `last_switch`.
     #[inline]
     pub(crate) fn may_overstay(&self, task: TaskId, last_switch: u64) -> bool {
         let overstays_since = self.windows[task.0 as usize].overstays_since;

@@ -56,14 +56,14 @@ impl FileUse {
             || op == Op::FileClose && self.points.on_descriptors
     }
 
-    /// Whether each close of a file is a scheduling point. Otherwise it is none if the file was
-    /// used only by the task that closes it.
+    /// Whether each close of a file is a scheduling point. Otherwise, a close is no scheduling
+    /// point if only the closing task has used the file.
     pub(super) fn are_closes_points(&self) -> bool {
         self.points.on_descriptors
     }
 
-    /// Records that `task` uses `object`. Nothing is recorded if all calls that can conflict with the
-    /// running one are scheduling points.
+    /// Records that `task` uses `object`. Nothing is recorded if all calls that can conflict with
+    /// the running one are scheduling points.
     pub(super) fn uses(&mut self, task: TaskId, object: ObjectId, effect: Effect, calls: Calls) {
         let are_points = match calls {
             Calls::Clock => self.points.on_clock,

@@ -4,14 +4,14 @@
 //! In most programs, no two tasks use one file in such a way that the order matters. In such a
 //! program all these calls commute, and are no scheduling points. If two uses conflict
 //! ([`super::conflicts`]), each such call becomes a scheduling point, and the search begins anew
-//! ([`FileUse::has_conflict`](super::file_use::FileUse::has_conflict)). This is sound: as long as no
-//! two uses conflict, all orders of these calls have the same results. The operations of the first
-//! task before its first spawn are never scheduling points, because they come before all operations
-//! of other tasks.
+//! ([`FileUse::has_conflict`](super::file_use::FileUse::has_conflict)). This is sound: as long as
+//! no two uses conflict, all orders of these calls have the same results. The operations of the
+//! first task before its first spawn are never scheduling points, because they come before all
+//! operations of other tasks.
 //!
 //! Calls on the state of descriptors (their flags, and whether they are open) become scheduling
-//! points separately: `std` looks at the flags of a descriptor before it closes it, so nearly every
-//! program makes such calls.
+//! points separately: `std` reads the flags of a descriptor before it closes the descriptor, so
+//! nearly every program makes such calls.
 //!
 //! The interposed functions find the objects and the effects of each call.
 
@@ -128,8 +128,8 @@ pub(crate) fn is_point(op: Op) -> bool {
     with(|execution| execution.files.is_point(op) && !execution.is_only_task()).unwrap_or(false)
 }
 
-/// Whether each close of a file is a scheduling point. Otherwise it is none if the file was used
-/// only by the task that closes it.
+/// Whether each close of a file is a scheduling point. Otherwise, a close is no scheduling point if
+/// only the closing task has used the file.
 pub(crate) fn are_closes_points() -> bool {
     with(|execution| execution.files.are_closes_points()).unwrap_or(false)
 }
@@ -206,9 +206,9 @@ pub(crate) fn uses_descriptor(object: usize, effect: Effect) {
     });
 }
 
-/// Records that the current task uses a descriptor whose state another call has ended. `object` is
-/// the object that this call wrote. If the order of the two calls matters, each close becomes a
-/// scheduling point.
+/// Records that the current task uses a descriptor whose state an earlier call has ended. `object`
+/// is the object that the earlier call wrote. If the order of the two calls matters, each close
+/// becomes a scheduling point.
 pub(crate) fn finds_ended(object: usize) {
     with(|execution| {
         if !execution.is_only_task() {

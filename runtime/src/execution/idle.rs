@@ -35,7 +35,8 @@ impl Execution {
         let awaits = waits(Wait::Change).next().is_some();
         self.log.trace.is_irregular |= awaits;
         self.wake(task, Wake::Notified);
-        // All steps come before the next one of the task, and none of them is its cause.
+        // All earlier steps come before the next step of the task, and none of them is the cause of
+        // that step.
         self.task_mut(task).waker = TraceStep::NONE;
         true
     }
@@ -54,8 +55,8 @@ impl Execution {
     }
 }
 
-/// Waits until no other task can run and no timer is pending. Returns whether it waited, which is
-/// false outside an execution.
+/// Waits until no other task can run and no timer is pending. Returns `false` outside an execution,
+/// where there is no wait.
 pub fn until_idle(site: Site) -> bool {
     let Some(execution) = running() else {
         return false;

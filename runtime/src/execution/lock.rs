@@ -275,7 +275,7 @@ fn downgraded(op: Op, object: ObjectId) {
     set_aside::look(execution, true);
 }
 
-/// Reaches a scheduling point, and then calls `clear`. This clears the poison of the lock at
+/// Reaches a scheduling point, and then calls `clear`. The closure clears the poison of the lock at
 /// `object`, and returns whether the lock was poisoned.
 ///
 /// If the task holds the lock exclusively, the change counts as a release: only the next holder of

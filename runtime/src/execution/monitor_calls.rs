@@ -1,4 +1,4 @@
-//! The calls of the monitors, and the end of an execution that a monitor stops.
+//! The engine's calls of the monitors, and the end of an execution that a monitor stops.
 
 use core::ops::ControlFlow;
 
@@ -46,8 +46,8 @@ impl Execution {
         })
     }
 
-    /// Reports to the monitors that the current task repeats a loop without a yield. `waits`: whether
-    /// the loop is known to wait. Returns whether the execution continues.
+    /// Reports to the monitors that the current task repeats a loop without a yield. `waits` states
+    /// whether the loop is known to wait. Returns whether the execution continues.
     #[cold]
     pub(super) fn report_spin(&self, waits: bool) -> ControlFlow<()> {
         let Some(read) = self.schedule.tasks.running().spin.repeated() else {
@@ -57,7 +57,7 @@ impl Execution {
         unsafe { (*monitors()).spins(self, read, waits) }
     }
 
-    /// Whether it is a failure that the current task runs without yielding.
+    /// Whether a spin without a yield is a failure for the current task.
     #[cold]
     pub(super) fn denies_spins(&self) -> bool {
         // SAFETY: as in `report_point`.

@@ -91,8 +91,8 @@ pub(crate) trait MonitorHooks {
     /// The current task is about to free memory, by a valid or an invalid call.
     fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()>;
 
-    /// The current task repeats a loop that reads unchanged objects and does not yield. `waits`:
-    /// whether the loop is known to wait.
+    /// The current task repeats a loop that reads unchanged objects and does not yield. `waits`
+    /// states whether the loop is known to wait.
     fn spins(&mut self, execution: &Execution, read: Access, waits: bool) -> ControlFlow<()>;
 
     /// The execution is ended far beyond the step limit. Returns its ending, if a monitor

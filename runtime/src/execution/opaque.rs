@@ -238,7 +238,7 @@ pub(crate) fn own(object: usize) {
     });
 }
 
-/// Records whether the running task waits to write the lock at `object`.
+/// Records whether the running task waits to acquire the lock at `object` for writing.
 pub(crate) fn queue_writer(object: usize, waits: bool) {
     with(|execution| {
         let waited = core::mem::replace(&mut execution.running().queued, waits);
@@ -256,7 +256,7 @@ pub(crate) fn queue_writer(object: usize, waits: bool) {
     });
 }
 
-/// Whether a task waits to write the lock at `object`.
+/// Whether a task waits to acquire the lock at `object` for writing.
 pub(crate) fn has_queued_writers(object: usize) -> bool {
     with(|execution| {
         let id = execution.object(object);

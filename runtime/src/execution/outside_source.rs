@@ -18,7 +18,8 @@ pub(super) fn of(descriptor: c_int, wanted: i16) -> Option<OutsideEffect> {
     look_into(descriptor, wanted, DEPTH)
 }
 
-/// As [`of`], but without the descriptors that an `epoll` watches, whose check takes long.
+/// As [`of`], but without a check of the descriptors that an `epoll` watches: this check takes
+/// long.
 pub(super) fn of_one(descriptor: c_int, wanted: i16) -> Option<OutsideEffect> {
     look_into(descriptor, wanted, 0)
 }
@@ -57,7 +58,7 @@ pub(super) fn wait_for_end(child: c_int, nanos: u64) {
     }
 }
 
-/// Takes the status of a child that it has continued, if the child has this status.
+/// Takes and discards the status of `child` that reports a continuation, if there is one.
 pub(super) fn forget_continuation(child: c_int) {
     const P_PID: usize = 1;
     const WNOHANG_CONTINUED: usize = 0x9;

@@ -1,9 +1,9 @@
 //! The real wait for events outside the process, and the notes about it for the user.
 //!
 //! No schedule could repeat the times of events outside the process. Therefore the engine assumes
-//! that such an event comes later than the steps of all tasks. It polls for events only when no task
-//! is enabled, or when the only enabled task does nothing but yield. Then the process waits in the
-//! kernel, at most until the earliest deadline.
+//! that such an event comes later than the steps of all tasks. It polls for events only when no
+//! task is enabled, or when the only enabled task does nothing but yield. Then the process waits in
+//! the kernel, at most until the earliest deadline.
 
 use core::ffi::c_int;
 
@@ -72,10 +72,11 @@ impl Execution {
         self.choose_next(true)
     }
 
-    /// If no task is enabled except by timing out, waits in the kernel until the outside has made a
-    /// descriptor ready, and enables the tasks that wait for it. The wait ends at the earliest
-    /// deadline. If `yielded` and only the current task is enabled, waits for at most [`BREATH`].
-    /// Children that the engine stops run only after several such yields.
+    /// If no task is enabled except by timing out, waits in the kernel until something outside the
+    /// process has made a descriptor ready, and enables the tasks that wait for this descriptor.
+    /// The wait ends at the earliest deadline. If `yielded` and only the current task is enabled,
+    /// waits for at most [`BREATH`]. Children that the engine stops run only after several such
+    /// yields.
     #[cold]
     pub(super) fn wait_outside(&mut self, yielded: bool) {
         let (first, second) = {
@@ -196,7 +197,8 @@ impl Execution {
                 continue;
             };
             let mut asked = outside || handles > 0;
-            // A wait that is known to be for the outside was noted when it was found.
+            // For a wait only for something outside the process, `is_outside` has already kept a
+            // note.
             let unknown = if outside { &[][..] } else { &*entries };
             for entry in unknown {
                 if let Some(effect) = outside_source::of(entry.descriptor, entry.wanted) {
@@ -241,7 +243,7 @@ impl Execution {
     }
 
     /// Enables the task that handles signals, if a signal has arrived and the task waits. Returns
-    /// whether it did.
+    /// whether the task was enabled.
     fn wake_for_arrivals(&mut self) -> bool {
         if !self.descriptors.arrivals.are_there() {
             return false;

@@ -12,15 +12,15 @@
 //! so only the task itself can see at which of them it was preempted, if it counts them. An outcome
 //! that depends on this number is missed. The book states it as a limit.
 //!
-//! The systematic strategies choose this. The samplers do not.
+//! Only the systematic strategies choose unfair continuations. The sampling strategies do not.
 
 use super::state::Execution;
 use super::terms::Step;
 use super::{Note, Op};
 
 impl Execution {
-    /// Whether fairness alone prevents the current task, which yields, from continuing, and the task
-    /// may overstay.
+    /// Whether fairness alone prevents the current task, which yields, from continuing, and the
+    /// task may overstay.
     pub(super) fn is_held_back(&self) -> bool {
         let (schedule, current) = (&self.schedule, self.schedule.current);
         schedule.fairness.restrains()
@@ -59,8 +59,8 @@ impl Execution {
         schedule.fairness.overstays(schedule.current, last_switch)
     }
 
-    /// The current task, which overstays, continues after a yield or before a repeated read, without
-    /// a choice. `cost` is as in [`super::fairness`].
+    /// The current task, which overstays, continues after a yield or before a repeated read,
+    /// without a choice. `cost` is one of the costs that [`super::fairness`] defines.
     #[cold]
     pub(super) fn overstay(&mut self, cost: u32) -> Step {
         self.schedule

@@ -38,7 +38,8 @@ pub(crate) struct Policies {
     /// The directory of the workspace.
     root: EngineVec<u8>,
     cache: [(usize, Option<Policy>); CACHE],
-    /// Files of `atomic` code that synchronized, in order of first use.
+    /// The files of `atomic` code that performed synchronization operations, in the order of their
+    /// first operations.
     pub(crate) atomic_files: EngineVec<&'static str>,
 }
 
@@ -170,8 +171,8 @@ impl Policies {
 }
 
 /// Whether a file belongs to the standard library, or to this runtime, which replaces parts of it.
-/// The path of such a file has a prefix to which the toolchain's builders, or this tool, remapped
-/// it, or it lies in the component `rust-src`.
+/// Such a file lies in the component `rust-src`, or its path has a prefix to which the toolchain's
+/// builders, or this tool, remapped it.
 fn is_std(file: &str) -> bool {
     file.starts_with("/rustc/")
         || file.starts_with("/cargo-chess/runtime/")

@@ -52,7 +52,7 @@ impl Execution {
     pub(super) fn count_switch(&mut self, costs: SwitchCosts, chosen: usize) {
         if chosen >= costs.free {
             self.recording.preemptions += 1;
-            // Otherwise, a timeout fired early.
+            // Otherwise, a timeout fires early, or the current task overstays.
             self.running().preempted = costs.preempts;
             if costs.preempts && self.log.is_reported {
                 self.report_preemption();

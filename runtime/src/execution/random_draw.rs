@@ -7,8 +7,8 @@ use super::{Note, Op};
 use crate::base::fingerprint::mix;
 use crate::search::Outcomes;
 
-/// The number of first draws of a task whose default outcome is 0. For later draws, the default
-/// outcome varies, so that a loop that relies on chance ends.
+/// For the first draws of each task, up to this number, the default outcome is 0. For later draws,
+/// the default outcome varies, so that a loop that relies on chance ends.
 const IN_ORDER: u32 = 32;
 
 impl Execution {

@@ -162,8 +162,8 @@ impl Execution {
         self.repeat(read)
     }
 
-    /// The current task arrives before `read`, which it has repeated several times without a yield
-    /// of its own, and has announced it.
+    /// The current task arrives before `read`, which was announced. The task has repeated this read
+    /// several times without a yield of its own.
     #[cold]
     pub(super) fn repeat(&mut self, read: Access) -> Step {
         if self.running().spin.ends_before(read) {
@@ -184,8 +184,8 @@ impl Execution {
     }
 
     /// The current task spins in this `state`. The spin counts as a wait if the state is not known,
-    /// or if no other task is enabled. In other cases, the task may be in a long computation as long
-    /// as its state changes.
+    /// or if no other task is enabled. In other cases, the task may be in a long computation as
+    /// long as its state changes.
     pub(super) fn spin_step(&mut self, state: u64) -> Step {
         let is_unknown = state == 0 && self.looks_at_state(true);
         if is_unknown || self.schedule.enabled.is_only(self.schedule.current) {
@@ -243,8 +243,8 @@ impl Execution {
             };
             return self.overstay(cost);
         }
-        // A task that is about to block is not held back before that: otherwise, the scheduler and
-        // not the program would determine which tasks continue.
+        // A task that may be about to await a change (`await_change`) is not held back before that:
+        // otherwise, the scheduler and not the program would determine which tasks continue.
         if !self.running().spin.is_new() {
             self.yield_fairly();
         }

@@ -2,11 +2,11 @@
 //! iterations that changed nothing.
 //!
 //! A task spins if it performs the same operation several times, at the same line, on the same
-//! unchanged object, without a write of its own in between. Such a task either waits, or it computes
-//! and only looks at a setting meanwhile, such as the level of a logger. Its state tells these cases
-//! apart: if the state changes from one iteration to the next, the spin is an ordinary part of the
-//! execution. Only a long spin counts as yielding then, because a loop that waits and counts would
-//! otherwise run to the step limit under a scheduler that preempts seldom.
+//! unchanged object, without a write of its own in between. Such a task either waits, or it
+//! computes and meanwhile only reads a setting, such as the level of a logger. Its state tells
+//! these cases apart: if the state changes from one iteration to the next, the spin is an ordinary
+//! part of the execution. In that case, only a long spin counts as yielding. Without this rule, a
+//! loop that waits and counts would run to the step limit under a scheduler that preempts seldom.
 //!
 //! An iteration is the part of a task from one yield to the next. All further iterations would be
 //! the same if three conditions hold: the task only read in the iteration, the objects that it read
@@ -80,8 +80,8 @@ const NOTHING: Seen = Seen {
     repeats: 0,
 };
 
-/// The states of a task at the ends of two iterations. Of a long loop, only some iterations are
-/// compared.
+/// The comparison of a task's states at the ends of two iterations. In a long loop, only some
+/// iterations are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum States {
     /// No state is known since the task last made progress.

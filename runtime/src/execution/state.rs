@@ -1,4 +1,4 @@
-//! The state of one execution: its tasks and objects, with waking and blocking.
+//! The state of one execution, which all parts of the engine share.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -101,7 +101,8 @@ pub(crate) struct Execution {
     pub(crate) entropy: Rng,
     pub(crate) ending: Ending,
     pub(crate) body_done: bool,
-    /// The number of scheduling points of all executions, which the watchdog observes.
+    /// A count of the scheduling points of all executions, which the watchdog observes. The count
+    /// includes the steps without a scheduling point within calls into `atomic` code.
     pub(crate) pulse: u64,
     /// Set by the zygote when the time budget is used up.
     pub(crate) out_of_time: AtomicBool,
@@ -117,8 +118,8 @@ pub(crate) struct Execution {
 /// The place of the execution in the engine's memory.
 pub(crate) const PLACE: Place<Execution> = Place::after(&leftovers::PLACE);
 
-/// The execution, in the exploring process and in those with the same memory. Tasks use
-/// [`super::running()`].
+/// A pointer to the execution, in the exploring process and in the processes that share its memory.
+/// Tasks use [`super::running()`] instead.
 #[inline]
 pub(crate) fn execution() -> *mut Execution {
     PLACE.get()

@@ -9,7 +9,7 @@ use super::options::Limit;
 use super::state::{Ending, Execution};
 
 /// An execution that passes the step limit may take this many times the limit to end by itself.
-/// Stress tests with loops of thousands of operations need so many steps.
+/// Stress tests with loops of thousands of operations need such numbers of steps.
 const PATIENCE: u64 = 50;
 
 /// As [`PATIENCE`], before any execution has ended by itself: the length of the test is not known
@@ -81,9 +81,8 @@ impl Execution {
                 return true;
             }
         }
-        // A confirmation or a replay of a failure has no time limit. Neither has an execution of a
-        // search before a first one has ended by itself, because the test has no verdict until
-        // then.
+        // A confirmation or a replay of a failure has no time limit. Nor has a search before its
+        // first execution that ends by itself, because the test has no verdict until then.
         let may_end = !self.options.keeps_output
             && (self.budget.longest > 0 || self.options.only_runs.is_some());
         if may_end && self.is_out_of_time() {

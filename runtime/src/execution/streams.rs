@@ -27,8 +27,8 @@ impl StreamUse {
     /// Records that a task has acquired the lock of a stream. `pulse` is the engine's count of
     /// scheduling points so far.
     pub(super) fn acquired(&mut self, pulse: u64) {
-        // Another stream is held while this one is acquired, by this task or another one: in
-        // between, other tasks could have acquired the two locks in the opposite order.
+        // If `held` is not 0, this task or another one holds the lock of another stream. Then other
+        // tasks could have acquired the two locks in the opposite order.
         self.was_kept |= self.held > 0;
         if self.held == 0 {
             self.since = pulse;

@@ -7,8 +7,8 @@ use core::panic::Location;
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;
 
-/// The line of operations whose line is unknown. It is a static so that it has one address, by which
-/// [`Access`](super::Access) compares lines.
+/// The line of operations whose line is unknown. It is a static so that it has one address, by
+/// which [`Access`](super::Access) compares lines.
 pub(crate) static NO_LINE: Site = Location::caller();
 
 /// The mode in which a lock is held.

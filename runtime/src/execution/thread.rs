@@ -374,7 +374,7 @@ pub fn finish() {
     let object = finish_object(current());
     let id = execution.object(object);
     execution.step(|it| it.arrive(Op::Finish, id, None));
-    // In std, the task drops its share of the result here.
+    // In std, the task drops its `Arc` of the result here.
     Hooks::counted(object, (How::Exchange, Ordering::Release), Op::Finish);
     execution.step(|it| {
         it.running().has_finished = true;
@@ -390,7 +390,7 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     };
     let object = finish_object(task);
     super::access(Op::IsFinished, object, site);
-    // In std, this reads the count of the result's shares, which alone orders nothing.
+    // In std, this reads the number of `Arc`s of the result, which alone orders nothing.
     Hooks::counted(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
     execution.with(|it| it.task(task).has_finished)
 }

@@ -2,9 +2,9 @@
 //! `scheduler.rs` decides when a wait times out.
 //!
 //! To a search the clock is an object. Only a deadline that passes writes to it; a task that reads
-//! the time, or begins to wait with a deadline, reads it. A timeout also touches the object at
-//! which its task waited, and so does the wake-up of a task that could have timed out before: the
-//! timeout races with this wake-up.
+//! the time, or begins to wait with a deadline, reads it. [`super::clock_read`] handles the order
+//! of the reads. A timeout also touches the object at which its task waited, and so does the
+//! wake-up of a task that could have timed out before: the timeout races with this wake-up.
 
 use super::event::Early;
 use super::monitor_calls::Hooks;
@@ -17,7 +17,7 @@ use super::{Effect, Note, Op, TaskId};
 use crate::search::ObjectId;
 
 /// The virtual nanoseconds from a deadline to the end of its wait: the default timer slack of the
-/// kernel (prctl(2), `PR_SET_TIMERSLACK`). Natively, waits end as late as this. So a test may start
+/// kernel (prctl(2), `PR_SET_TIMERSLACK`). Natively, waits end with this delay. So a test may start
 /// to measure a wait shortly after the start of the wait, and still measure its full length.
 const SLACK: u64 = 50_000;
 
@@ -40,8 +40,8 @@ impl Execution {
         }
     }
 
-    /// The virtual time, in nanoseconds, that a task reads. Each read advances the clock a little, so
-    /// that a loop that waits for a point in time ends.
+    /// The virtual time, in nanoseconds, that a task reads. Each read advances the clock a little,
+    /// so that a loop that waits for a point in time ends.
     pub(super) fn read_clock(&mut self) -> u64 {
         self.budget.last_clock_read = self.budget.steps;
         self.clock += match self.budget.cycle {
@@ -138,7 +138,7 @@ impl Execution {
     fn report_early(&mut self, task: TaskId) {
         let object = self.timed_object(task);
         let waits = self.task(task);
-        // The first of the options is the task that would run if time passed last.
+        // The first candidate is the task that would run if no timeout were early.
         let other = self.schedule.candidates.first().copied().unwrap_or(task);
         let pending = self.task(other);
         let early = Early {

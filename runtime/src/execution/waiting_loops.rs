@@ -1,12 +1,12 @@
 //! Awaits: if an iteration of a loop changed nothing, the engine does not repeat it until an
 //! object that it read has changed.
 //!
-//! A task that yields in exactly the state of its last yield (registers, stack, thread-locals,
-//! statics and heap), and that only read objects in between which have not changed, would repeat
-//! this forever. Its further iterations are left out, as in spin-assume, which transforms the
-//! program (Kokologiannakis and others, CAV'21 and CAV'23): the task blocks until another task
-//! writes to an object that it read. Loops that wait therefore end, under any search, and have
-//! finitely many schedules.
+//! Suppose that a task yields in exactly the state of its last yield (registers, stack,
+//! thread-locals, statics and heap), that it only read objects in between, and that these objects
+//! have not changed. Then the task would repeat this iteration forever. Its further iterations are
+//! left out, as in spin-assume, which transforms the program (Kokologiannakis and others, CAV'21
+//! and CAV'23): the task blocks until another task writes to an object that it read. Loops that
+//! wait therefore end, under any search, and have finitely many schedules.
 
 use super::state::Execution;
 use super::task::{State, Wait};

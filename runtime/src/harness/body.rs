@@ -1,5 +1,5 @@
-//! The body of the test as the first task of an execution. `monitor/test_outcome.rs` judges its end,
-//! for instance with `#[should_panic]`.
+//! The body of the test as the first task of an execution. `monitor/test_outcome.rs` judges its
+//! end, for instance with `#[should_panic]`.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -117,7 +117,7 @@ impl CheckpointHandover {
     /// may change from now on.
     pub(super) fn withdraw(&self) {
         self.ready.store(false, Ordering::Relaxed);
-        // The zygote sees this store if it sees one of these later changes.
+        // The zygote sees this store if it sees a later change of this memory.
         fence(Ordering::Release);
     }
 

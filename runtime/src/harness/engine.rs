@@ -68,8 +68,8 @@ pub(crate) fn create(backend: Backend) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A new engine for the next explorer. It takes over from `before` only the facts that every
-/// explorer of a test must know.
+/// A new engine for the next explorer. It takes over from `before` only the state that every
+/// explorer of a test needs.
 pub(crate) fn after(before: &mut Engine) -> Engine {
     let mut engine = empty(before.pool.backend());
     mem::swap(

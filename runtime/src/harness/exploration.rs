@@ -70,8 +70,8 @@ pub(crate) struct Exploration {
     pub(crate) unmet: u64,
     /// The place of the first assumption that did not hold.
     pub(crate) first_unmet: Option<SourcePlace>,
-    /// Whether fairness has excluded an enabled task in some execution: a task that yields
-    /// repeatedly let other tasks run.
+    /// Whether fairness has excluded an enabled task in some execution. Fairness excludes a task
+    /// that yields repeatedly, so that other tasks run.
     pub(crate) fair_only: bool,
     /// Whether a task has read the clock so often in some execution that its last reads were no
     /// scheduling points.
@@ -99,7 +99,7 @@ pub(crate) struct Exploration {
     pub(crate) work_between: u64,
     /// The work of each child process: see [`per_child`](super::work::per_child).
     pub(crate) work_per_child: u64,
-    /// Set if the search stopped before its end, after the requested amount of work.
+    /// Set if the search paused before its end, after the requested amount of work or time.
     pub(crate) paused: Option<Paused>,
     /// The number of schedules when the search last restarted.
     pub(crate) begun: u64,
@@ -137,8 +137,9 @@ pub(crate) struct Exploration {
     pub(crate) signal: i32,
     /// Whether the program has its own global allocator.
     pub(crate) foreign_heap: bool,
-    /// The function because of whose call each execution got its own process, although the request
-    /// did not ask for this; `None` if there was no such call.
+    /// The function whose call has changed the process permanently. Since that call, each execution
+    /// has its own process, although the request did not ask for this. `None` if there was no such
+    /// call.
     pub(crate) changes_process: Option<&'static str>,
     /// The handover of states of the search to the supervisor. After a kill, a later run can
     /// continue from such a state.

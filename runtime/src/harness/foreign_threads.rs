@@ -9,8 +9,8 @@ use crate::execution;
 use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
 
-/// Reports threads that the engine did not start to the user, if there are any. The check costs a
-/// system call. So it runs only if the number of executions so far is 0 or a power of two.
+/// Reports foreign threads to the user, if there are any. The check costs a system call. So it runs
+/// only if the number of executions so far is 0 or a power of two.
 pub(super) fn check_after_execution(engine: &Engine, isolation: Isolation) {
     let executions = engine.exploration.executions;
     if executions == 0 || executions.is_power_of_two() {
@@ -18,7 +18,7 @@ pub(super) fn check_after_execution(engine: &Engine, isolation: Isolation) {
     }
 }
 
-/// Reports threads of this process that the engine did not start to the user, if there are any.
+/// Reports foreign threads of this process to the user, if there are any.
 pub(super) fn check(engine: &Engine, isolation: Isolation) {
     let donors = match (isolation, engine.pool.backend()) {
         // Kernel threads do not survive a fork.

@@ -211,9 +211,9 @@ impl<'a, 'b> Work<'a, 'b> {
             return None;
         }
         let is_endless = self.known.failure.kind.is_without_end();
-        // If the failure is a kind without an end, the first attempt ends each execution soon
-        // after the step limit. If the smallest execution then ends by itself, the attempt is
-        // repeated without this.
+        // If the failure is of a kind without an end, the first attempt ends each execution soon
+        // after the step limit. If this attempt has no result, for example because the smallest
+        // execution would end by itself, the second attempt does not end executions early.
         is_endless
             .then(|| self.make_smaller_within(decisions.clone(), searches, true))
             .flatten()
@@ -423,9 +423,9 @@ impl<'a, 'b> Work<'a, 'b> {
         Some(Failing { plan, measure })
     }
 
-    /// Whether `failure`, with which the last execution ended, is the failure that is minimised.
-    /// If the search collects several failures, the values that an assertion compared must be
-    /// equal, too, because other values are another failure.
+    /// Whether `failure`, with which the last execution ended, is the failure that is minimised. If
+    /// the search collects several failures, the values that an assertion compared must be equal,
+    /// too, because a failure with other values is a different failure.
     fn is_same(&self, failure: Option<&Failure>) -> bool {
         let execution = &self.engine.execution;
         failure.is_some_and(|failure| {

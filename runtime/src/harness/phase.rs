@@ -7,12 +7,12 @@ use crate::execution::Timers;
 /// The extent of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// Whether all schedules of the requested shard are explored.
+    /// Whether all schedules of the requested part of the space are explored.
     pub(crate) complete: bool,
-    /// Whether all schedules are explored, including those of the other shards. `false` if the
-    /// schedules are divided between shards, because a shard does not know the others.
+    /// Whether all schedules are explored, including those of the other parts. `false` if the space
+    /// is divided, because the search of one part does not know the other parts.
     pub(crate) complete_of_all: bool,
-    /// The largest finished bound of the requested shard.
+    /// The largest finished bound of the requested part.
     pub(crate) bound_completed: Option<u32>,
     /// The largest bound that is finished in the whole space. If the space is divided, this is a
     /// bound that was finished before the division.

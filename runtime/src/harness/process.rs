@@ -93,7 +93,8 @@ fn poll(descriptor: i32, wanted: i16, time: Duration) -> bool {
     ready > 0
 }
 
-/// Starts a kernel thread that std does not know. The error says why the system refused it.
+/// Starts a kernel thread that std does not know. The error states why the system refused the
+/// thread.
 pub(super) fn start_thread(
     stack: usize,
     start: ThreadStart,
@@ -191,8 +192,8 @@ pub(super) fn silence_stdout() {
     }
 }
 
-/// Prevents core files, so that a crash leaves none in the user's directory. The program may raise
-/// the limit again, so the upper limit is left as it is.
+/// Prevents core files, so that a crash leaves none in the user's directory. The upper limit stays
+/// unchanged, so that the program can raise the limit again.
 pub(super) fn limit_core_files() {
     const RLIMIT_CORE: usize = 4;
     let mut before = [0u64; 2];
@@ -210,7 +211,7 @@ pub(super) fn limit_core_files() {
 pub(super) fn pin_to_one_processor() {
     let mut allowed = [0u64; 16];
     let (at, bytes) = (&raw mut allowed as usize, size_of_val(&allowed));
-    // SAFETY: the mask is writable and as long as said.
+    // SAFETY: the mask is writable and has the stated length.
     unsafe {
         sys::syscall(sys::number::SCHED_GETAFFINITY, [0, bytes, at, 0, 0, 0]);
         let processors: Vec<usize> = (0..1024)
@@ -228,10 +229,10 @@ pub(super) fn pin_to_one_processor() {
     }
 }
 
-/// Restarts the program without address space randomisation, unless the tool has started it so.
-/// Then statics and stacks have the same addresses in every process, so that schedules of a program
-/// that hashes addresses can be replayed in another process. Does nothing if the kernel does not
-/// permit this.
+/// Turns off address space randomisation by a restart of the program, unless the tool has already
+/// turned it off. Then statics and stacks have the same addresses in every process, so that
+/// schedules of a program that hashes addresses can be replayed in another process. Does nothing if
+/// the kernel does not permit this.
 pub(super) fn fix_addresses() {
     const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
     const QUERY: usize = 0xffff_ffff;

@@ -123,7 +123,7 @@ pub struct Request {
     pub(crate) memory_accesses: Accesses,
     /// The memory model.
     pub(crate) memory: Model,
-    /// Whether operations are noted that could have late effects under a weaker model.
+    /// Whether operations that could have late effects under a weaker model are recorded.
     pub(crate) stale_loads: bool,
     /// The level of data races.
     pub(crate) races: Level,
@@ -202,7 +202,8 @@ impl Request {
                 "resume" => request.resume = number()? != 0,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
-                    // Opaque code does not call the shims, so none of its events has a line.
+                    // `opaque` is treated as `atomic`: opaque code does not call the shims, so none
+                    // of its events has a line.
                     let policy = if policy == "preempt" {
                         Policy::Preempt
                     } else {
@@ -377,8 +378,8 @@ fn isolation(name: &str) -> Option<Isolation> {
     })
 }
 
-/// The rule for timeouts in the first search, and whether a second search follows, in which they
-/// end at any time.
+/// The rule for timeouts in the first search, and whether a second search follows, in which
+/// timeouts end at any time.
 fn timers(name: &str) -> Option<(Timers, bool)> {
     Some(match name {
         "any" => (Timers::Any, false),

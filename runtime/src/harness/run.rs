@@ -55,8 +55,8 @@ pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
     engine.execution.strategy = Some(strategy);
 }
 
-/// Whether executions must record a trace. The strategy may need it, the memory model (to find the
-/// stores that an atomic operation may meet), or the labels of operations.
+/// Whether executions must record a trace: for the strategy, for the memory model (to find the
+/// stores that an atomic operation may meet), or for the labels of operations.
 pub(super) fn wants_trace(engine: Root, strategy: &dyn Strategy) -> bool {
     let log = &engine.execution.log;
     strategy.wants_trace() || engine.monitors.races.memory.is_on || log.wants_labels

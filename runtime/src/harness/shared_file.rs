@@ -1,10 +1,11 @@
 //! The file that the supervisor and the zygote share. It is standard input until the zygote takes
 //! it.
 //!
-//! Its first line has two digits: the number of cores of the test. The supervisor rewrites the
-//! line when the number grows. The rest is the state of a search. At first, it is the state of an
-//! earlier run, if there was one. Later, it is each state that the zygote writes, until the
-//! supervisor has stored it and truncates the file. The program sees an empty standard input.
+//! Its first line has two digits: the number of cores of the test. The supervisor rewrites the line
+//! when the number grows. The rest of the file is the state of a search. Before the search, it is
+//! the state of an earlier run, if there was one. During the search, the zygote writes new states.
+//! The supervisor stores each of them, and then truncates the file. The program sees an empty
+//! standard input.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 

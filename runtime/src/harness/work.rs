@@ -92,8 +92,8 @@ pub(super) fn per_child(waited: u64, processes: u64) -> u64 {
 
 // A unit should be about 100 ns. Measured in processor time, in unoptimised builds on a busy
 // machine, it was 29 to 38 ns in long runs of atomic operations, 55 to 90 ns in short ones and with
-// locks, 80 to 180 ns in tests of tokio, async-std, smol and r2d2 and with large messages, and 34 ns
-// in loops over local arrays. Restored pages are not counted.
+// locks, 80 to 180 ns in tests of tokio, async-std, smol and r2d2 and with large messages, and 34
+// ns in loops over local arrays. Restored pages are not counted.
 
 /// The work of an execution without steps: restoring memory.
 pub(super) const PER_EXECUTION: u64 = 10;

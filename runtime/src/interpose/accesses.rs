@@ -19,7 +19,7 @@ use crate::execution;
 use crate::monitor::race;
 use crate::platform::places;
 
-/// A call by instrumented code of a hook, or of a function that replaces a function of C.
+/// A call of a hook, or of a function that replaces a function of C, by instrumented code.
 #[derive(Clone, Copy)]
 struct Caller {
     /// The address to which the call returns. It identifies the access.
@@ -241,9 +241,9 @@ unsafe extern "C" fn find_last(
     unsafe { search(real::memrchr, (bytes, byte, size), read, (address, frame)) }
 }
 
-/// Announces the bytes that `function` (`memchr` or `memrchr`) will read, and calls `function`. If
-/// `function` finds `byte` at an index, `read` returns the address and the number of these bytes
-/// for the index. Otherwise `function` reads all `size` bytes.
+/// Announces the bytes that `function` (`memchr` or `memrchr`) will read, and calls `function`.
+/// `read` returns the address and the number of these bytes for the index at which `function` finds
+/// `byte`. If `function` does not find `byte`, it reads all `size` bytes.
 unsafe fn search(
     function: Search,
     (bytes, byte, size): (*const c_void, c_int, usize),

@@ -102,8 +102,8 @@ pub(super) fn kernel_wrote(buffers: &[Buffer], count: isize) -> isize {
     count
 }
 
-/// Reports an access with the line of `preempt` code that called. In other code, such an access is
-/// not watched.
+/// Reports an access, with the line of the `preempt` code that made the call. If this line is not
+/// known, the access is not reported.
 fn report(address: usize, length: usize, is_write: bool) {
     if length != 0
         && race::is_watched()

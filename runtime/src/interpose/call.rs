@@ -61,7 +61,7 @@ impl Call {
         self
     }
 
-    /// Whether the call may block, that is, must wait until it can be performed.
+    /// Whether the call may block, and so waits while the descriptor is not ready.
     pub(super) fn blocks(&mut self) -> bool {
         let descriptor = self.descriptor;
         *self

@@ -34,7 +34,8 @@ const MOST: usize = 64;
 
 /// Waits as a task until `attempt` finds a child, or fails. `attempt` does not block. It returns
 /// the id of the found child, 0 if no child is found, or a negative error number. Returns the last
-/// result of `attempt`. If `options` has `WNOHANG`, calls `attempt` at most once, and does not wait.
+/// result of `attempt`. If `options` has `WNOHANG`, calls `attempt` at most once, and does not
+/// wait.
 fn wait(which: Which, options: c_int, attempt: impl Fn(Which) -> isize) -> isize {
     execution::note_wait_for_child();
     if options & (WSTOPPED | WCONTINUED) != 0 {
@@ -108,8 +109,8 @@ fn wait(which: Which, options: c_int, attempt: impl Fn(Which) -> isize) -> isize
     result
 }
 
-/// Looks by `attempt` for a child that has ended. Returns 0 without `attempt` if tasks do not see
-/// the end of such a child yet.
+/// Looks by `attempt` for a child that has ended. Returns 0 without a call of `attempt` if tasks do
+/// not see the end of such a child yet.
 fn look(which: Which, options: c_int, attempt: impl Fn(Which) -> isize) -> isize {
     let asked = match which.kind {
         P_PID => Some(which.id),
@@ -135,7 +136,8 @@ fn look(which: Which, options: c_int, attempt: impl Fn(Which) -> isize) -> isize
 /// has taken its status, removes it from the children that the engine knows. Returns `child`. If
 /// `child` is 0 or a negative error number, only returns it.
 fn done(child: isize) -> isize {
-    // A child that was stopped or continued still exists, and so does one whose status was left.
+    // A child that was stopped or continued still exists, and so does a child whose status was not
+    // taken.
     if child > 0 && !exists(child) {
         execution::forget_child(child as c_int);
     }

@@ -72,8 +72,8 @@ unsafe fn with_address(
 }
 
 /// Performs the system call of a task by `act`, which gives a socket an address or makes it listen.
-/// Other tasks can observe this: for instance, a connection is refused before it. `act` returns the
-/// result as libc's function does.
+/// Other tasks can observe this: for instance, a connection is refused before the socket listens.
+/// `act` returns the result as libc's function does.
 fn offer(op: Op, descriptor: c_int, identity: Identity, act: impl FnOnce() -> c_int) -> c_int {
     let object = execution::descriptor_object(descriptor, identity);
     execution::before_call(op, object);
@@ -191,9 +191,10 @@ pub(super) unsafe extern "C" fn connect(
         return sys::libc_result(connect()) as c_int;
     };
     let is_bound = socket::own_port(descriptor) != Some(0);
-    // If nobody listens at a port, the kernel may assign this same port to the socket, which is
-    // then its own peer. In an ordinary run this is so once in some ten thousand attempts. In a
-    // search with as many attempts, it would be so in some schedule, and not in its repetition.
+    // If no socket listens at a port, the kernel may assign this same port to the connecting
+    // socket, which is then its own peer. This happens once in some ten thousand attempts. In a
+    // search with that many attempts, it would happen in some execution, and not in the repetition
+    // of its schedule.
     let connect = || {
         let result = connect();
         // SAFETY: the caller passes an address of this length.

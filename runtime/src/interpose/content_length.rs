@@ -44,8 +44,8 @@ pub(super) unsafe extern "C" fn ioctl(
     sys::libc_result(result) as c_int
 }
 
-/// At least the number of bytes that the kernel writes to the argument of this request. Old
-/// requests do not contain the number.
+/// An upper limit of the number of bytes that the kernel writes to the argument of this request.
+/// Old requests do not contain this number.
 fn length_of(request: c_ulong) -> usize {
     const OLD: usize = 256;
     ((request >> 16) as usize & 0x3fff).max(OLD)

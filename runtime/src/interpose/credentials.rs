@@ -63,7 +63,7 @@ fn changes() -> &'static mut EngineVec<Change> {
     unsafe { &mut (*PLACE.get()).0 }
 }
 
-/// The number of elements of [`Credentials`] that this kernel thread has made.
+/// The number of changes in [`Credentials`] that this kernel thread has made.
 #[thread_local]
 static MADE: Cell<usize> = Cell::new(0);
 

@@ -76,7 +76,8 @@ impl Caught {
         }
     }
 
-    /// Resets the state for a new execution. The kernel has its former handlers again.
+    /// Resets the state for a new execution. Must be called after the former handlers were put back
+    /// in the kernel.
     #[inline]
     pub(super) fn clear(&mut self) {
         if self.process != 0 {
@@ -130,7 +131,7 @@ impl Disposition {
         (result == 0).then_some(now)
     }
 
-    /// Returns the action of libc's form.
+    /// Returns the action in the kernel's form.
     pub(super) fn from_libc(action: &sigaction_t) -> Self {
         Self {
             handler: action.handler,
@@ -140,7 +141,7 @@ impl Disposition {
         }
     }
 
-    /// Returns libc's form of the action.
+    /// Returns the action in libc's form.
     pub(super) fn to_libc(self) -> sigaction_t {
         let mut action = sigaction_t {
             handler: self.handler,

@@ -23,7 +23,7 @@ mod size {
     pub(super) const CAPABILITIES: usize = 24;
 }
 
-/// Lets the kernel write to the `length` bytes at `address`, if a task is running.
+/// Lets the kernel write to the `length` bytes at `address`, if the caller is a task.
 pub(super) fn admit(address: usize, length: usize) {
     if active() {
         call::admit(address, length);
@@ -185,7 +185,7 @@ unsafe extern "C" fn setvbuf(
 /// Lets the kernel write to the memory that the arguments of an unknown system call may point to.
 /// The length of the memory may be the next argument.
 pub(super) fn admit_arguments(arguments: [usize; 6]) {
-    /// At least the size of the structures that system calls write.
+    /// An upper limit of the size of the structures that system calls write.
     const USUAL: usize = 4096;
     const MOST: usize = 1 << 20;
     for (at, address) in arguments.into_iter().enumerate() {

@@ -15,8 +15,8 @@ use crate::{execution, monitor};
 
 /// The highest number of checks in [`wait_until`].
 const LOOKS: u32 = 2_000;
-/// The highest number of naps in [`made_room`], of one millisecond each. It waits until the kernel
-/// has sent the data for which the receiver had no room before.
+/// The highest number of naps in [`made_room`], of one millisecond each. This function waits until
+/// the kernel has sent the data for which the receiver had no room before.
 const NAPS: u32 = 2_000;
 
 /// The place of this state in the engine's memory.
@@ -75,7 +75,8 @@ pub(super) fn peer(socket: c_int) -> Peer {
                 return Peer(Some(peer));
             }
             // The known descriptor of the peer is closed. A duplicate of it may be open, so search
-            // again. If there is none, the link remains: it shows `free_port` that there was a peer.
+            // again. If there is none, the link remains: it shows `free_port` that there was a
+            // peer.
             Some(_) => {
                 let found = find_peer(socket);
                 links[known].peer = found.or(links[known].peer);
@@ -147,8 +148,9 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
 /// Must be called before a TCP socket is closed. Makes the close reset the connection, which frees
 /// the port of the socket at once. After an orderly end the port would stay in use for a minute,
 /// and some ten thousand executions would use up all ports. Has no effect if a task or a child
-/// process could observe the reset. No task can if the peer was a socket of this process and is
-/// closed. A child process might have a copy of the peer, so there must be no child processes.
+/// process could observe the reset. No task can observe it if the peer was a socket of this process
+/// and is closed. A child process might have a copy of the peer, so there must be no child
+/// processes.
 pub(super) fn free_port(socket: c_int) {
     let own = descriptor::look(socket);
     // SAFETY: one task runs at a time, and the reference ends before it may switch.

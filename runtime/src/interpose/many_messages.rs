@@ -1,5 +1,5 @@
-//! `recvmmsg` and `sendmmsg`, which receive and send several messages. As in the kernel, other tasks
-//! may run between two messages of one call.
+//! `recvmmsg` and `sendmmsg`, which receive and send several messages. As in the kernel, other
+//! tasks may run between two messages of one call.
 
 use core::ffi::{c_int, c_uint};
 
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     length: c_uint,
 }
 
-/// libc's `recvmmsg`. As in the kernel, the time limit is looked at only after a message.
+/// libc's `recvmmsg`. As in the kernel, the time limit is checked only after a message.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn recvmmsg(
     socket: c_int,

@@ -1,7 +1,7 @@
-//! Mappings of memory. The end of a mapping is an access to all of its memory: it races with another
-//! task's access that is not ordered with it. Memory that is mapped or was unmapped has no history:
-//! the kernel may give the address to another task later, and that task's accesses do not race with
-//! the earlier ones.
+//! Mappings of memory. The end of a mapping is an access to all of its memory: it races with
+//! another task's access that is not ordered with it. Memory that was just mapped or unmapped has
+//! no history: the kernel may give the address to another task later, and that task's accesses do
+//! not race with the earlier ones.
 
 use core::ffi::{c_int, c_void};
 

@@ -18,8 +18,8 @@ use crate::base::sys::SA_SIGINFO;
 use crate::execution::{self, ARRIVALS, Effect, Op, arrivals, opaque};
 
 /// The signals whose handlers stay in the kernel. The kernel sends SIGILL, SIGTRAP, SIGABRT,
-/// SIGBUS, SIGFPE, SIGSEGV and SIGSYS to a thread because of what the thread does. The last two
-/// belong to glibc.
+/// SIGBUS, SIGFPE, SIGSEGV and SIGSYS to a thread because of what the thread does. The signals 32
+/// and 33 belong to glibc.
 const LEFT: [c_int; 9] = [4, 5, 6, 7, 8, 11, 31, 32, 33];
 const SIGCHLD: c_int = 17;
 
@@ -62,7 +62,8 @@ fn catch(signal: c_int) {
     arrivals().catch(bit(signal), true);
     let mut own = action;
     own.handler = record as *const () as usize;
-    // The engine stops the children.
+    // The engine stops the children. With `SA_NOCLDSTOP`, the kernel sends no SIGCHLD for these
+    // stops.
     let added = (SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP).cast_unsigned();
     own.flags = action.flags & !SA_RESETHAND | u64::from(added);
     own.mask = u64::MAX;

@@ -131,8 +131,8 @@ impl Set {
 /// Performs a task's `select` as a `poll` of all descriptors in the sets.
 unsafe fn select_as_task(limit: c_int, sets: [*mut Set; 3], time: Option<u64>) -> c_int {
     const WANTED: [i16; 3] = [POLLIN, POLLOUT, POLLPRI];
-    /// For each set, the poll events that put a descriptor into the set. They include errors and
-    /// hang-ups.
+    /// For each set, the poll events that put a descriptor into the set. Errors put it into the
+    /// first two sets, and a hang-up puts it into the first set, as in the kernel.
     const MEANS: [i16; 3] = [0x59, 0x10c, POLLPRI];
     const POLLNVAL: i16 = 0x20;
     let mut entries = [PollEntry::new(-1, 0); SET_SIZE];

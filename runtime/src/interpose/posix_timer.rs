@@ -15,8 +15,7 @@ const EINVAL: isize = 22;
 /// negative.
 const FIRST: usize = 0x7000_0000;
 
-/// The index of the timer `id`. `None` if the caller is no task, or if the timer is one of the
-/// kernel.
+/// The index of the timer `id`. `None` if the caller is no task, or if the kernel keeps the timer.
 fn index_of(id: *mut c_void) -> Option<usize> {
     let index = id.addr().checked_sub(FIRST)?;
     (active() && index != ALARM && index < virtual_timer::count()).then_some(index)

@@ -1,4 +1,4 @@
-//! The kernel objects that executions leave behind.
+//! The engine's state of the kernel objects that executions use or leave behind.
 
 use core::mem::offset_of;
 
@@ -69,7 +69,7 @@ impl Process {
     }
 
     /// Begins a new execution. Discards the state of the kernel objects of the former execution,
-    /// and undoes its changes of signals and of the process.
+    /// and undoes its changes of signals and of the attributes of the process.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();

@@ -214,11 +214,11 @@ unsafe extern "C" fn sched_setaffinity(process: c_int, length: usize, set: *cons
 /// libc's `prctl`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
-    /// Options whose change the runtime cannot undo: `PR_SET_PDEATHSIG`, `PR_SET_DUMPABLE`, `PR_SET_KEEPCAPS`, `PR_SET_SECCOMP`,
-    /// `PR_CAPBSET_DROP`, `PR_SET_SECUREBITS`, `PR_SET_TIMERSLACK`, `PR_SET_CHILD_SUBREAPER`,
-    /// `PR_SET_NO_NEW_PRIVS`, `PR_SET_THP_DISABLE`.
+    /// Options whose change the runtime cannot undo: `PR_SET_PDEATHSIG`, `PR_SET_DUMPABLE`,
+    /// `PR_SET_KEEPCAPS`, `PR_SET_SECCOMP`, `PR_CAPBSET_DROP`, `PR_SET_SECUREBITS`,
+    /// `PR_SET_TIMERSLACK`, `PR_SET_CHILD_SUBREAPER`, `PR_SET_NO_NEW_PRIVS`, `PR_SET_THP_DISABLE`.
     const PERMANENT: [c_int; 10] = [1, 4, 8, 22, 24, 28, 29, 36, 38, 41];
-    /// At least the size of all results of `prctl` except for the auxiliary vector.
+    /// An upper limit of the size of the results of `prctl`, except for the auxiliary vector.
     const MOST: usize = 512;
     if active() && PERMANENT.contains(&option) {
         execution::needs_process("prctl");

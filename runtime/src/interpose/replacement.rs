@@ -42,8 +42,8 @@ fn replace(descriptor: c_int, copy: c_int, act: impl FnOnce() -> isize) -> c_int
     sys::libc_result(files::duplicated(descriptor, result)) as c_int
 }
 
-/// Does the same as [`replace`] for a task. The file of `copy` is closed, if `copy` is open. Returns
-/// the result of `act`.
+/// Does the same as [`replace`] for a task. The file of `copy` is closed, if `copy` is open.
+/// Returns the result of `act`.
 fn close_and_replace(descriptor: c_int, copy: c_int, act: impl FnOnce() -> isize) -> isize {
     let mut result = 0;
     let mut earlier = None;

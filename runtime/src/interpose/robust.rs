@@ -47,7 +47,8 @@ pub(crate) fn give_up() {
                     object: address,
                     exclusive: true,
                 };
-                // The task's function has returned, so the end is no part of its last call.
+                // The task's function has returned or was unwound, so the end is no part of its
+                // last call.
                 execution::leave_atomic_code();
                 lock.give_back(Op::PthreadMutexOwnerEnd, || {
                     let waiters = word.load(Ordering::Acquire) & WAITERS;

@@ -14,7 +14,7 @@ use crate::execution::{self, Effect, Op, active};
 use crate::platform::handover::Backend;
 use crate::platform::stack_pool::pool;
 
-/// The last of the signals that stop or continue a process, which begin with SIGCONT.
+/// The last of the signals that stop or continue a process. SIGCONT is the first of them.
 const SIGTTOU: c_int = 22;
 
 const SI_USER: i32 = 0;
@@ -187,7 +187,8 @@ pub(super) extern "C-unwind" fn kill(process: c_int, signal: c_int) -> c_int {
         send(signal, &info(signal, SI_USER, 0))
     } else {
         if (SIGCONT..=SIGTTOU).contains(&signal) && active() {
-            // The engine must not end a stop that the program causes, nor the other way round.
+            // The engine must not end a stop that the program causes, and the program must not end
+            // a stop that the engine causes.
             execution::let_children_run_freely();
         }
         if signal == SIGKILL && active() && execution::kill_child(process) {

@@ -15,8 +15,7 @@ const MOST: usize = 4096;
 const SPLICE_F_NONBLOCK: usize = 2;
 
 /// Moves bytes for a task from one descriptor to another by `step`, which does not block if both
-/// descriptors are ready.
-/// The call does not block if `unblocked` is set.
+/// descriptors are ready. The call does not block if `unblocked` is set.
 fn move_bytes(from: c_int, to: c_int, unblocked: bool, mut step: impl FnMut() -> isize) -> isize {
     let (source, target) = (descriptor::look(from), descriptor::look(to));
     let mut step = || step_between((from, source), (to, target), unblocked, &mut step);

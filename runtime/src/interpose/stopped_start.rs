@@ -53,7 +53,7 @@ const HEADERS: u64 = 64 + 56;
 const BASE: u64 = 0x40_0000;
 /// The longest path of a program.
 const MOST_OF_PATH: usize = 4096;
-/// The longest first line of a script of which the kernel finds the interpreter.
+/// The kernel finds the interpreter of a script only within this number of bytes.
 const MOST_OF_LINE: usize = 256;
 /// The place of the mark in the file actions of a start: the last word of the reserve at the end of
 /// the structure (glibc's and musl's), which is zero after the initialization.
@@ -115,7 +115,7 @@ impl Start {
     }
 }
 
-/// Marks the file actions `actions` of a start as such that change the child's directory.
+/// Marks `actions`, the file actions of a start: they change the child's directory.
 ///
 /// # Safety
 /// `actions` points to initialized file actions.
@@ -212,7 +212,8 @@ fn header(path: &Path) -> [u8; MOST_OF_LINE] {
     header
 }
 
-/// Opens a new file in memory that contains the gate. The program executes it by its descriptor.
+/// Opens a new file in memory that contains the gate. The child executes the file through its
+/// descriptor.
 fn open_gate() -> Option<c_int> {
     const MEMFD_CREATE: usize = 319;
     const CLOSE_ON_EXEC: usize = 1;

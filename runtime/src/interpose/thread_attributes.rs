@@ -103,8 +103,8 @@ pub(super) unsafe fn prctl(option: c_int, name: usize) -> Option<c_int> {
     Some(0)
 }
 
-/// libc's `sigaltstack`. Tasks share a kernel thread, and with it the kernel's alternate stack. So a
-/// task finds the stack that it has set, but no handler runs on this stack.
+/// libc's `sigaltstack`. Tasks share a kernel thread, and with it the kernel's alternate stack. So
+/// a task finds the stack that it has set, but no handler runs on this stack.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_int {
     // SAFETY: the caller's arguments are those of the system call.

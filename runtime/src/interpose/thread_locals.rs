@@ -18,7 +18,7 @@ use crate::base::sys::{self, Destructor, pthread_key_t};
 use crate::execution::{self, Running};
 use crate::platform::heap;
 
-/// POSIX's limit on Linux.
+/// The value of `PTHREAD_KEYS_MAX` on Linux.
 const KEYS: usize = 1024;
 /// The highest number of rounds of destructors at the end of a task, as in glibc. A further round
 /// is needed if a destructor has set values again.

@@ -1,6 +1,6 @@
 //! Timers in virtual time: the alarm of the process, and the timers of `timer_create`. A separate
-//! task sleeps until a timer expires. Then it handles the signal of the timer, or starts a task that
-//! calls the function of the timer.
+//! task sleeps until a timer expires. Then it handles the signal of the timer, or starts a task
+//! that calls the function of the timer.
 //!
 //! In a process of `cargo test`, the kernel delivers the signal to the first thread. This thread
 //! belongs to the harness, and the threads of the test continue during the handler. The separate

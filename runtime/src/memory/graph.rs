@@ -28,7 +28,8 @@ pub(super) struct Event {
     pub(super) is_fence: bool,
     /// The event is an update that leaves the value unchanged, and is treated as a load.
     pub(super) is_kept: bool,
-    /// On x86, earlier stores of the task reach memory before any later operation of the task.
+    /// On x86, the task's stores before this event reach memory before any operation of the task
+    /// after this event.
     pub(super) is_locked: bool,
     /// The index of the event's clock in [`Log::clocks`].
     clock: u32,

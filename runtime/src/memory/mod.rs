@@ -1,4 +1,4 @@
-//! Weak memory: the executions that a memory model allows beside the interleavings.
+//! Weak memory: the executions that a memory model allows in addition to the interleavings.
 //!
 //! An execution stays an interleaving, and the program's memory holds the newest store of each
 //! location. All recent stores of a location are kept here, in modification order;

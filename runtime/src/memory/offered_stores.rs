@@ -88,7 +88,8 @@ impl Memory {
                 && match effect {
                     Would::Fail => false,
                     Would::Write => true,
-                    // The next store, an update, would read from this one.
+                    // The next store belongs to an update, which would then read from this one.
+                    // This must close no cycle: see `thin_air.rs`.
                     Would::Keep => {
                         let graph = Graph {
                             log: &self.log,

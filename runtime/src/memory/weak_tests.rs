@@ -67,7 +67,8 @@ fn random_program(seed: u64) -> Program {
     let mut below = |n: u64| rng.below(n) as usize;
     let tasks = 2 + below(3);
     let values = 1 + below(3) as u64;
-    // Programs with few orderings have more weak executions, or more synchronization.
+    // A program with few kinds of orderings has either more weak executions or more
+    // synchronization.
     let strength = below(4);
     let order = |all: [Ordering; 3], rng: &mut dyn FnMut(u64) -> usize| match strength {
         0 => all[0],

@@ -51,7 +51,7 @@ pub(crate) struct Death<'a> {
 }
 
 /// The interface of monitors. Each hook is optional. The running task is
-/// `execution.schedule.current`. The event of the access that a hook reports has the number
+/// `execution.schedule.current`. The event of the access for which a hook is called has the number
 /// `execution.log.events.len()`.
 ///
 /// If a hook returns [`ControlFlow::Break`], the execution ends before the program's next
@@ -117,10 +117,10 @@ pub(crate) trait Monitor {
         let _ = panic;
     }
 
-    /// The current task repeats a loop that does not yield: since an earlier iteration, the task has
-    /// only read objects, and these objects have not changed. `read` is one of these reads. If the
-    /// loop `waits`, the task's state is exactly that of the earlier iteration. If not, the task has
-    /// repeated the loop for so long that the loop counts as yielding.
+    /// The current task repeats a loop that does not yield: since an earlier iteration, the task
+    /// has only read objects, and these objects have not changed. `read` is one of these reads. If
+    /// the loop `waits`, the task's state is exactly that of the earlier iteration. If not, the
+    /// task has repeated the loop for so long that the loop counts as yielding.
     fn spins(&mut self, execution: &Execution, read: Access, waits: bool) -> ControlFlow<()> {
         let _ = (execution, read, waits);
         ControlFlow::Continue(())

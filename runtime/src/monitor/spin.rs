@@ -18,7 +18,7 @@ pub(crate) struct Spin {
     pub(crate) operation: &'static str,
     /// `None` if the line is not known.
     pub(crate) place: Option<Place>,
-    /// Whether the loop is known to wait. If not, it counts as waiting because it is long.
+    /// Whether the loop is known to wait. If not, it counts as yielding only because it is long.
     pub(crate) waits: bool,
 }
 
@@ -107,7 +107,8 @@ impl Monitor for Spins {
     }
 
     fn spins(&mut self, _: &Execution, read: Access, waits: bool) -> ControlFlow<()> {
-        // A long loop limits what was explored. The level of loops that wait does not apply to it.
+        // A loop that is only long limits the explored schedules, so it is always a warning. The
+        // level applies only to loops that are known to wait.
         let level = if waits {
             self.levels.of(read.site)
         } else {

@@ -164,9 +164,9 @@ fn control_words() -> u64 {
     u64::from(mxcsr & !EXCEPTIONS) | u64::from(x87) << 32
 }
 
-/// Prepares a stack so that the first [`switch`] to it enters a new task with this main function,
-/// and returns its stack pointer. `top` is the high end of the stack. As a new thread does, the
-/// task inherits the control words of the calling task.
+/// Prepares a stack so that the first [`switch`] to it enters a new task with this main function.
+/// Returns the stack pointer for the [`Context`] of the task. `top` is the high end of the stack.
+/// As a new thread does, the task inherits the control words of the calling task.
 ///
 /// # Safety
 /// The memory below `top` must be a writable stack that nothing else uses.

@@ -34,7 +34,7 @@ impl PollEntry {
 /// The kind of the file of a descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// The number is not open.
+    /// No open descriptor has the number.
     Closed,
     /// A file or directory: it never blocks.
     File,

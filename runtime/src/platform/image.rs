@@ -17,7 +17,7 @@ use super::heap;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::{fingerprint, loaded_objects, sys};
 
-/// The most bytes of statics and heap that are hashed for a state.
+/// The maximum number of bytes of statics and heap that are hashed for a state.
 const MOST: usize = 1 << 20;
 
 /// A range of pages that belongs to the image.
@@ -44,8 +44,8 @@ pub(crate) struct Image {
 /// The place of the image, the first part of the engine.
 pub(crate) const PLACE: Place<Image> = Place::FIRST;
 
-/// The saved statics and heap of the program. The pointer may be used as a unique reference while no task and no
-/// fault handler uses it.
+/// The saved statics and heap of the program. The pointer may be used as a unique reference while
+/// no task and no fault handler uses it.
 #[inline]
 pub(crate) fn image() -> *mut Image {
     PLACE.get()

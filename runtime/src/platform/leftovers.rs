@@ -17,8 +17,8 @@ const CAREFUL: u64 = 64;
 /// execution has left anything.
 const SELDOM: u64 = 64;
 
-/// The number from which on descriptors belong to executions, and the state of the checks for
-/// descriptors that executions leave open.
+/// The lowest number of the descriptors of executions, and the state of the checks for descriptors
+/// that executions leave open.
 pub(crate) struct Leftovers {
     /// The lowest descriptor that an execution may open. An execution must not leave this or a
     /// higher descriptor open.
@@ -67,8 +67,8 @@ impl Leftovers {
         }
     }
 
-    /// Fills the gaps among the open descriptors with duplicates of descriptor 0. The program then
-    /// opens only descriptors above them. Makes copies of the standard streams before.
+    /// Makes copies of the standard streams. Then fills the gaps among the open descriptors with
+    /// duplicates of descriptor 0, so that the program opens only descriptors above them.
     pub(crate) fn settle(&mut self) {
         // SAFETY: descriptor 0 is open; duplicates go to gaps only.
         unsafe {

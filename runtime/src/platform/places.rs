@@ -4,9 +4,9 @@
 //! The table is mapped near the executable. So the race detector can identify a place of the table
 //! by few bits, in the same way as a place that the compiler has put into the executable.
 //!
-//! The [`Location`] of a place is made when it is needed for the first time, because a test uses few
-//! of the places of its binary. It is made in memory that forked processes share: a process reads
-//! the failures and the trace of its child, which refer to the locations.
+//! The [`Location`] of a place is made when it is needed for the first time, because a test uses
+//! few of the places of its binary. It is made in memory that forked processes share: a process
+//! reads the failures and the trace of its child, which refer to the locations.
 
 use core::panic::Location;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -4,21 +4,21 @@ use core::ffi::c_int;
 
 use super::proc;
 
-/// The maximum number of processes that are looked at.
+/// The maximum number of processes that are inspected.
 const MOST: usize = 64;
 
 /// The activity of some processes and their descendants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Activity {
-    /// Whether a thread of them runs, or waits for a processor or a disk.
+    /// Whether one of their threads runs, or waits for a processor or a disk.
     pub(crate) is_running: bool,
     processes: [c_int; MOST],
     /// The number of processes.
     count: usize,
     /// A bit for each process, which states whether a signal has stopped it.
     stopped: u64,
-    /// How often a processor has switched away from one of their threads. If this number is the
-    /// same in two looks, no thread has run in between.
+    /// The number of times that a processor has switched away from one of their threads. If this
+    /// number is the same in two inspections, no thread has run in between.
     switches: u64,
 }
 

@@ -1,8 +1,8 @@
 //! The test's directory for temporary files. It is emptied between executions.
 //!
 //! Tests choose names of files that are unique in their process, from its id and a static counter,
-//! and may leave the files behind. The next execution has the same id, and its statics begin
-//! anew. So it would meet the files of the former execution under its own names.
+//! and may leave the files behind. The next execution has the same process id, and its counter
+//! begins anew. So it would choose the same names, and meet the files of the former execution.
 
 use core::ffi::{CStr, c_int};
 

@@ -1,7 +1,7 @@
 //! Signals that were sent to this process, and whose handler has not run yet.
 //!
-//! The kernel delivers a signal to the main thread if that thread does not block it. The main thread
-//! of an explorer waits for ever, so it needs a processor before it can run the handler.
+//! The kernel delivers a signal to the main thread if that thread does not block it. The main
+//! thread of an explorer waits for ever, so it needs a processor before it can run the handler.
 
 use super::proc;
 use crate::base::sys::{self, number};

@@ -65,8 +65,9 @@ pub(crate) fn peer_has_closed(socket: c_int) -> bool {
     option::<2>(socket, IPPROTO_TCP, TCP_INFO)[0] & 0xff == CLOSE_WAIT
 }
 
-/// Makes the end of an execution reset the connections that it left open, so that their ports are
-/// free at once. Has no effect on connections whose other end another process may still use.
+/// Prepares the connections that an execution left open: their last close resets them, so that
+/// their ports are free at once. Has no effect on connections whose other end another process may
+/// still use.
 pub(super) fn reset_left_open(first: c_int) {
     descriptor::find_open(first, |socket| {
         if is_tcp(socket) && (peer_has_closed(socket) || has_open_peer(socket, first)) {
@@ -112,8 +113,8 @@ const LENGTH: usize = 28;
 /// The part of such an address that has the port.
 const PORT: Range<usize> = 2..4;
 
-/// The address of an internet socket, or of its peer, and its family. `call` is the system call that
-/// returns the address. `None` for other sockets, or if the call fails.
+/// The address of an internet socket, or of its peer, and the family of the address. `call` is the
+/// system call that returns the address. `None` for other sockets, or if the call fails.
 fn address(socket: c_int, call: usize) -> Option<([u8; LENGTH], u32)> {
     let mut address = [0u8; LENGTH];
     let mut length = LENGTH as u32;

@@ -23,7 +23,7 @@ use crate::base::{fingerprint, loaded_objects, real, sys};
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;
 /// The bytes at the top of a stack that are reserved for the donor's own frames.
 const OWN_FRAMES: usize = 16 << 10;
-/// The most bytes of a stack that are hashed for the state of a task.
+/// The maximum number of bytes of a stack that are hashed for the state of a task.
 const MOST_NAMED: usize = 256 << 10;
 
 /// A pthread that lends its stack and its thread-local block to one task at a time.

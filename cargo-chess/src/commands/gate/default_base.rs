@@ -1,5 +1,5 @@
 //! The default commit for the comparison: the commit that the CI service names, or the default
-//! branch. `git.rs` compares with it, and `affected.rs` finds the members that changed.
+//! branch. `git.rs` compares with it, and `affected.rs` finds the members that the changes affect.
 
 use std::env;
 use std::fs;

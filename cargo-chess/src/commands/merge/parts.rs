@@ -134,10 +134,10 @@ fn surplus(parts: &[&TestPart]) -> u64 {
     groups.values().map(|(sum, most)| sum - most).sum()
 }
 
-/// The highest preemption bound that is finished for all schedules. A verdict in `all` may have
-/// this bound. Otherwise it is the lowest bound of the parts that are not complete, because a
-/// complete part has finished every bound. If all parts are complete, it is the highest bound of a
-/// part.
+/// The highest preemption bound that is finished for all schedules. It is the larger one of two
+/// bounds. The first one is the highest bound of the verdicts in `all`. The second one is the
+/// lowest bound of the parts that are not complete, because a complete part has finished every
+/// bound. If all parts are complete, the second one is the highest bound of a part.
 fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     let known = all.iter().map(|test| test.bound_completed).max().flatten();
     let open = parts.iter().filter(|part| !part.complete);

@@ -58,7 +58,8 @@ fn target_of(schedule: &Schedule) -> Option<(&str, &str)> {
     }
 }
 
-/// Cargo's identifier of the package of `schedule`. The name alone may also be that of a dependency.
+/// Cargo's identifier of the package of `schedule`. The name alone may also be that of a
+/// dependency.
 ///
 /// # Errors
 ///

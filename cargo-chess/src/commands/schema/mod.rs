@@ -1,4 +1,5 @@
-//! `cargo chess schema`: JSON schemas of Chess.toml and of the JSON output, for editors and scripts.
+//! `cargo chess schema`: JSON schemas of Chess.toml and of the JSON output, for editors and
+//! scripts.
 
 mod config;
 

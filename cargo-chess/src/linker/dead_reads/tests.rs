@@ -127,14 +127,15 @@ fn a_payload_before_a_discriminant_is_not_read() {
     assert_eq!(dead(&code, &[1, 1]), [0]);
 }
 
-/// `lea rdi, [rip+0x1000]` at 0x100c, and `mov rax, [rip+..]` of the same address, which is stored at
-/// `[rbp-8]`
+/// `lea rdi, [rip+0x1000]` at 0x100c, the call, and `mov rax, [rip+..]` of the same address;
+/// `mov [rbp-8], rax`
 const STATIC_IS_LOADED: [&str; 3] = ["488d3d00100000", CALL, "488b05f40f0000 488945f8"];
 
 #[test]
 fn a_payload_in_a_static_is_not_read() {
     // `if let Enum::Never = STATIC`, where the other variant has 16 bytes. The discriminant has 16,
-    // too, and half of them is loaded: `lea rdi, [rip+..]`, and `mov rax, [rbp-8]; cmp rax, 0; sete`
+    // too, and half of them is loaded: `lea rdi, [rip+..]`, and
+    // `mov rax, [rbp-8]; cmp rax, 0; sete`
     let [first, call, load] = STATIC_IS_LOADED;
     let second = "488d3df90f0000";
     let choice = "488b45f8 4883f800 0f94c0";
@@ -311,8 +312,8 @@ const FIRST_OF_OTHER_IS_NOT_LOADED: &str = "488b7de8 4883c708";
 /// `mov rcx, [rbp-8]; mov rax, [rbp-32]; cmp rax, rcx`, and `je` to the next instruction
 const COMPARISON_OF_FIRST: &str = "488b4df8 488b45e0 4839c8 7400";
 
-/// The code of a derived `==`, with this code between the reads of the two values, and this code
-/// after the first announcement for the other value, and at the end.
+/// The code of a derived `==`. `between` is the code between the reads of the two values, `other`
+/// the code after the first announcement for the other value, and `end` the code at the end.
 fn equality<'a>(between: &'a str, other: &'a str, end: &'a str) -> Vec<&'a str> {
     let entry = [ENTRY, OTHER_ENTRY, CALL, FIRST_IS_LOADED, CALL];
     [&entry[..], &[between, OTHER, CALL, other, CALL, end, EXIT]].concat()

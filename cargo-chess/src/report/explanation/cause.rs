@@ -31,9 +31,9 @@ pub(super) fn explaining(finished: &Finished) -> BTreeSet<usize> {
     all.take(MOST_EXPLAINING).collect()
 }
 
-/// The events of [`explaining`] that are within calls into `atomic` code, only for preemptions at
-/// such a call. If these events are not folded, the table shows the user's statements that use the
-/// same object as that call.
+/// The events that explain the preemptions at calls into `atomic` code, if the events themselves
+/// are within such calls. If these events are not folded, the table shows the user's statements
+/// that use the same object as the call at the preemption.
 pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.filter(super::preemption::Preemption::is_at_call);

@@ -96,8 +96,8 @@ fn a_run_that_begins_anew_forgets_the_state() {
 #[test]
 fn a_verdict_that_another_build_of_this_version_wrote_is_reported_and_run_anew() {
     let passes = format!("echo '{PASSED}'");
-    // The last test has no verdict whether it begins or not, because the failure of the second one
-    // ends the run.
+    // The failure of the second test ends the run. So the last test has no verdict, whether it has
+    // begun or not.
     let tests = [("a", &*passes), ("b", "exit 3"), ("c", "exec sleep 1000")];
     let mut fakes = Fakes::new().binary("t", &tests);
     fakes.options.fail_fast = true;

@@ -312,7 +312,7 @@ fn stop(execution: &Execution, why: StopCause, words: &dyn Fn() -> String) {
         .board
         .stops
         .store(AT_PREEMPTIONS, Ordering::Relaxed);
-    // The user may call functions of the program there.
+    // At the stop, the user may call functions of the program.
     let _detached = Detached::step();
     chess_stop();
 }

@@ -85,8 +85,8 @@ impl Explorer<'_> {
 
     /// Whether this process has explored for `limit` milliseconds; `schedules` includes those of
     /// earlier processes. At least one schedule runs. The clock is read after the first schedules,
-    /// which may be long, and then after every eighth one: a schedule can be so short that the clock
-    /// would take a fiftieth of its time.
+    /// which may be long, and then after every eighth one: a schedule can be so short that the
+    /// clock would take a fiftieth of its time.
     fn has_taken(&self, schedules: u64, limit: u64) -> bool {
         let own = schedules - self.earlier;
         limit > 0
@@ -95,8 +95,8 @@ impl Explorer<'_> {
             && self.started.elapsed() >= Duration::from_millis(limit)
     }
 
-    /// Appends to `state` all that a process needs to continue the search, and returns it. `None`
-    /// if the search cannot be saved.
+    /// Appends to `state` all that a process needs to continue the search. Returns the extended
+    /// state, or `None` if the search cannot be saved.
     fn state(&self, engine: Root, mut state: Checkpoint) -> Option<Checkpoint> {
         self.current.start.write(&mut state);
         engine.exploration.phases.write(&mut state);

@@ -28,9 +28,9 @@ struct FirstRun {
 }
 
 impl Explorer<'_> {
-    /// Repeats the first schedule, and records whether its executions differ. They differ if the
-    /// program depends on more than its schedule, and then a search cannot rely on it. Also counts
-    /// the accesses to plain memory in an execution of this schedule.
+    /// Repeats the first schedule, and records whether its two executions differ. If they do, the
+    /// program depends on more than its schedule, and the results of the search are not reliable.
+    /// Also counts the accesses to plain memory in an execution of this schedule.
     pub(super) fn check_determinism(&mut self, mut engine: Root) {
         // An execution that the end of the time budget cut short proves nothing.
         if engine.execution.recording.decisions.is_empty() || engine.execution.is_out_of_time() {
@@ -56,8 +56,9 @@ impl Explorer<'_> {
             engine.execution.budget.longest,
         );
         if self.count_accesses(engine) {
-            // The calls that count change unused bytes of the stack, on which the recognition of
-            // spins depends. So the search does not use the trace of the execution that counts.
+            // The calls that count accesses change unused bytes of the stack, on which the
+            // recognition of spins depends. So the schedule runs once more: the search must not use
+            // the trace of the counting execution.
             self.repeat_first(engine, &first);
             // The counters of the report do not contain these two executions.
             engine.exploration.executions = executions;
@@ -102,8 +103,8 @@ impl Explorer<'_> {
     }
 
     /// Records `failure`, unless the same failure was seen before. The first failure is confirmed
-    /// after the search: the report describes the last execution, which must be one of this failure.
-    /// Each later failure is repeated and confirmed here.
+    /// after the search, because the report describes the last execution, which must be one with
+    /// the first failure. Each later failure is repeated and confirmed here.
     pub(super) fn collect(&mut self, mut engine: Root, failure: Failure) {
         if self.seen.contains(&engine.execution, &failure) {
             return;
@@ -122,7 +123,7 @@ impl Explorer<'_> {
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
             // The search may have been confined to preemptions at some lines. The minimisation and
-            // the repetition of the failure are not.
+            // the repetition of the failure are not confined.
             engine.execution.policies.preempt_anywhere();
             return;
         }

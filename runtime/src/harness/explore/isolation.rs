@@ -64,7 +64,7 @@ impl Explorer<'_> {
     /// from now on each execution gets its own process.
     pub(super) fn give_processes(&mut self, mut engine: Root, function: &'static str) {
         if self.is_helper {
-            // The explorer runs the schedule.
+            // The explorer runs this schedule itself.
             sys::exit_now(1);
         }
         strategy(engine).retry();

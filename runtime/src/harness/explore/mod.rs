@@ -59,8 +59,8 @@ pub(super) fn run(test: &Test, request: &Request) {
         _ => None,
     };
     if request.replay.is_some() || engine.execution.options.only_runs.is_some() {
-        // Other explorations repeat an execution if it needs clean stacks. This one must not be
-        // repeated, because the user watches it.
+        // In other explorations, an execution that needs clean stacks is repeated. This execution
+        // must not be repeated, because the user watches it.
         engine.pool.clean_all();
     }
     engine.execution.observers = Observers::of_program();
@@ -136,7 +136,8 @@ fn watch_memory(races: &mut Races, request: &Request) {
         races.points.push(Line::new(file, *line));
     }
     if request.part != Part::WHOLE {
-        // The parts must agree on the scheduling points. So these points are not learnt later.
+        // The parts must agree on the scheduling points. So all groups are scheduling points from
+        // the beginning, and no group is learnt later.
         for group in Group::ALL {
             races.points.add_group(group);
         }
@@ -174,7 +175,8 @@ impl Explorer<'_> {
         interpose::install_fault_handler();
         stack_pool::give_alternate_stack();
         if self.isolation != Isolation::Tls {
-            // Statics may refer to files of an earlier execution.
+            // With `Isolation::Tls`, statics may refer to files of an earlier execution, so these
+            // files are not removed.
             engine.leftovers.scratch.open(scratch);
         }
         engine.leftovers.settle();
@@ -247,7 +249,8 @@ impl Explorer<'_> {
             if learns || keeps_budget {
                 self.renew_helpers();
                 if learns {
-                    // The helpers have the old scheduling points.
+                    // Helpers do not learn scheduling points. This search may have to learn more of
+                    // them, so it continues without helpers.
                     self.helpers.dismiss();
                 }
                 begin_anew(engine);
@@ -383,9 +386,9 @@ impl Explorer<'_> {
     }
 
     /// Runs one execution, in its own process if requested. If the execution needs another
-    /// environment (more donors, for example), changes the environment and repeats the execution. The
-    /// same happens if the execution fails and could not create a file that an earlier execution of
-    /// the test had created: the environment then lacks the file.
+    /// environment (more donors, for example), changes the environment and repeats the execution.
+    /// The same happens if the execution fails and could not create a file that an earlier
+    /// execution of the test had created: the environment then lacks the file.
     pub(super) fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
         let mut removals = 0;
         loop {
@@ -518,8 +521,8 @@ fn copied(bytes: &[u8]) -> EngineVec<u8> {
     copy
 }
 
-/// Makes the operations whose order mattered in the execution scheduling points, if they were none.
-/// Returns whether there are such operations.
+/// Makes groups of operations scheduling points: those whose order mattered in the execution,
+/// although they were no scheduling points. Returns whether there are such groups.
 fn learn_groups(execution: &Execution, races: &mut Races) -> bool {
     let learnt = [
         (Group::Fences, races.must_split_epochs()),

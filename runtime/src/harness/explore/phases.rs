@@ -1,4 +1,5 @@
-//! The phases of a search: first time passes only when no task can run, then at any time.
+//! The phases of a search. In the first phase, time passes only when no task can run. In the second
+//! one, it passes at any time.
 //!
 //! A failure of the first phase does not need an early timeout. The second phase exists only if a
 //! task waited with a deadline while there were other tasks. Otherwise it would have the same

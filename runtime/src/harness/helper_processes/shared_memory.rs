@@ -204,7 +204,8 @@ impl Helpers {
             for process in unsafe { &(*self.memory).processes } {
                 let process = process.load(Ordering::Relaxed) as usize;
                 if process != 0 {
-                    // SAFETY: it was not waited for yet, so that it is still a helper.
+                    // SAFETY: no process has waited for this helper yet, so its number still
+                    // identifies it.
                     unsafe {
                         sys::syscall(
                             sys::number::KILL,
@@ -249,7 +250,7 @@ impl Helpers {
                 unsafe { (*item).state.store(taken, Ordering::Release) };
                 continue;
             }
-            // SAFETY: a late helper detects by the state that the item has changed.
+            // SAFETY: a slow helper detects by the state that the item has changed.
             unsafe {
                 let new = self.buffer.last();
                 let start = end - new.len();
@@ -351,8 +352,8 @@ impl Helpers {
 
     fn found_by(&self, helper: u8, place: Place) -> (HelperResult, &[BacktrackPoint]) {
         let memory = self.memory;
-        // SAFETY: the helper has written it, and does not change it until the block has another
-        // round.
+        // SAFETY: the helper has written these values, and does not change them until the block has
+        // another round.
         unsafe {
             let found = *self.found_at(helper, place);
             let backtrack_points =

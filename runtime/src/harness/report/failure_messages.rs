@@ -26,7 +26,7 @@ pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Fai
 /// The reason for the missing verdict if every execution was too long.
 pub(in crate::harness) fn given_up(execution: &Execution) -> String {
     let steps = execution.budget.steps;
-    // The number of steps of a test that is only run has no limit if the time has one.
+    // If a test is only run, and its time is limited, the number of its steps is not limited.
     let (limit, option) = if execution.options.only_runs == Some(Limit::Time) {
         ("the time limit", "--time")
     } else {
@@ -88,8 +88,8 @@ fn still_hot(execution: &Execution) -> String {
     words.collect()
 }
 
-/// Returns `message`, or the error that the test returned instead: libtest prints this error, and
-/// puts only generic words into the message.
+/// Returns `message`. If the test returned an error, the result has this error, which libtest
+/// prints, in place of the generic words that libtest puts into the message.
 fn with_error(message: String, execution: &Execution) -> String {
     const INTRO: &str = "the test returned an error: ";
     let output = String::from_utf8_lossy(&execution.recording.output);

@@ -53,7 +53,7 @@ pub(in crate::harness) fn finished(
     };
     let cycle = monitor::cycle(&blocked);
     let exploration = &engine.exploration;
-    // Any schedule shows that an assumption does not hold.
+    // A vacuous test needs no schedule: in every schedule, an assumption does not hold.
     let is_vacuous = verdict.kind == Some(Kind::Assumption);
     let has_schedule = failed && !is_vacuous;
     let decisions = has_schedule.then(|| format_schedule(&exploration.decisions));

@@ -1,4 +1,4 @@
-//! Happens-before between events of different tasks, as the fewest pairs that imply all of it.
+//! The happens-before relation of events of different tasks, as the fewest pairs that imply it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -52,8 +52,8 @@ struct Order {
 
 impl Order {
     /// Records `event`, and returns the events of other tasks that `event` directly follows.
-    /// `named` is the task that the object of `event` stands for, as that of a spawn or a join
-    /// does.
+    /// `named` is the task for which the object of `event` stands, if `event` is a spawn or a join,
+    /// for example.
     fn follows(&mut self, index: usize, event: &Event, named: Option<TaskId>) -> Vec<usize> {
         let mut before: Vec<usize> = self.wakes.remove(&event.task).into_iter().collect();
         match (event.op, named) {
@@ -93,7 +93,7 @@ impl Order {
     }
 
     /// Records `event` at its object. Returns the earlier events at this object that conflict with
-    /// `event`, as the hash of happens-before defines it.
+    /// `event` in the sense of the hash of happens-before.
     fn at_object(&mut self, index: usize, event: &Event) -> Vec<usize> {
         let object = self.objects.entry(event.object.0).or_default();
         let mut before: Vec<usize> = object.write.into_iter().collect();

@@ -63,8 +63,8 @@ fn describe_outside_waits(execution: &Execution, seconds: f64) -> String {
     };
     let tasks = || execution.live_tasks();
     let some_waits = tasks().any(|(_, task)| waits_outside(task.state));
-    // If no task waits for the outside itself, a signal of a child may continue one of all these
-    // tasks.
+    // If no task waits for the outside directly, a signal of a child may continue any blocked task.
+    // Then the message names all blocked tasks.
     let waiting = tasks().filter(|(_, task)| match task.state {
         State::Blocked(_) => waits_outside(task.state) || !some_waits,
         _ => false,

@@ -32,8 +32,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 /// Serves the supervisor's request and ends the process.
 pub fn serve(tests: &[Test], request: Result<Request, String>) -> ! {
     process::fix_addresses();
-    // SAFETY: this is the only thread. A test that starts its own executable expects it to run as
-    // it does alone.
+    // SAFETY: this is the only thread. The variable is removed, because a test that starts its own
+    // executable expects an ordinary run of it.
     unsafe { std::env::remove_var(VARIABLE) };
     let mut out = process::take_stdout();
     let line = match serve_request(tests, request, &mut out) {

@@ -31,8 +31,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The object that the end of the state writes. `None` if the descriptor is closed, or an unseen
-    /// call has opened it.
+    /// The object that the end of the state writes. `None` if the descriptor is closed, or if an
+    /// unseen call has opened it.
     fn end(&self) -> Option<usize> {
         self.objects.into_iter().flatten().last()
     }
@@ -130,8 +130,8 @@ pub(in super::super) fn close(
         let Some(opened) = known().opened(descriptor).copied() else {
             return sys::libc_result(act());
         };
-        // If one task alone has used the file, its close needs no scheduling point, unless other
-        // tasks use the number of the closed descriptor.
+        // If only one task has used the file, the close needs no scheduling point, unless it
+        // releases a lock, or other tasks use the number of the closed descriptor.
         let is_released = lock::is_released_by_close(descriptor);
         if is_released || opened.is_shared || files::are_closes_points() {
             Call::begin(Op::FileClose, find)

@@ -77,7 +77,8 @@ unsafe extern "C" fn readdir(directory: *mut c_void) -> *mut c_void {
     unsafe { next_entry(directory, next) }
 }
 
-/// libc's `rewinddir`. It begins a new listing, as `opendir` does, so a loop of listings spins here.
+/// libc's `rewinddir`. It begins a new listing, as `opendir` does. A loop that waits for an entry
+/// spins at these calls, not at `readdir`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rewinddir(directory: *mut c_void) {
     // SAFETY: the caller gives an open directory.

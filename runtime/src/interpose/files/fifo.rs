@@ -1,8 +1,8 @@
 //! FIFOs: pipes with a path. `open` of one end waits until the other end has been opened (fifo(7)).
 //!
 //! A task that had to wait in the kernel would block all tasks. So the runtime opens each end
-//! without blocking, and the task waits in the engine. If there are child processes, one of them may
-//! open the other end, and the task polls in real time.
+//! without blocking, and the task waits in the engine. If there are child processes, one of them
+//! may open the other end, and the task polls in real time.
 
 use core::ffi::{c_char, c_int};
 
@@ -125,7 +125,8 @@ fn ended(object: usize, result: isize) -> isize {
 /// descriptor or a negative error number.
 fn open_without_reader(flags: c_int, open: &impl Fn(c_int) -> isize) -> isize {
     let flags = flags | O_NONBLOCK;
-    // For the moment of the call there is a reader. A child would observe it.
+    // The calls below also open the end for reading, for a moment. A child could observe this
+    // reader, so with children the task only tries again.
     while has_children() {
         execution::yield_to_outside();
         let result = open(flags);

@@ -59,7 +59,8 @@ unsafe fn look(
     call.end(act())
 }
 
-/// Performs a task's call `act` that looks for a Unix socket at `path`. Returns the result of `act`.
+/// Performs a task's call `act` that looks for a Unix socket at `path`. Returns the result of
+/// `act`.
 ///
 /// # Safety
 /// The path ends in a zero.

@@ -1,5 +1,5 @@
-//! The data of the journal of unsynced writes: copies of files, and the differences that calls made to
-//! them. `unsynced_writes.rs` fills it, and loses writes.
+//! The data of the journal of unsynced writes: copies of files, and the differences that calls made
+//! to them. `unsynced_writes.rs` fills it, and loses writes.
 
 use core::ffi::c_int;
 

@@ -1,5 +1,5 @@
 //! The files that an execution of the test created outside of the test's own directory and left
-//! there: a later execution that creates them anew finds them, and differs.
+//! there. A later execution that creates the same paths finds these files, and so it differs.
 
 use core::ffi::c_int;
 
@@ -31,7 +31,7 @@ struct CreatedPath {
     /// The hash of the path.
     name: u64,
     /// The file that the newest execution has created there. `None` if no execution has created
-    /// one, and if it was removed.
+    /// one, or if it was removed.
     file: Option<Inode>,
     /// The execution that has created the file.
     execution: u64,

@@ -52,7 +52,7 @@ fn hold(descriptor: c_int, inode: Inode, holds: bool) -> bool {
     before.is_some()
 }
 
-/// Performs a task's call `act` that looks for a lock which would exclude one of `descriptor`.
+/// Performs a task's call `act` that looks for a lock that would exclude a lock of `descriptor`.
 pub(super) fn look(descriptor: c_int, act: impl FnOnce() -> isize) -> c_int {
     let (call, _) = Call::begin(Op::DescriptorInspect, |touches| find(descriptor, touches));
     call.end(act()) as c_int

@@ -1,4 +1,5 @@
-//! Attributes of the process that its tasks share, such as the mask of the permissions of new files.
+//! Attributes of the process that its tasks share, such as the mask of the permissions of new
+//! files.
 //!
 //! A call that reads or changes an attribute is a scheduling point only if the order of the calls
 //! matters, as a call on files is.

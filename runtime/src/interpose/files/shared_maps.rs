@@ -1,5 +1,5 @@
-//! The mappings that share memory with a file. If a part of a file is mapped twice, one byte has two
-//! addresses, and the engine takes them for different places.
+//! The mappings that share memory with a file. If a part of a file is mapped twice, one byte has
+//! two addresses, and the engine takes them for different places.
 
 use core::ffi::c_int;
 
@@ -27,8 +27,8 @@ impl SharedMaps {
         self.0.clear();
     }
 
-    /// Records that the file of `descriptor`, from the byte `offset` on, was mapped at the addresses
-    /// `low` to `high`. Returns whether a part of the file is mapped twice now.
+    /// Records that the file of `descriptor`, from the byte `offset` on, was mapped at the
+    /// addresses `low` to `high`. Returns whether a part of the file is mapped twice now.
     pub(in super::super) fn mapped(
         &mut self,
         descriptor: c_int,

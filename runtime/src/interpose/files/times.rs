@@ -107,9 +107,10 @@ impl Times {
         self.start.get_or_insert_with(real_now);
     }
 
-    /// Returns the latest time by which the kernel may have dated the changes before this
-    /// execution. A change by a call that the runtime does not see has the same time if it follows
-    /// within a tick. If there may be such calls, a change within this tick counts as theirs.
+    /// Returns the latest time of the kernel that counts as a time before this execution. The
+    /// kernel may date a change up to a tick too early, and so before the start. If there may be
+    /// changes that the runtime does not see, all changes in the last tick before the start count
+    /// as such changes.
     fn last_before(&self) -> Nanos {
         let start = self.start.unwrap_or(Nanos::MAX);
         if self.others_write {
@@ -174,9 +175,9 @@ impl Times {
 /// Returns the time that a task sees for the real time `real` of a change before the execution.
 ///
 /// Virtual time begins in the past, so most real times would lie in the future of the test. All
-/// times after a day before the start of virtual time are compressed into this day: they keep their
-/// order, and do not depend on the time of the test run. Times that differ by less than 65
-/// microseconds may become equal.
+/// times later than one day before the start of virtual time are compressed into this day: they
+/// keep their order, and do not depend on the time of the test run. Times that differ by less than
+/// 65 microseconds may become equal.
 fn before_the_start(real: Nanos) -> Nanos {
     /// The logarithm of the length of this day: 19.5 hours.
     const DAY: u32 = 46;
@@ -250,7 +251,7 @@ pub(super) fn changed(file: Inode) {
 }
 
 /// The running task has set the times of `file`: that of the last access, and that of the last
-/// change. `times` is the argument of `utimensat`.
+/// modification. `times` is the argument of `utimensat`.
 ///
 /// # Safety
 /// `times` is null, or the kernel has accepted it.

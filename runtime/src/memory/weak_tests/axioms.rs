@@ -251,8 +251,8 @@ impl Graph {
     }
 
     /// The relations by which events communicate, with the names of the papers: `rf` (a load reads
-    /// from a store), `mo` (a store precedes another one in the modification order) and `rb` (a load
-    /// reads from a store that precedes another store).
+    /// from a store), `mo` (a store precedes another one in the modification order) and `rb` (a
+    /// load reads from a store that precedes another store).
     fn communication(&self) -> [Relation; 3] {
         let [mut rf, mut mo, mut rb] = [const { Vec::new() }; 3];
         for relation in [&mut rf, &mut mo, &mut rb] {

@@ -1,9 +1,10 @@
 //! Epochs, the entries of clocks.
 //!
 //! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and Freund,
-//! PLDI'09). In programs with fences of all tasks, it is a part between two operations. Epochs are numbered over all tasks and executions. So the number of an epoch alone
-//! determines its task, and whether it belongs to this execution. The entry of a task in a clock is
-//! the last epoch of this task that happened before the moment of the clock.
+//! PLDI'09). In programs with fences of all tasks, it is a part between two operations. Epochs are
+//! numbered over all tasks and executions. So the number of an epoch alone determines its task, and
+//! whether it belongs to this execution. The entry of a task in a clock is the last epoch of this
+//! task that happened before the moment of the clock.
 
 use core::ops::RangeInclusive;
 
@@ -101,7 +102,7 @@ impl Epochs {
         self.owners[(number - self.first) as usize]
     }
 
-    /// Records that those of the epochs that belong to `task` end with this release.
+    /// Records that this release ends those of the `epochs` that belong to `task`.
     pub(super) fn end(&mut self, epochs: RangeInclusive<Epoch>, task: TaskId, release: Release) {
         for epoch in epochs {
             if let Owner::Task {

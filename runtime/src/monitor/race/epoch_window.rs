@@ -39,9 +39,9 @@ impl Races {
         }
     }
 
-    /// Adds an epoch that `task` knows to its window, if the task knows all epochs between the
-    /// window and this epoch, and there are fewer than [`FAR`] of these. Returns whether the epoch
-    /// was added.
+    /// Extends the window of `task` to `epoch`, an epoch that the task knows. Does nothing unless
+    /// the task knows all epochs between the window and `epoch`, and there are fewer than [`FAR`]
+    /// of them. Returns whether the window was extended.
     pub(super) fn widen(&mut self, task: TaskId, epoch: Epoch) -> bool {
         let (low, high) = self.tasks.get(task).window;
         let (between, window) = if epoch > high {

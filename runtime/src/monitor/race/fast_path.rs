@@ -2,10 +2,10 @@
 //! monitor.
 //!
 //! The fast path must know three things: the granule's cell, that accesses at this source line are
-//! no events, and which epochs happened before. For each of these there is a small table, or a
-//! range, which answers the common case at once. In other cases the monitor is called, with the
-//! same result. So the contents of the tables, which also depend on earlier executions, change no
-//! verdict.
+//! no events, and which epochs happened before the access. For each of these there is a small
+//! table, or a range, which answers the common case at once. In other cases the monitor is called,
+//! with the same result. So the contents of the tables, which also depend on earlier executions,
+//! change no verdict.
 //!
 //! Of several equal accesses of a task in one epoch, only the first is recorded: an access of
 //! another task that conflicts with a later one conflicts with the first one, too.
@@ -59,8 +59,8 @@ pub(super) static NONE: FastPath = FastPath {
 /// the runtime, which then asks the monitor's tables.
 pub(super) static COUNTING: FastPath = FastPath::new();
 
-// SAFETY: threads share only `NONE` and `COUNTING`, which have no cells. Other tables belong to the monitor, which
-// only one thread at a time uses.
+// SAFETY: threads share only `NONE` and `COUNTING`, which have no cells. Other tables belong to the
+// monitor, which only one thread at a time uses.
 unsafe impl Sync for FastPath {}
 
 impl FastPath {

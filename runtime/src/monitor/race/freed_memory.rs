@@ -115,7 +115,8 @@ impl Races {
     /// accesses of other tasks to its frames.
     ///
     /// The other tasks must have finished their accesses before the frame's function returned. If
-    /// not even the task's end is ordered after such an access, the access may also happen later.
+    /// such an access is not even ordered before the task's end, it may follow the return in
+    /// another schedule.
     pub(super) fn end_stack(&mut self, task: TaskId, low: usize, high: usize) {
         let (low, high) = self.used_by_others(low, high);
         if low < high {
@@ -123,8 +124,9 @@ impl Races {
         }
     }
 
-    /// Records that `task` has unmapped memory, and the races with earlier accesses. They must have
-    /// finished before: with another schedule, they may find no memory. Later accesses crash.
+    /// Records that `task` has unmapped memory, and the races with earlier accesses. An access that
+    /// is not ordered before the unmapping may find no memory in another schedule. Later accesses
+    /// crash.
     pub(super) fn unmap(&mut self, task: TaskId, low: usize, high: usize, site: Option<Site>) {
         if !self.last_users.is_empty() {
             self.acquire_counters(task, low, high);
@@ -192,9 +194,9 @@ impl Races {
         self.freed.clear();
     }
 
-    /// Records that another task begins to use this memory as a stack, or that the memory is mapped,
-    /// or was unmapped. As [`Self::free`], but does not check for races, and the memory is not free
-    /// afterwards.
+    /// Records that another task begins to use this memory as a stack, or that the memory is
+    /// mapped, or was unmapped. As [`Self::free`], but does not check for races, and the memory is
+    /// not free afterwards.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
         self.memory.forget(low, high - low);
         let first = self.epochs.first();

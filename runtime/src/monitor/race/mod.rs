@@ -134,8 +134,8 @@ pub(crate) enum GivenUp {
     Releases,
 }
 
-/// The execution in which the stack is walked at each free that races, to find its place. Such an
-/// execution repeats one that failed.
+/// The execution in which the monitor walks the stack at each free that races, to find the place of
+/// the free. Such an execution repeats one that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Look {
     No,
@@ -148,10 +148,11 @@ enum Look {
 enum FencesOfAll {
     /// No task has performed such a fence.
     NotMet,
-    /// A task has performed one in this execution, and in no earlier one.
+    /// A task has performed one in this execution, and the epochs are not split for it.
     Met,
-    /// An earlier execution had one. So the accesses between two operations of a task have an epoch
-    /// of their own.
+    /// [`Group::Fences`] is among the scheduling points, for example because an earlier execution
+    /// had such a fence. So the accesses between two operations of a task have an epoch of their
+    /// own.
     Expected,
 }
 
@@ -381,7 +382,8 @@ impl Races {
     fn give_up(&mut self, why: GivenUp) {
         self.is_on = false;
         self.given_up = Some(why);
-        // No access is skipped by the fast path.
+        // From now on the fast path records no access, so that all accesses reach the other
+        // monitors.
         self.shadow.begin(true, usize::MAX);
         self.fast_path.hide();
         self.fast_path.forget_pages();

@@ -34,10 +34,10 @@ impl Races {
     }
 }
 
-/// Reports that the task is about to access plain memory: some bytes from an address on. The `kind`
-/// consists of two flags: whether the access is a write, and whether it is a borrow. If `site` is a
-/// line that was found to race, there is a scheduling point before the access. Accesses of packages
-/// that are not explored are ignored, unless their code is instrumented.
+/// Reports that the running task is about to access plain memory: some bytes from an address on.
+/// The `kind` consists of two flags: whether the access is a write, and whether it is a borrow. If
+/// `site` is a line that was found to race, there is a scheduling point before the access. Accesses
+/// of packages that are not explored are ignored, unless their code is instrumented.
 #[inline(never)]
 pub(super) fn data_access(
     (address, length): (usize, usize),

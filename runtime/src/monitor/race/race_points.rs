@@ -47,8 +47,8 @@ pub(crate) enum Group {
     Descriptors,
     /// Reads of the clock.
     Clock,
-    /// Fences of all tasks (`membarrier`). They are scheduling points anyway: this group states that
-    /// the monitor keeps the accesses before and after each operation apart.
+    /// Fences of all tasks (`membarrier`). They are always scheduling points. This group states
+    /// that the accesses before and after each operation have different epochs.
     Fences,
 }
 

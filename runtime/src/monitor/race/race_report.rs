@@ -25,13 +25,14 @@ pub(crate) struct RaceReport {
 }
 
 impl RaceReport {
-    /// The place to report: the place of the later access, or of the earlier one if that is unknown.
+    /// The place to report: the place of the later access, or of the earlier one if that is
+    /// unknown.
     pub(super) fn place(&self) -> Option<Place> {
         { self.place.clone() }.or_else(|| self.site().map(Place::of))
     }
 
-    /// The line of the later access, or of the earlier one if that is unknown. The line of a free is
-    /// the line of the task's last statement before it.
+    /// The line of the later access, or of the earlier one if that is unknown. The line of a free
+    /// is the line of the task's last statement before it.
     pub(crate) fn site(&self) -> Option<Site> {
         self.later.or(self.earlier)
     }

@@ -18,11 +18,11 @@ use super::task_order::TaskOrder;
 use crate::execution::{How, Op, Site, TaskId};
 use crate::memory::{acquires, releases};
 
-/// Whether a sequentially consistent exchange is a fence of the machine. On x86 it is: it is one
-/// locked instruction, and the compiler moves no access over it either. Rust's memory model gives
-/// no such guarantee. But published schemes of memory reclamation (crossbeam-epoch, sdd) rely on
-/// the fence, in code that they compile on x86 only. A race that exists only without the fence
-/// would be a false alarm there.
+/// Whether a sequentially consistent exchange is a fence of the machine. This holds on x86: the
+/// exchange is one locked instruction, and the compiler moves no access over it either. Rust's
+/// memory model gives no such guarantee. But published schemes of memory reclamation
+/// (crossbeam-epoch, sdd) rely on the fence, in code that they compile on x86 only. A race that
+/// exists only without the fence would be a false alarm there.
 pub(super) const IS_X86: bool = cfg!(any(target_arch = "x86", target_arch = "x86_64"));
 
 impl TaskOrder {

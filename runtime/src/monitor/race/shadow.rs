@@ -24,7 +24,7 @@ const MOST_PAGES: usize = 1 << 16;
 /// The maximum number of bytes of the program's memory that can have cells.
 pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
-/// In place of the first epoch of an execution, for a page that no execution has accessed.
+/// The value of `Page::touched` if no execution has accessed the page.
 const NEVER: Epoch = Epoch::MAX;
 /// The bit that is set in the epoch of a cell's last access if the memory was freed after this
 /// access.

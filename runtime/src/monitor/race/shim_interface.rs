@@ -37,9 +37,9 @@ pub(crate) fn is_noted(
     site: impl FnOnce() -> Option<Site>,
 ) -> bool {
     let mark = || site().map(|site| mark_at(core::ptr::from_ref(site).addr()));
-    // SAFETY: it is the monitor's only while an execution runs, so the engine is mapped; no unique
-    // reference to the monitor or its cells lives while the program's code runs. Its table contains
-    // no page whose cells no longer exist.
+    // SAFETY: these are the monitor's tables only while an execution runs, so the engine is mapped.
+    // No unique reference to the monitor or its cells lives while the program's code runs. The
+    // tables contain no page whose cells no longer exist.
     unsafe { (*tables()).notes(address, length, kind, mark) }
 }
 
@@ -453,7 +453,8 @@ pub(crate) fn release(object: usize, op: Op, site: Option<Site>) {
     release_to(object, true, op, site);
 }
 
-/// As [`release`], but only to tasks that acquire the object exclusively if `to_all` is false.
+/// As [`release`]. If `to_all` is false, releases only to tasks that acquire the object
+/// exclusively.
 pub(crate) fn release_to(object: usize, to_all: bool, op: Op, site: Option<Site>) {
     with(|races, task| races.release(task, object, to_all, (op, site)));
 }

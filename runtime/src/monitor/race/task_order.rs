@@ -25,10 +25,10 @@ pub(super) struct TaskOrder {
     pub(super) ended: Epoch,
     /// The first epoch of the task that no release has ended; 0 if there is none.
     pub(super) open: Epoch,
-    /// The newest epoch of the task at its last arrival before an operation. This field and the next
-    /// two are kept only for [`FencesOfAll::Expected`](super::FencesOfAll).
+    /// The newest epoch of the task at its last arrival before an operation. This field and the
+    /// next two are kept only for [`FencesOfAll::Expected`](super::FencesOfAll).
     pub(super) arrived: Epoch,
-    /// The task has arrived there before an atomic operation.
+    /// Whether the operation of that arrival is atomic.
     pub(super) arrives_at_atomic: bool,
     /// The newest epoch after whose accesses the task has performed an atomic operation.
     pub(super) performed: Epoch,
@@ -97,7 +97,7 @@ impl Tasks {
         }
     }
 
-    /// As [`Self::learn`], without those accesses of `other` after which it has performed no
+    /// As [`Self::learn`], without those accesses of `other` after which `other` has performed no
     /// atomic operation yet.
     pub(super) fn learn_performed(&mut self, task: TaskId, other: TaskId) {
         let (task, other) = (task.0 as usize, other.0 as usize);

@@ -105,9 +105,9 @@ impl Races {
     }
 
     /// Records that the running `task` has reached the scheduling point before the operation `op`.
-    /// If an earlier execution had a fence of all threads at once (`membarrier`), the accesses of
-    /// the task after this point belong to a new epoch. Does nothing in all other cases, and if the
-    /// monitor does not watch this execution.
+    /// If fences of all tasks (`membarrier`) are expected, the accesses of the task after this
+    /// point belong to a new epoch: see [`FencesOfAll::Expected`]. Does nothing in all other cases,
+    /// and if the monitor does not watch this execution.
     #[inline]
     pub(crate) fn arrive(&mut self, task: TaskId, op: Op) {
         if self.fences_of_all == FencesOfAll::Expected && self.is_on {
@@ -145,10 +145,11 @@ impl Races {
     /// those of tasks that have ended, happen before all later operations. `unfinished` are the
     /// tasks that have not ended.
     ///
-    /// The accesses of another task after its last atomic operation are not ordered. In another
-    /// schedule, this task stops before them, and makes them after the fence. Other operations after
-    /// them do not matter, because their order with the fence is not explored. So the accesses
-    /// between two operations must have an epoch of their own: see [`FencesOfAll::Expected`].
+    /// The accesses that another task has made after its last atomic operation are not ordered
+    /// before the fence: in another schedule, that task stops before these accesses, and makes them
+    /// after the fence. Operations after them that are not atomic do not matter, because their
+    /// order with the fence is not explored. So the accesses between two operations must have an
+    /// epoch of their own: see [`FencesOfAll::Expected`].
     pub(crate) fn fence_all(&mut self, task: TaskId, unfinished: &[TaskId]) {
         if self.fences_of_all == FencesOfAll::NotMet {
             self.fences_of_all = FencesOfAll::Met;

@@ -63,7 +63,7 @@ impl Races {
         let Some(epoch) = self.epoch_of(task) else {
             return;
         };
-        // As under sequential consistency: see `IS_X86`.
+        // As under sequential consistency, such an exchange is a fence on x86: see `IS_X86`.
         let is_fence = IS_X86
             && (self.memory.model != Model::C11 || self.memory.stale.is_on)
             && access.kind == Kind::Update
@@ -73,8 +73,8 @@ impl Races {
             self.memory.stale.note_fence(&own.clock, &own.readable);
             own.clock.join(&own.readable);
         }
-        // A later relaxed store of this task releases the operations before the exchange only on
-        // x86.
+        // A relaxed store after such an exchange releases the operations before the exchange only
+        // on x86.
         let writes = performed.written.is_some();
         let is_relaxed = writes && !releases(performed.order);
         self.memory.stale.is_limited |=
@@ -85,7 +85,7 @@ impl Races {
             own.released.assign(&own.clock);
             own.has_released_by_exchange = true;
         }
-        // A failing exchange releases as a fence. It must not release later operations.
+        // A failing exchange releases as a fence, and must not release later operations.
         if is_fence || writes && releases(performed.order) {
             self.end_epoch(task, op, site);
         }

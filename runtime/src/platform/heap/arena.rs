@@ -199,8 +199,8 @@ pub(crate) fn end() -> usize {
     unsafe { (*control()).lists.next }
 }
 
-/// All blocks after `start`, which is an earlier result of [`end`], each with a flag whether it is
-/// live.
+/// All blocks after `start`, which is an earlier result of [`end`], each with a flag that states
+/// whether it is live.
 pub(crate) fn blocks_from(start: usize) -> impl Iterator<Item = (Block, bool)> {
     let end = end();
     let mut header = start;

@@ -12,8 +12,8 @@ pub(crate) enum Fault {
     Freed(Block),
     /// The access is not within the requested bytes of one live block. The fields are a block, and
     /// whether it is live. If the first byte of the access is in a block, the field is this block.
-    /// Otherwise it is a block next to this byte. If there are two, it is the live one; if both
-    /// are live or both are free, it is the nearer one.
+    /// Otherwise the field is a block next to this byte. Of two such blocks, it is the live one, or
+    /// the nearer one if both are live or both are free.
     Outside(Block, bool),
 }
 

@@ -1,14 +1,14 @@
 //! The quarantine: a queue of freed blocks that allocations may not reuse yet.
 //!
 //! A block that a task frees waits here. A use after free then does not access a newer object in
-//! the same place. When more than [`QUARANTINE`] bytes wait, the oldest blocks are released.
-//! Larger blocks than [`QUARANTINE_BLOCK`], and blocks that are freed outside of tasks, can be
-//! reused at once. The end of an execution drops all blocks (`arena::reset`). For the reuse of a
-//! freed block as a choice of the search, see `execution/address_reuse.rs`.
+//! the same place. When more than [`QUARANTINE`] bytes wait, the oldest blocks are released. Blocks
+//! larger than [`QUARANTINE_BLOCK`], and blocks that are freed outside of tasks, can be reused at
+//! once. The end of an execution drops all blocks (`arena::reset`). For the reuse of a freed block
+//! as a choice of the search, see `execution/address_reuse.rs`.
 
 use super::block::{class_at, class_size, link, next_of};
 
-/// The most freed bytes that wait in quarantine within one execution.
+/// The maximum number of freed bytes that wait in quarantine within one execution.
 const QUARANTINE: usize = 16 << 20;
 /// Larger blocks than this do not enter the quarantine, and can be reused at once.
 pub(crate) const QUARANTINE_BLOCK: usize = 64 << 10;
