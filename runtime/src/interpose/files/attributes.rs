@@ -4,11 +4,9 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, file_of};
-use super::{AT_FDCWD, Call, times};
+use super::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, Call, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
-
-const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
 /// Performs a call `act` that changes the attributes of the file to which a path leads. `date`
 /// changes the times of the file.

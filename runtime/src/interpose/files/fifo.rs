@@ -8,17 +8,15 @@ use core::ffi::{c_char, c_int};
 
 use super::fifo_ends::End;
 use super::known::{Inode, known};
+use super::{AT_SYMLINK_NOFOLLOW, O_ACCMODE, O_NOFOLLOW};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN};
 
-const O_ACCMODE: c_int = 3;
 const O_WRONLY: c_int = 1;
 const O_RDWR: c_int = 2;
 const O_NONBLOCK: c_int = 0o4000;
-const O_NOFOLLOW: c_int = 0o400_000;
 const O_PATH: c_int = 0o10_000_000;
-const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const ENXIO: isize = 6;
 
 fn identity(fifo: Inode) -> Identity {

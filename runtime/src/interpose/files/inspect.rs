@@ -6,13 +6,12 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use super::super::call::admit;
 use super::elsewhere::{self, Use};
 use super::known::{attributes, contents};
-use super::{AT_FDCWD, Call, descriptor_state, times};
+use super::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, Call, descriptor_state, times};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
 use crate::platform::descriptor::{self, Kind};
 
-const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_EMPTY_PATH: c_int = 0x1000;
 /// The size of C's `struct stat`.
 const STAT_SIZE: usize = 144;

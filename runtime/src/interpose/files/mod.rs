@@ -61,6 +61,12 @@ use crate::execution::{Effect, Op, files};
 
 /// The directory argument for paths relative to the current directory.
 const AT_FDCWD: c_int = -100;
+/// The flag of calls that do not follow a symbolic link at the end of a path.
+const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
+/// The bits of the flags of `open` that are the access mode.
+const O_ACCMODE: c_int = 3;
+/// The flag of `open` that forbids a symbolic link at the end of the path.
+const O_NOFOLLOW: c_int = 0o400_000;
 
 /// The mappings of the running execution that share memory with files.
 pub(super) fn shared_maps() -> &'static mut SharedMaps {

@@ -9,13 +9,12 @@ use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, attributes, known};
 use super::path::Place;
-use super::{AT_FDCWD, Call, fifo, process_state, times};
+use super::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, Call, fifo, process_state, times};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active, may_crash_here};
 
 const AT_REMOVEDIR: c_int = 0x200;
 const AT_SYMLINK_FOLLOW: c_int = 0x400;
-const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
 impl Call {
     /// Records that the call has created or removed the directory entry `place`.

@@ -8,15 +8,16 @@ use super::super::call::admit;
 use super::super::failing;
 use super::elsewhere::{self, Use};
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, descriptor_state, fifo, lock, process_state, times, unsynced_writes};
+use super::{
+    AT_FDCWD, Call, O_ACCMODE, O_NOFOLLOW, descriptor_state, fifo, lock, process_state, times,
+    unsynced_writes,
+};
 use crate::base::sys::{self, number};
 use crate::execution::{Op, active, may_crash_here};
 
-const O_ACCMODE: c_int = 3;
 const O_CREAT: c_int = 0o100;
 const O_EXCL: c_int = 0o200;
 const O_TRUNC: c_int = 0o1000;
-const O_NOFOLLOW: c_int = 0o400_000;
 const O_TMPFILE: c_int = 0o20_000_000;
 
 /// libc's `openat64`. Callers pass `mode` only if the call may create a file.
@@ -49,8 +50,6 @@ pub(in super::super) unsafe extern "C" fn openat64(
     let writes = flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0 && flags & O_TMPFILE != O_TMPFILE;
     let used = if writes { Use::Writes } else { Use::Reads };
     let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);
-    // SAFETY: the caller's path ends in a zero.
-    let fifo = unsafe { fifo::at(directory, path, flags) };
     let (mut call, place) = Call::begin(Op::FileOpen, |touches| {
         if makes || flags & O_TMPFILE == O_TMPFILE {
             process_state::creates(touches);
@@ -59,6 +58,9 @@ pub(in super::super) unsafe extern "C" fn openat64(
         unsafe { elsewhere::find(directory, path, follows, used, touches) }
     });
     let old = place.as_ref().and_then(|place| place.inode);
+    // Another task may have made the FIFO at the scheduling point.
+    // SAFETY: the caller's path ends in a zero.
+    let fifo = unsafe { fifo::at(directory, path, flags) };
     let result = match (fifo, old) {
         (Some(fifo), _) => fifo::open(fifo, flags, open_with),
         (None, Some(inode)) if flags & O_TRUNC != 0 => {

@@ -6,16 +6,15 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use super::AT_FDCWD;
 use super::known::{Inode, attributes, known};
 use super::touches::Touches;
+use super::{AT_FDCWD, AT_SYMLINK_NOFOLLOW};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Named, named};
 use crate::platform::descriptor::own_path;
 
-const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const ENOENT: isize = 2;
 const ENOTDIR: isize = 20;
 /// The highest number of links that are followed, as in the kernel.
