@@ -1,7 +1,7 @@
 //! The floors of the tool: a file uses only definitions of its own floor or of floors below.
 //!
-//! The test reads imports and paths from the text of the sources, with the reader of the runtime's
-//! test. Code for tests is left out.
+//! The tests read imports and paths from the text of the sources, with the reader of the runtime's
+//! tests (`imports.rs`). Code for tests is left out.
 
 #[path = "../../runtime/tests/floors/imports.rs"]
 mod imports;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use imports::{Sources, texts};
 
-/// Folders and files of `src` from the ground up; each line is a floor.
+/// The floors, the lowest one first. Each has folders and files of `src`.
 const FLOORS: &[&[&str]] = &[
     &[
         "atomic_file",
@@ -40,14 +40,14 @@ const FLOORS: &[&[&str]] = &[
     &["lib", "main"],
 ];
 
-/// The largest cycle of imports, in files: a type and its helpers.
+/// The largest permitted cycle of imports, in files. A type and its helpers may use each other.
 const LARGEST_CYCLE: usize = 3;
 
 fn tool() -> Sources {
     Sources::of(&texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")))
 }
 
-/// The floor of a file: the line of its folder, or of its own name if it lies in none.
+/// Returns the floor of a file: that of its folder, or that of its own name if it is in no folder.
 fn floor(path: &str) -> Option<usize> {
     let end = path.find(['/', '.']).unwrap_or(path.len());
     FLOORS.iter().position(|it| it.contains(&&path[..end]))

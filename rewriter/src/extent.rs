@@ -1,4 +1,4 @@
-//! The ends of statements, of expressions and of the heads of blocks.
+//! The starts and ends of expressions, and the ends of statements and of the heads of blocks.
 //!
 //! `syn` can compute the span of any node, but it builds all tokens of the node
 //! again to do so. For nodes that may be long, because they may contain blocks,

@@ -23,7 +23,8 @@ impl TestCode {
     /// traits, statics and macros that have an attribute whose name ends in `test`,
     /// `#[cfg(test)]`, or another `cfg` that requires `test`.
     ///
-    /// # Errors If the text is not Rust.
+    /// # Errors
+    /// If the text is not Rust.
     pub fn of(text: &str) -> Result<Self, SyntaxError> {
         if !text.contains("test") {
             return Ok(Self::default());

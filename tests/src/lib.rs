@@ -21,7 +21,7 @@ mod workspace;
 pub use browser::Browser;
 pub use document::{Block, blocks, with_method};
 pub use expected::{Expected, ExpectedTest};
-pub use needs::{needs, take_skipped, wants};
+pub use needs::{needs, take_skipped, wants, wants_privileges};
 pub use process::{Process, assert_none_is_left, descendants, is_test_process};
 pub use run::{Run, without_durations};
 pub use sources::{LOSE_AND_KEEP, LOSES_AN_UPDATE};

@@ -1,4 +1,4 @@
-//! Programs that some tests need and that not every machine has.
+//! Programs and privileges that some tests need and that not every machine has.
 //!
 //! libtest cannot skip a running test, so a skipped test counts as passed. Each skipped test is
 //! printed on standard error, bypassing the capture of libtest, and recorded in a file. The last
@@ -32,23 +32,44 @@ pub fn wants(command: &str) -> bool {
     can_run(&[command], false)
 }
 
+/// Returns whether this process has the privileges of the superuser. If not, reports that the
+/// running test is skipped: the caller must return.
+///
+/// # Panics
+/// If the file with the skipped tests cannot be written.
+pub fn wants_privileges() -> bool {
+    let has_them = rustix::process::geteuid().is_root();
+    if !has_them {
+        record_skipped(&running_test(), "this user is not the superuser");
+    }
+    has_them
+}
+
 fn can_run(commands: &[&str], is_needed: bool) -> bool {
     let missing: Vec<&str> = commands.iter().copied().filter(|it| !works(it)).collect();
     if missing.is_empty() {
         return true;
     }
     let missing = missing.join(" and ");
-    let thread = thread::current();
-    let test = thread.name().unwrap_or("a test").to_owned();
+    let test = running_test();
     let why = format!("this machine has no {missing}");
     assert!(!is_needed, "{why}, which {test} needs");
+    record_skipped(&test, &why);
+    false
+}
+
+fn running_test() -> String {
+    let thread = thread::current();
+    thread.name().unwrap_or("a test").to_owned()
+}
+
+fn record_skipped(test: &str, why: &str) {
     let line = format!("skipped: {test}: {why}\n");
     // The test can continue if standard error is closed.
     let _ = io::stderr().write_all(line.as_bytes());
     let file = File::options().append(true).create(true).open(file());
     let noted = file.and_then(|mut file| file.write_all(line.as_bytes()));
     noted.expect("the target directory can be written");
-    false
 }
 
 /// Returns a line for each test that was skipped so far during this call of cargo, and clears the

@@ -1,5 +1,5 @@
-//! Replaces the calls of `parking_lot` for its deadlock detection: also announces them to the
-//! engine.
+//! Replaces the module in which `parking_lot` reports its locks to its deadlock detection: also
+//! announces the locks to the engine.
 
 #[cfg(feature = "deadlock_detection")]
 pub use parking_lot_core::deadlock::check_deadlock;

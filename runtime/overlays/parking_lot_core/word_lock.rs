@@ -1,4 +1,4 @@
-//! Replaces the lock that `parking_lot_core` has for each queue by a lock that the engine knows.
+//! Replaces the lock that `parking_lot_core` has for each queue by a lock of the engine.
 
 pub struct WordLock(::std::__chess::parking::Lock);
 

@@ -1,9 +1,9 @@
 //! `auto`: the default strategy, a sequence of `icb`, samplers, `delay` and `dpor`.
 //!
 //! 1. The first schedules of `icb`. A small test has no more schedules than these.
-//! 2. Some schedules of each sampling strategy. Often each of many different preemptions is enough
-//!    to show a bug. `icb` may need thousands of schedules until it tries one of them; a sampler
-//!    needs only a few.
+//! 2. Some schedules of each sampling strategy. Often any one of many different preemptions shows a
+//!    bug. `icb` may need thousands of schedules until it tries one of them; a sampler needs only a
+//!    few.
 //! 3. The rest of `icb`: a finished bound is a guarantee.
 //! 4. `delay`, if `icb` finished no bound. Many tasks that wait for each other have too many
 //!    schedules without preemptions, because `icb` switches freely if the task blocks or yields.
@@ -12,7 +12,7 @@
 //! 5. `dpor`, which covers the whole space if it finishes.
 //! 6. The sampling strategies again, as long as they find new happens-before graphs.
 //!
-//! `portfolio.rs` decides the turns among the sampling strategies.
+//! `portfolio.rs` chooses the next sampling strategy.
 //!
 //! In a test that observes its states, samples and `icb` alternate in place of points 1 to 3, unless
 //! the test is small: see `new_state_rate.rs`.
@@ -79,7 +79,7 @@ enum Stage {
 /// The opening: the samples after the first schedules of `icb`.
 #[derive(Clone, Copy)]
 struct Opening {
-    /// The opening has not ended; it may not have begun.
+    /// The opening has not begun, or has not ended.
     is_ahead: bool,
     /// The number of schedules that it may still run.
     schedules: u64,
@@ -157,7 +157,7 @@ impl Auto {
             stage: Stage::Bounded,
             opening: Opening::new(budget, part),
             turns: Turns::NEW,
-            // A quarter is reserved for sampling, in case the bounds take too long to finish.
+            // A quarter is reserved for the later stages, in case the bounds take too long to finish.
             left: budget - budget / 4,
             spent: 0,
             taken: 0,
@@ -291,7 +291,7 @@ impl Strategy for Auto {
             if self.stage == Stage::Delayed {
                 self.delayed.advance();
             }
-            // The last stage continues until the search ends.
+            // The last stage may exceed its budget: the explorer ends the search.
             let may_spend = self.left > 0 || self.stage == Stage::Sampled;
             if may_spend && !self.is_hopeless() && self.current().begin() {
                 self.taken += 1;
@@ -547,7 +547,7 @@ mod tests {
             samples += u32::from(is_sample);
         }
         assert!(samples > 120, "{samples}");
-        // If samples find no new graph either, `icb` finishes the bound.
+        // If samples find no new state either, `icb` finishes the bound.
         let program = vec![vec![Act::Add(0); 3]; 2];
         let mut search = Auto::new(4, 1_000, 1_000, 0, Part::WHOLE);
         while search.begin() {
@@ -591,7 +591,7 @@ mod tests {
             assert!(cheap.stage == dear.stage && cheap.name() == dear.name());
             testing::execute(&program, &mut cheap);
             testing::execute(&program, &mut dear);
-            // Each execution of a model costs 1 already.
+            // `testing::execute` has already charged a cost of 1.
             dear.spent(999);
         }
         assert!(cheap.stage == Stage::Sampled);

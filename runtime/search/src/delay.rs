@@ -356,7 +356,7 @@ mod tests {
             ends.push((search.bound, outcome.end.values()[0]));
         }
         assert_eq!(ends[0], (0, 3));
-        // With one delay any other task can be the last one to store.
+        // With one delay, any task can be the last one to store.
         let with_one: BTreeSet<u64> = ends
             .iter()
             .filter(|(bound, _)| *bound == 1)

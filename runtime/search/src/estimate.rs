@@ -1,12 +1,11 @@
 //! Estimates of the number of schedules of a program, from those that were run (Knuth, "Estimating
 //! the efficiency of backtrack programs", Mathematics of Computation 29, 1975). The samplers and
-//! `delay` use them. `icb` and `dpor` know the explored part of their tree, and have functions
-//! `explored` of their own.
+//! `delay` use them. `icb` and `dpor` compute the explored part from their own trees (`explored`).
 
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::{Codec, codec};
 
-/// How a strategy draws schedules.
+/// The way in which a strategy draws schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Draw {
     /// Each choice of a decision is equally likely. Then the expected product of the numbers of

@@ -109,7 +109,7 @@ impl GuidedReplay {
         replay
     }
 
-    /// The smallest plan that leads to the same execution. Valid after the execution has ended.
+    /// A plan that leads to the same execution. Valid after the execution has ended.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -5,7 +5,8 @@
 //! state of a search is in the engine's memory (`base`), which the runtime maps.
 
 #![feature(allocator_api, sanitize)]
-// Its generics are compiled with the runtime and with the user's crates.
+// Generic functions of this crate are compiled with the runtime and with the user's crates. They must
+// not be instrumented there.
 #![sanitize(thread = "off")]
 #![allow(
     stable_features,
@@ -247,7 +248,7 @@ pub trait Strategy {
     /// Chooses the outcome of an operation.
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32;
 
-    /// Restarts the current execution, because this execution left its prescribed prefix.
+    /// Restarts the current execution, for example because it left its prescribed prefix.
     fn retry(&mut self) {}
 
     /// Learns from an execution that has ended.

@@ -278,8 +278,7 @@ mod tests {
     use super::*;
     use crate::base::memory::EngineMemory;
 
-    /// The number of random programs. An execution with one of the rarer ends of each program is
-    /// minimised.
+    /// The number of random programs. One random execution of each program is minimised.
     const PROGRAMS: u64 = 300;
 
     /// Runs one execution along `source`.

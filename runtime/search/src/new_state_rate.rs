@@ -10,7 +10,7 @@ const SLICE: u32 = 2;
 
 /// The alternation of `icb` and samples in a test that observes its states. The side (`icb` or
 /// samples) that finds more new states has more slices. New happens-before graphs would be no
-/// measure: every schedule of `icb` has a new graph, even if its states are not new.
+/// measure: nearly every schedule of `icb` has a new graph, even if its states are not new.
 #[derive(Clone, Copy)]
 pub(super) struct Turns {
     /// Whether the test has observed a state.

@@ -219,7 +219,7 @@ mod tests {
     use crate::Trace;
 
     /// The share of the executions of a depth that end with `value`, and the largest number of
-    /// decisions of such an execution.
+    /// decisions of an execution of any depth.
     fn share(program: &Program, value: u64, depth: u64) -> (f64, u32) {
         let (mut hits, mut all, mut search) = (0.0, 0.0, Pct::new(7));
         for _ in 0..2000 * DEPTHS {

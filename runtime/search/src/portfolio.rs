@@ -1,6 +1,7 @@
-//! Several sampling strategies that share a budget and alternate in slices (Agarwal and others,
-//! ASE'21: no strategy is the best on all programs). This file decides the length of a slice and
-//! the next strategy. `harness/explore/next_strategies.rs` and `auto` choose the members.
+//! Several sampling strategies that share a budget and alternate in slices, because no strategy is
+//! the best on all programs (Agarwal and others, ASE'21, also alternate among strategies). This file
+//! decides the length of a slice and the next strategy. `harness/explore/next_strategies.rs` and
+//! `auto` choose the members.
 
 use super::new_state_rate::Finds;
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
@@ -18,9 +19,10 @@ struct Member {
     search: Box<dyn Strategy, EngineMemory>,
     /// The relative number of its slices, if all strategies find new graphs at the same rate.
     weight: f64,
-    /// The cost of its slices so far, and of a first slice in which each schedule would be new. The
-    /// cost of a slice is divided by the member's weight. It is the reciprocal of the member's rate
-    /// of new graphs. If the test observes its states, it is [`Finds::cost`].
+    /// The sum of the costs of its slices so far, and of a first slice in which each schedule would
+    /// be new, divided by the weight. The cost of a slice is the reciprocal of its rate of new
+    /// graphs. If the test observes its states, it is [`Finds::cost`]. Without
+    /// [adaptation](Portfolio::adapts), it is 1.
     cost: f64,
     /// The member's rate of new states, in a test that observes its states.
     finds: Finds,

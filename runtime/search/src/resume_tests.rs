@@ -1,4 +1,4 @@
-//! Each strategy continues from its saved state as if it had never stopped.
+//! Tests that each strategy continues from its saved state as if it had never stopped.
 
 use crate::base::checkpoint::Checkpoint;
 use crate::base::codec::Codec;

@@ -33,7 +33,7 @@ pub type Surw = Sampler<Walkers>;
 /// The tasks of one execution, and the profile of the program.
 pub struct Walkers {
     profile: Profile,
-    /// The priorities of the tasks that are not at an interesting step.
+    /// The priorities of the next operations of the tasks, as in [`super::pos`].
     priorities: Priorities,
     tasks: EngineVec<Walker>,
     /// The task that takes the next interesting step.

@@ -106,8 +106,9 @@ pub struct Trace {
     /// A task yielded.
     pub(crate) has_yields: bool,
     /// A hash of the objects so far, in the order of their numbers. Two executions with the same
-    /// decisions may number their objects differently: the first task has no scheduling points
-    /// before it spawns another one, and files may have other contents than before.
+    /// decisions may number their objects differently. For example, a file has other contents than
+    /// before, so that the first task uses other objects before it spawns a task. Until then it has
+    /// no scheduling points.
     pub numbering: u64,
     unseen: Unseen,
     /// A task tried to read a lock. The result may have revealed that other tasks wait for the
@@ -122,7 +123,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An empty trace. No strategy wants it yet.
+    /// An empty trace that keeps no steps.
     pub const fn new() -> Self {
         Self {
             is_wanted: false,

@@ -9,8 +9,9 @@ use crate::plain;
 /// Under cargo chess, `body` runs in a thread of its own. This thread and all threads that it
 /// spawns are a *component*: they crash together, as the threads of a process do. The search may
 /// let the component crash when `body` has returned, and before each operation of the component
-/// that other threads may see (on files, channels, atomics, locks, and so on) or that may wait. A
-/// crash costs as much as a preemption, as [`rarely`](crate::rarely) does. After a crash
+/// that other threads may see (on files, channels, atomics, locks, and so on) or that may wait,
+/// but not before the release of a lock. A crash costs as much as a preemption, as
+/// [`rarely`](crate::rarely) does. After a crash
 /// - the threads of the component never continue. Their values are not dropped, their locks stay
 ///   locked, and the other ends of their channels stay open. The files that they have opened are
 ///   closed;

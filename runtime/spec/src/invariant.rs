@@ -16,8 +16,8 @@ type Condition = Box<dyn Fn() -> bool + Send>;
 /// - load atomics;
 /// - lock a `Mutex`, and a `RwLock` to read. While a thread holds a lock that the condition needs,
 ///   the condition is not checked;
-/// - read other memory that it owns or borrows for ever. A change of such memory alone causes no
-///   check and no further schedules: keep the state that the condition depends on in atomics and
+/// - read other memory that it owns or borrows for `'static`. A change of such memory alone causes
+///   no check and no further schedules: keep the state that the condition depends on in atomics and
 ///   locks. The condition's own reads of such memory are no data races.
 ///
 /// A condition that changes an atomic fails. A condition must not wait for anything but such a

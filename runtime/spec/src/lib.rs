@@ -26,7 +26,7 @@
 //! |---|---|---|
 //! | [`choose`], [`flip`], [`pick`] | every outcome, at no cost | the first outcome |
 //! | [`rarely`] | both outcomes; `true` costs as much as a preemption | `false` |
-//! | [`crash_and_recover`] | a crash before any operation, which loses unsynced writes; then the recovery | the body, then the recovery |
+//! | [`crash_and_recover`] | a crash before operations that others can see, which loses unsynced writes; then the recovery | the body, then the recovery |
 //! | [`assume`] | the execution has no verdict if the condition does not hold | a panic |
 //! | [`invariant`] | a check after each change of the objects that it reads | a check at its start and end |
 //! | [`Liveness`] | a failure if an execution ends while it is hot | a panic at its drop |

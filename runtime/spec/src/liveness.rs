@@ -9,7 +9,7 @@ type Site = &'static Location<'static>;
 /// The property that some event finally happens: a request is answered, a worker stops.
 ///
 /// An event that requires a later event makes the property *hot*, and the later event makes it
-/// *cold*, as the states of a monitor of Coyote. A new property is cold.
+/// *cold*: the states are those of a liveness monitor of Coyote. A new property is cold.
 ///
 /// Under cargo chess an execution fails if it ends while a property is hot, at the line of the
 /// last [`hot`](Self::hot). If an execution has a deadlock or a livelock, the report of this

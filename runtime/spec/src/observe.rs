@@ -15,8 +15,8 @@ use crate::plain;
 /// not counted, and neither are those after the first 65,536 of one execution.
 ///
 /// A call is not an operation: it changes neither the schedules nor the verdict. Observe only
-/// values that the executing thread may know: results that operations under control returned, or
-/// data for which it holds a lock. The search runs one execution for each order of dependent
+/// values that depend on operations under control alone: results of such operations, or data for
+/// which the calling thread holds a lock. The search runs one execution for each order of dependent
 /// operations, and other executions with the same order return the same results. The time and the
 /// address of a block of memory, for instance, also depend on the order of *independent*
 /// operations. The search skips executions that differ only in this order. These could give further

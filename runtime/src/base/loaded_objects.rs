@@ -42,7 +42,7 @@ impl LoadedObject {
             .any(|prefix| self.file_name().starts_with(prefix))
     }
 
-    /// Whether the object is the dynamic linker or a part of libc that knows about threads.
+    /// Whether the object is the dynamic linker, libc itself, or its library of threads.
     pub(crate) fn belongs_to_libc(&self) -> bool {
         let prefixes = [&b"libc.so"[..], b"libc-2.", b"libpthread"];
         self.is_linker()

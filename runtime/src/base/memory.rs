@@ -39,7 +39,7 @@ pub(crate) fn map() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether the address lies in the region.
+/// Whether the address lies in the region, or after it in the range of the largest region.
 #[inline]
 pub(crate) fn contains(address: usize) -> bool {
     address.wrapping_sub(BASE) < SIZES[0]
@@ -62,7 +62,7 @@ const PARTS_SIZE: usize = FIRST_FREE - HEADER_SIZE;
 
 /// The place of one part of the engine in the engine's memory.
 ///
-/// Each part has a fixed address, so that its own module finds it without a structure that knows
+/// Each part has a fixed address, so that its own module finds it without a structure that contains
 /// all parts. The address holds in every process: the zygote reads the parts there after the
 /// explorer's death. The parts lie one after another, as the fields of a `repr(C)` structure do.
 pub(crate) struct Place<T> {

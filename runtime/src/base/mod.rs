@@ -1,5 +1,5 @@
-//! The foundation of the runtime: system calls, the engine's memory, and the parts that
-//! it shares with the search: random numbers and saved bytes.
+//! The lowest floor of the runtime: system calls, the engine's memory, and small tools that several
+//! floors use. The parts that the search needs as well lie in its crate, and are re-exported here.
 
 pub(crate) mod address_table;
 pub(crate) mod clock;

@@ -108,7 +108,7 @@ pub(crate) struct sigaction_t {
     pub(crate) restorer: usize,
 }
 
-/// The place of the child's number in a result of `waitid`, in words of 32 bits.
+/// The index of the child's process identifier in a result of `waitid`, in words of 32 bits.
 pub(crate) const CHILD_AT: usize = 4;
 
 #[repr(C)]

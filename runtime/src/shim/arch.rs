@@ -29,8 +29,8 @@ pub unsafe fn __rdtscp(aux: *mut u32) -> u64 {
 
 /// The clock in cycles: one cycle for each nanosecond. Each read by a task advances the virtual clock
 /// a little. The rate is the same outside of executions, because some crates measure it in a
-/// constructor. There the clock is the monotonic one of the kernel, which is less than the virtual
-/// one, so that no later read is less than an earlier one.
+/// constructor. There the clock is the monotonic clock of the kernel, which counts from the start of
+/// the machine. The virtual clock counts from 1970. So no later read is less than an earlier one.
 fn cycles() -> u64 {
     const CLOCK_MONOTONIC: i32 = 1;
     if execution::active() {

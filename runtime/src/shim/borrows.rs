@@ -3,7 +3,7 @@
 //!
 //! The rewriter inserts a call of one of these functions before the borrow, or around the address
 //! of the place. The borrow itself stays in the user's code. A place is given by a pointer, which
-//! may be unaligned, but not dangling. The rewriter knows no types: in a method call such as
+//! may be unaligned, but not dangling. The rewriter sees no types: in a method call such as
 //! `p.as_ref()`, `p` may be a pointer or another value. So the `_through` functions get the
 //! address of the receiver, and the compiler selects their behaviour by the type of the receiver.
 

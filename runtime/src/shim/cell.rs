@@ -1,4 +1,5 @@
-//! `std::cell`, with a shim of `UnsafeCell`, the basis of all shared mutable memory.
+//! `std::cell`, with a shim of `UnsafeCell`. The shim announces no accesses: code accesses the value
+//! through pointers, and instrumentation or rewritten code announces these accesses.
 
 use std::fmt;
 use std::mem::ManuallyDrop;

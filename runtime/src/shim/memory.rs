@@ -1,5 +1,5 @@
 //! The common entry of all announcements of references to raw memory: those of rewritten code, and
-//! those of the functions of `ptr`.
+//! those of `ptr::drop_in_place`.
 
 use crate::execution::Site;
 use crate::monitor::race;
@@ -7,7 +7,7 @@ use crate::monitor::race;
 #[inline(always)]
 #[expect(
     clippy::inline_always,
-    reason = "it is asked before each access in the user's code"
+    reason = "it runs before each access of the user's code"
 )]
 fn is_noted(
     address: usize,
@@ -31,8 +31,9 @@ macro_rules! announcements {
             // without a call.
             #[inline(always)]
             pub(super) fn $name(address: *const u8, size: usize, line: (Site, bool)) {
-                // `ub_checks` is true if the user's crate is compiled without optimisation. Then
-                // the check is faster in a function of this crate, which is always optimised.
+                // `ub_checks` is true if the user's crate is compiled with debug assertions, and so
+                // usually without optimisation. Then the check is faster in a function of this
+                // crate, which is always optimised.
                 if core::intrinsics::ub_checks() {
                     $check(address, size, line.0, line.1);
                 } else if !is_noted(address.addr(), size, $kind, line) {

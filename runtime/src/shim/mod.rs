@@ -1,15 +1,15 @@
 //! Shims for `std`'s concurrency, in a tree that mirrors the modules of `std`.
 //!
-//! Each module has all items of the module of `std` with the same name, with shims in place of the
-//! types whose operations tasks can observe. A shim contains the real type, and has its layout,
-//! traits and constness. Code that is not redirected, and threads that are not tasks, use a shim
-//! as the real type. A method of a shim checks [`execution::active`](crate::execution::active)
-//! once. Outside an execution the method calls the real method. Inside an execution it reaches a
-//! scheduling point. Then it performs the real operation as soon as this operation cannot block,
-//! because only the engine may block tasks.
+//! A module that has the name of a module of `std` has all items of that module, with shims in place
+//! of the items whose operations tasks can observe. Only `arch`, `panic` and `time` lack the other
+//! items. A shim has the layout, the traits and the constness of the real type, and in most cases
+//! contains the real type. A method of a shim checks
+//! [`execution::active`](crate::execution::active) first. For a thread that is not a task, the
+//! method behaves as the real method. For a task it reaches a scheduling point. Then it performs the
+//! real operation as soon as this operation cannot block, because only the engine may block tasks.
 //!
 //! To add a shim, write the newtype here under its path in `std`, and declare its operations in
-//! `vocabulary/src/op.rs`; `runtime/facades/chess_std/tests` reports missing items.
+//! `vocabulary/src/op.rs`. The test `std_api` in `runtime/tests` reports missing items.
 
 #![allow(
     missing_docs,

@@ -1,4 +1,4 @@
-//! The functions that spliced and overlaid code calls: `__chess` in every facade.
+//! The functions that rewritten code and overlays call: `__chess` in every facade.
 
 use std::panic::Location;
 
@@ -59,7 +59,8 @@ where
 }
 
 /// Returns the argument for a call of `try_reserve`: `additional`, or the largest number if the
-/// search lets the call fail. No collection can hold the largest number of elements.
+/// search lets the call fail. No collection can hold the largest number of elements, except for
+/// elements without a size.
 #[inline]
 #[must_use]
 pub fn reserve<N>(additional: N) -> N {
@@ -201,7 +202,8 @@ pub fn add_invariant(name: &str, condition: Condition, site: Site) -> Result<usi
     execution::add_invariant(name, condition, site)
 }
 
-/// The call at the start of each statement of `preempt` code.
+/// A mark: the call that the rewriter inserts before statements of `preempt` code that may call a
+/// function, and at the start of bodies.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __chess_mark {

@@ -12,21 +12,21 @@ pub(crate) struct Sources {
     files: BTreeMap<Names, File>,
 }
 
-/// One file, known by its module.
+/// One file. Its key in [`Sources`] is the path of its module.
 struct File {
-    /// Where it lies, below the sources.
+    /// The path of the file below the folder of the sources.
     path: String,
     tokens: Vec<String>,
-    /// Its imports: a local name, and the imported path.
+    /// The imports from this crate: the imported path for each local name.
     imported: BTreeMap<String, Names>,
-    /// Its re-exports.
+    /// The public ones among these imports: re-exports.
     exported: BTreeMap<String, Names>,
-    /// Every path that the file names, and whether it does no more than pass it on.
+    /// Every path that the file names, and whether the file only re-exports it.
     named: Vec<(Names, bool)>,
 }
 
 impl Sources {
-    /// Reads a path and a text for each file. Leaves out files that only tests have.
+    /// Reads files, given by their paths and texts. Leaves out files that are compiled only for tests.
     pub(crate) fn of(texts: &BTreeMap<String, String>) -> Self {
         let mut files = BTreeMap::new();
         let mut only_tests = BTreeSet::new();
@@ -53,7 +53,7 @@ impl Sources {
         Self { files }
     }
 
-    /// As [`Self::of`], of pairs of a path and a text.
+    /// Like [`Self::of`], for pairs of a path and a text.
     pub(crate) fn tree(files: &[(&str, &str)]) -> Self {
         let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
         Self::of(&files.iter().map(text).collect())
@@ -71,7 +71,7 @@ impl Sources {
             .collect()
     }
 
-    /// Circles of imports of more than `small` files, the largest first.
+    /// Cycles of imports of more than `small` files, the largest first.
     pub(crate) fn cycles(&self, small: usize) -> Vec<Vec<String>> {
         let edges = self.uses();
         let reached: BTreeMap<&str, BTreeSet<&str>> = edges
@@ -95,18 +95,18 @@ impl Sources {
         cycles
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub(crate) fn count(&self) -> usize {
         self.files.len()
     }
 
-    /// Each file with the files whose definitions it uses. A re-export counts as used by the files
-    /// that import it from there.
+    /// Each file with the files whose definitions it uses. A re-export is not a use of the
+    /// definition. The files that import the re-exported item use the definition.
     pub(crate) fn uses(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.edges(false)
     }
 
-    /// As [`Self::uses`], with the re-exports of each file.
+    /// Like [`Self::uses`], but a re-export is also a use.
     pub(crate) fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.edges(true)
     }
@@ -176,7 +176,7 @@ impl File {
                     }
                     continue;
                 }
-                // `use<'a>` lists what a type captures.
+                // `use<'a>` is no import: it lists the captures of a type.
                 "use" if tokens.get(at + 1).is_some_and(|it| it != "<") => {
                     let mut leaves = Vec::new();
                     at = tree(&tokens, at + 1, &mut Vec::new(), &mut leaves);
@@ -191,7 +191,7 @@ impl File {
                             if is_public {
                                 self.exported.insert(local.clone(), names.clone());
                             }
-                            // A module that is imported counts where something of it is used.
+                            // The import of a module is no use. A path through the module is one.
                             if !modules.contains(&names) {
                                 self.named.push((names.clone(), is_public));
                             }
@@ -221,7 +221,7 @@ impl File {
             }
             is_public = false;
         }
-        // Imports may follow their uses.
+        // A path may come before the import that it needs. So paths are resolved at the end.
         let imported = &self.imported;
         self.named = std::mem::take(&mut self.named)
             .into_iter()
@@ -243,7 +243,8 @@ impl File {
     }
 }
 
-/// A path from the crate's root; none for those into other crates.
+/// Returns the path from the crate's root, or `None` for a path that begins with another name than
+/// `crate`, `self` or `super`.
 fn absolute(written: &[String], module: &[String]) -> Option<Names> {
     let mut base = match written.first()?.as_str() {
         "crate" => return Some(written[1..].to_vec()),
@@ -265,7 +266,8 @@ fn absolute(written: &[String], module: &[String]) -> Option<Names> {
     Some(base)
 }
 
-/// Reads a tree of imports; each leaf with its local name. Gives back where it ends.
+/// Adds the leaves of a tree of imports to `leaves`, each with its local name. Returns the index of
+/// the first token after the tree.
 fn tree(
     tokens: &[String],
     mut at: usize,
@@ -318,10 +320,11 @@ fn after_parenthesis(tokens: &[String], at: usize) -> usize {
     end.map_or(tokens.len(), |end| at + end + 1)
 }
 
-/// Leaves out the items that only tests have. Also returns the names of the modules in other files
-/// among them.
+/// Returns the tokens without the items that are compiled only for tests, and the names of those of
+/// the removed modules that are in other files.
 fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
-    /// Of items that only tests have, also those of other crates. The tokens have no strings.
+    /// The attributes of items that are compiled only for tests, of this crate or of other crates.
+    /// The name of the feature is missing, because the tokens have no strings.
     const MARKS: [&[&str]; 2] = [
         &["#", "[", "cfg", "(", "test", ")", "]"],
         &[
@@ -348,7 +351,7 @@ fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
                 _ => {}
             }
             at += 1;
-            // An item ends with its block, or with a semicolon.
+            // An item ends with its block, or with a semicolon. A field or a variant ends with a comma.
             if depth <= 0 && matches!(tokens[at - 1].as_str(), "}" | ";" | ",") {
                 break;
             }
@@ -364,7 +367,7 @@ fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     (kept, modules)
 }
 
-/// Names, `::`, and single signs; no comments, strings and characters.
+/// Splits a text into names, `::` and single signs, without comments, strings and characters.
 fn tokens(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     let at_is = |at: usize, what: &str| bytes[at..].starts_with(what.as_bytes());
@@ -432,7 +435,7 @@ fn after_raw_string(text: &str, at: usize) -> Option<usize> {
     Some(inside + text[inside..].find(&end)? + end.len())
 }
 
-/// A character, or a lifetime's quote alone.
+/// Returns the index after a character. For a lifetime, it is the index after the quote.
 fn after_character(text: &str, at: usize) -> usize {
     let rest = &text[at + 1..];
     let mut characters = rest.char_indices();
@@ -461,7 +464,7 @@ fn module_of(path: &str) -> Names {
     names
 }
 
-/// The texts of all source files below `root`, by their paths from there.
+/// The texts of all source files below `root`, by their paths relative to `root`.
 pub(crate) fn texts(root: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     collect(root, root, &mut files);

@@ -1,6 +1,6 @@
 //! The floors of the runtime: a file uses only definitions of its own floor or of floors below.
 //!
-//! The test reads imports and paths from the text of the sources. Code for tests is left out.
+//! The tests read imports and paths from the text of the sources. Code for tests is left out.
 
 mod imports;
 
@@ -9,8 +9,8 @@ use std::path::Path;
 
 use imports::{Sources, texts};
 
-/// Folders and files of `src` from the ground up; each line is a floor. `search` is a crate of its
-/// own; the part of `base` that it needs lies there.
+/// The floors, the lowest one first. Each has folders of `src`. `search` is a separate crate, which
+/// also contains the part of `base` that it needs.
 const FLOORS: &[&[&str]] = &[
     &["base"],
     &["platform"],
@@ -22,18 +22,18 @@ const FLOORS: &[&[&str]] = &[
     &["harness"],
 ];
 
-/// Files, and the folder or file above that each of them uses.
+/// Files, each with the folder or file of a higher floor that it uses.
 type Uses = &'static [(&'static str, &'static str)];
 
-/// The hooks of monitors are static calls, which cost nothing where no monitor has them: so their
-/// one door names the structure that has all monitors.
+/// The calls of the monitors' hooks are static, so that a hook without an implementation costs
+/// nothing. For this, the file with these calls names the structure of all monitors.
 const MONITORS: Uses = &[("execution/monitor_calls.rs", "monitor")];
 
 /// The remaining uses of a higher floor, with the reason above each list. A use that no longer
 /// exists must be removed from the list.
 const EXCEPTIONS: &[Uses] = &[MONITORS];
 
-/// The largest cycle, in files, that is no fault: a type and its helpers.
+/// The largest permitted cycle of imports, in files. A type and its helpers may use each other.
 const SMALL: usize = 3;
 
 /// The sources of the runtime and of its search, as if they were one crate.
@@ -54,7 +54,7 @@ fn runtime() -> Sources {
     Sources::of(&all)
 }
 
-/// The folder of a file, or its own name if it lies in none.
+/// The folder of a file, or its own name if it is in no folder.
 fn folder(path: &str) -> &str {
     let end = path.find('/').or_else(|| path.find('.'));
     &path[..end.unwrap_or(path.len())]
@@ -64,7 +64,7 @@ fn floor(path: &str) -> Option<usize> {
     FLOORS.iter().position(|it| it.contains(&folder(path)))
 }
 
-/// Uses of a higher floor: the file, and the folder above.
+/// Uses of a higher floor: the file, and the folder of the higher floor.
 fn upward(sources: &Sources) -> BTreeSet<(String, String)> {
     let pairs = sources.upward(floor).into_iter();
     pairs

@@ -26,11 +26,11 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[(
 /// A type's properties by name.
 type Look = BTreeMap<&'static str, usize>;
 
-/// Pairs of types, the shim and std's type: the path, both results of `type_name`, and the other
-/// properties.
+/// Pairs of a shim and std's type: the path, the results of `type_name` for both, and the other
+/// properties of both.
 type Compared = Vec<(&'static str, [&'static str; 2], Look, Look)>;
 
-/// Returns the properties that need no knowledge of the type, and so can be computed by a function.
+/// Returns the properties that a generic function can compute.
 fn layout<T>() -> Look {
     BTreeMap::from([
         ("size", size_of::<T>()),

@@ -58,7 +58,7 @@ const MODULES: &[Module] = &[
     Module {
         real: "std/thread",
         shim: "shim/thread",
-        // Thread-locals belong to one task, and `panicking` counts in one of them.
+        // A thread-local belongs to one task, and `panicking` reads a count that is a thread-local.
         kept: &["AccessError", "LocalKey", "Result", "panicking"],
         only: &[],
     },

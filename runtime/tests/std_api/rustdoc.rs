@@ -20,7 +20,7 @@ pub(crate) struct Item {
     pub(crate) name: String,
 }
 
-/// Built once: the tests of this program run at the same time, and the directory is the same.
+/// Built once, because the tests of this program run at the same time and share one directory.
 static DOCS: LazyLock<Docs> = LazyLock::new(|| Docs {
     real: documentation_of_std(),
     shim: document_the_shims(),
@@ -116,8 +116,8 @@ fn documentation_of_std() -> PathBuf {
     html
 }
 
-/// Compiles `chess_NAME`, on which the runtime depends, as far as rustdoc needs it, and adds it to
-/// `externs`. The crate may depend on those that are there.
+/// Compiles the metadata of `chess_NAME`, a dependency of the runtime, for rustdoc, and adds the
+/// crate to `externs`. The crate may depend on the crates that are already in `externs`.
 fn compile(name: &str, out: &Path, externs: &mut Vec<String>) {
     fs::create_dir_all(out).expect("the directory can be made");
     let library = out.join(format!("libchess_{name}.rmeta"));
@@ -142,7 +142,7 @@ fn compile(name: &str, out: &Path, externs: &mut Vec<String>) {
 
 fn document_the_shims() -> PathBuf {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("std_api");
-    // Files of an earlier run would hide removed items.
+    // The pages of an earlier run would hide the removal of an item.
     let _ = fs::remove_dir_all(&out);
     let mut externs = Vec::new();
     compile("vocabulary", &out, &mut externs);
@@ -150,7 +150,7 @@ fn document_the_shims() -> PathBuf {
     let output = Command::new(env_or("RUSTDOC", "rustdoc"))
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
         .args(&externs)
-        // The search depends on the vocabulary itself.
+        // The search depends on the vocabulary. This option lets rustdoc find that crate, too.
         .arg("-L")
         .arg(&out)
         .args([

@@ -9,7 +9,7 @@ pub(crate) struct Page {
     html: String,
 }
 
-/// A method, an associated constant or a trait implementation.
+/// A declaration on a page: a function, a method or a trait implementation.
 pub(crate) struct Member {
     kind: Kind,
     stable: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Member {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The item itself: a function's signature, a type's declaration.
+    /// The item of the page, if it is a function.
     Item,
     Method,
     TraitImpl,

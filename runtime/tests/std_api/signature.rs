@@ -243,9 +243,8 @@ fn split(tokens: &[String], separator: &str) -> Vec<Tokens> {
     parts
 }
 
-/// Adds each bound of `T: This + That` separately. Constants, and the bounds of
-/// lifetimes and of the allocator, are left out, because they add nothing to
-/// the head.
+/// Adds each bound of `T: This + That` separately. The types of constants, and the bounds of
+/// lifetimes and of the allocator, are not compared.
 fn add_bounds(parameter: &[String], bounds: &mut BTreeSet<Tokens>) {
     let sides = split(parameter, ":");
     let [subject, bound] = sides.as_slice() else {

@@ -1,5 +1,5 @@
 //! The sentence on the waiting tasks of a deadlock, for messages. `report/deadlock.rs` of the tool has
-//! the list of them, for reports.
+//! the list of these tasks, for reports.
 
 use core::fmt::Write as _;
 

@@ -2,7 +2,7 @@
 
 use crate::token::tokens;
 
-/// The effect of an operation on its object (CHESS section 3.3: `is_write`, `is_release`).
+/// The effect of an operation on its object (CHESS, section 3.3: `isWrite` and `isRelease`).
 ///
 /// The effects of two operations on one object determine whether the operations depend on each
 /// other (`Effect::depends`).
@@ -11,7 +11,7 @@ use crate::token::tokens;
 pub enum Effect {
     /// Leaves the object unchanged.
     Read,
-    /// Finds that a lock is held, and does not acquire it.
+    /// Does not acquire a lock, because another task holds it or waits for it.
     Fail,
     /// Acquires a lock in shared mode, without waiting. If another task holds the lock exclusively
     /// or waits to do so, the attempt fails, with the effect [`Effect::Fail`].

@@ -79,7 +79,8 @@ impl NoteKind {
         )
     }
 
-    /// Whether the note is about the end or the result of an operation, such as a timeout.
+    /// Whether the note is about the end of an operation: a timeout, a spurious wake-up or failure, a
+    /// late effect, or a yield after which the task continues.
     pub const fn is_of_end(self) -> bool {
         !matches!(
             self,

@@ -118,11 +118,16 @@ kinds! {
 }
 
 impl ObjectKind {
-    /// Whether there is only one object of this kind. Its name then has no number.
+    /// Whether the name of an object of this kind has no number, because there is only one.
     pub const fn is_single(self) -> bool {
         matches!(
             self,
-            Self::Stdout | Self::Stderr | Self::Stdin | Self::PanicHook | Self::Signals
+            Self::Stdout
+                | Self::Stderr
+                | Self::Stdin
+                | Self::PanicHook
+                | Self::Signals
+                | Self::Clock
         )
     }
 

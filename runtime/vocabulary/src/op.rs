@@ -261,7 +261,7 @@ operations! {
     Return = "return", Update;
     /// A wait until no other task can run.
     Idle = "wait until idle", Read;
-    /// A scheduling point that the test asks for. The order of two such points matters.
+    /// A scheduling point that the test requests. The order of two such points matters.
     Point = "scheduling point", Write;
     /// The end of a component of the test: its tasks never continue.
     ComponentEnd = "end of", Write;
@@ -303,7 +303,7 @@ operations! {
     EpollControl = "epoll_ctl", Write;
     /// Input from a descriptor.
     DescriptorRead = "read", Write;
-    /// `ioctl` that asks for the number of bytes in a descriptor.
+    /// `ioctl` that returns the number of bytes in a descriptor.
     DescriptorLength = "ioctl", Read;
     /// Output to a descriptor.
     DescriptorWrite = "write", Write;
@@ -325,7 +325,7 @@ operations! {
     FifoOpen = "open", Write;
     /// `shutdown` of a socket.
     Shutdown = "shutdown", Write;
-    /// The close of a descriptor.
+    /// The close of a pipe or a socket.
     Close = "close", Write;
     /// `timerfd_settime`.
     TimerSet = "timerfd_settime", Write;

@@ -39,7 +39,7 @@ const LIBRARY: u32 = 1 << 31;
 const IGNORED: u32 = 1 << 30;
 const INDEX: u32 = IGNORED - 1;
 
-/// The entry of a return address in the table: the index of a place plus 1, and two marks. Zeroed
+/// The entry of a return address in the table: the index of a place plus 1, and two flags. Zeroed
 /// memory is a valid `Option<Entry>`, and contains `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]

@@ -19,7 +19,8 @@ struct Measured {
 }
 
 impl Measured {
-    /// A test with a thousand plain accesses in each execution.
+    /// A test of `fixtures/benchmarks/accesses`. Those in [`TESTS`] have a thousand plain accesses in
+    /// each execution.
     const fn thousand(test: &'static str) -> Self {
         Self {
             workspace: "benchmarks",
@@ -52,7 +53,7 @@ const TESTS: [Measured; 6] = [
     Measured::executor("tokio", "channels_deliver", 15_000),
     Measured::executor("select", "futures_select::fixed", 205_000),
 ];
-/// The test that accesses a large memory.
+/// The test that writes to a large block of memory.
 const MUCH: Measured = Measured::thousand("much");
 /// The size of the memory that the test [`MUCH`] accesses, in MiB.
 const BYTES: f64 = 32.0;
@@ -135,7 +136,7 @@ fn sample(test: &Measured, profile: Profile, accesses: &str, schedules: u64) -> 
     }
 }
 
-/// Returns the memory of one execution of the test with a large memory, in MiB.
+/// Returns the peak memory of a short exploration of [`MUCH`], in MiB.
 fn memory(accesses: &str) -> f64 {
     let mut process = explore(&MUCH, Profile::Release, accesses, 2).start();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]

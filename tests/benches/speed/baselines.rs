@@ -50,7 +50,7 @@ impl Baselines {
         let output = Command::new(&self.program)
             .args([tool, workload, milliseconds])
             .stdin(Stdio::null())
-            // Shuttle prints its seed there.
+            // Shuttle prints its seed to standard error.
             .stderr(Stdio::null())
             .output()
             .expect("the baselines run");

@@ -149,6 +149,7 @@ impl<'a> Explored<'a> {
             .arg(strategy)
             .arg("--schedules")
             .arg(schedules)
+            .args(["--jobs", "1"])
             .run();
         run.assert_code(0);
         run.verdict()

@@ -27,13 +27,13 @@ impl Profile {
     }
 }
 
-/// The executions that a tool ran in a time.
+/// The executions that a tool ran, and their time.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) executions: f64,
     /// The number of scheduling points, as counted by the tool itself.
     pub(crate) points: f64,
-    /// The processor time. Every tool runs its executions one after the other.
+    /// The processor time, of all processes of the tool together.
     pub(crate) time: Duration,
 }
 

@@ -22,7 +22,8 @@ pub(crate) fn print(workspace: &Workspace, rounds: usize) {
         let _build = run(workspace, workload, "1");
         let (mut one, mut two) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            // In this order, a machine that becomes slower or faster meanwhile affects both alike.
+            // With this order, a steady change of the machine's speed affects both numbers of jobs
+            // equally.
             let runs = ["1", "2", "2", "1"].map(|jobs| run(workspace, workload, jobs));
             let same = runs.iter().all(|run| run.0 == runs[0].0);
             assert!(same, "two workers tell what one tells");

@@ -121,9 +121,9 @@ fn source_text_is_rewritten_or_refused() {
             }
             format!(
                 "{declared} {found:?} {asm:?} {names:?} {lines} {} {} {}",
-                rewritten.edits.len().ilog2_or_zero(),
-                rewritten.sites.len().ilog2_or_zero(),
-                rewritten.marks.ilog2_or_zero()
+                rewritten.edits.len().magnitude(),
+                rewritten.sites.len().magnitude(),
+                rewritten.marks.magnitude()
             )
         },
     };
@@ -131,15 +131,16 @@ fn source_text_is_rewritten_or_refused() {
     target.run([samples, files("fixtures/catalog/src", ".rs")].concat());
 }
 
-/// The order of magnitude of a number. An outcome contains it in place of the number. Otherwise
-/// too many inputs would have a new outcome.
+/// The order of magnitude of a number. An outcome contains it in place of the number, so that fewer
+/// inputs have a new outcome. It is a letter, because the fuzzer does not distinguish digits.
 trait Magnitude {
-    fn ilog2_or_zero(self) -> u32;
+    fn magnitude(self) -> char;
 }
 
 impl Magnitude for usize {
-    fn ilog2_or_zero(self) -> u32 {
-        self.checked_ilog2().map_or(0, |it| it + 1)
+    fn magnitude(self) -> char {
+        let bits = usize::BITS - self.leading_zeros();
+        u8::try_from(bits).map_or('z', |bits| char::from(b'A' + bits))
     }
 }
 

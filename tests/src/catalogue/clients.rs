@@ -145,7 +145,7 @@ pub struct FalseAlarms {
     pub alarm: Vec<FalseAlarm>,
 }
 
-/// A failure that was a fault of the tool, and is reported no more.
+/// A failure that was a fault of the tool, and is no longer reported.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FalseAlarm {
@@ -193,7 +193,8 @@ fn versions() -> BTreeMap<String, String> {
 /// a structure, its crate is the crate of the structure. Otherwise the crate is the one with the
 /// name of the test's module.
 ///
-/// # Panics If the tests do not depend on a crate of this name.
+/// # Panics
+/// If the tests do not depend on a crate of this name.
 pub fn tests_by_crate<'a>(
     tests: impl IntoIterator<Item = &'a String>,
 ) -> BTreeMap<String, Vec<&'a String>> {
@@ -214,7 +215,8 @@ pub fn tests_by_crate<'a>(
 
 /// Returns the structures that tests check, by the names of the tests.
 ///
-/// # Panics If the sources of the tests are missing, or a structure belongs to an unknown crate.
+/// # Panics
+/// If the sources of the tests are missing, or a structure belongs to an unknown crate.
 pub(super) fn structures() -> BTreeMap<String, Structure> {
     let versions = versions();
     let whole = r"fn (\w+)\(\) \{\s+Linearizability::of\((?s)(.*?)\)\n(.*?)\.check\(\)";

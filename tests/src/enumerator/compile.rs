@@ -3,8 +3,8 @@
 use super::objects::{Lock, Mode};
 use super::{Op, Program};
 
-/// One step of a task. Each step is indivisible. Unless a comment says otherwise, there is a
-/// scheduling point before it.
+/// One step of a task. Each step is indivisible. There is a scheduling point before it, except
+/// before the steps of `machine/passing.rs`.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Acquire {
@@ -104,7 +104,7 @@ pub(super) enum Step {
     DropUpgraded,
     TryUnwrap,
     DropArc,
-    /// Locks a stream briefly.
+    /// Acquires and releases the lock of a stream.
     Flush(Lock),
     CreateNew(usize),
     Remove(usize),

@@ -1,7 +1,6 @@
 //! The objects that tasks share, and their states.
 
-/// A lock of any kind, by its index. The kinds of locks differ in two ways: whether the owner may
-/// acquire the lock again, and whether the lock protects a number.
+/// A lock of any kind, by its index. Its methods state the differences between the kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lock(pub(super) usize);
 

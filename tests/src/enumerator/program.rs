@@ -254,7 +254,7 @@ impl Program {
         (0..self.tasks.len()).any(|task| self.task_has(task, is))
     }
 
-    /// Returns the program as an expression of the interpreter's language.
+    /// Returns the program as a Rust expression, for the interpreter in `fixtures/enumerated`.
     pub fn expression(&self) -> String {
         // In the debug format, only lists have brackets.
         format!("{:?}", self.tasks).replace('[', "&[")

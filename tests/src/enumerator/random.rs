@@ -63,9 +63,9 @@ pub fn random_program(seed: u64, kinds: &[Kind]) -> Program {
     Program { tasks: program }
 }
 
-/// Removes each operation that the task has already performed three times. The reason is that the
-/// tool treats the fourth repetition of an operation without effect as a spinning loop. A switch
-/// before this repetition is not a preemption.
+/// Removes each operation that the task has already performed three times. If a task performs an
+/// operation without effect for the fourth time, the tool treats it as a spinning loop, and a switch
+/// before this operation is not a preemption.
 fn without_spins(ops: &mut Vec<Op>, before: &mut Vec<Op>) {
     const TURNS: usize = 3;
     ops.retain_mut(|op| {

@@ -51,7 +51,7 @@ fn an_update_is_lost_with_one_preemption() {
 #[test]
 fn a_semaphore_has_one_unit_and_those_that_are_posted() {
     let all = outcomes(&[&[], &[SemWait(0), SemPost(0)], &[SemTryWait(0)]]);
-    // The second task does not return the unit that it has acquired.
+    // The task with `SemTryWait` does not post the unit that it has acquired.
     assert_eq!(all.deadlock, Some(0));
     let taken = set([("[], [], [1", 0), ("[], [], [77", 1)]);
     assert_eq!(seen(&all), taken);
@@ -295,7 +295,8 @@ fn a_sender_releases_its_stream_when_it_runs_again() {
         &[TryRecv(RENDEZVOUS), Stdio(0, vec![])],
         &[Stdio(0, vec![Send(RENDEZVOUS)]), TrySend(RENDEZVOUS)],
     ]);
-    // The receiver waits for the lock of the stream, and has arrived at the second send.
+    // In the first outcome, the receiver waits for the lock of the stream. So the channel still has
+    // a receiver at the second send, which fails with 77. Without a receiver it fails with 0.
     let expected = set([("[], [3], [1, 77", 0), ("[], [77], [0, 0", 0)]);
     assert_eq!(seen(&all.up_to(0)), expected);
 }

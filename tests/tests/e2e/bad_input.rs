@@ -326,7 +326,8 @@ fn test_on_mount(mount: &str) -> String {
 
 /// Runs a script of [`test_on_mount`].
 ///
-/// # Panics If mounts are not possible, with the reason. So no test is skipped silently.
+/// # Panics
+/// If mounts are not possible. So no test is skipped silently.
 fn in_mount_namespace(workspace: &Workspace, script: &str) -> Run {
     let unshare = ["--map-root-user", "--mount"];
     let works = Command::new("unshare").args(unshare).arg("true").status();

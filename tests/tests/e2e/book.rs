@@ -75,7 +75,7 @@ fn fits(expected: &[String], actual: &[String]) -> bool {
 struct Reader {
     /// The directory of the reader's work, outside of this repository.
     place: TempDir,
-    /// The directory of a file with the reader's current directory.
+    /// The directory of the file `cwd`, which contains the path of the reader's current directory.
     notes: TempDir,
     /// Pairs of an id in the book and the id that this run has in its place.
     ids: Vec<(String, String)>,
@@ -210,7 +210,7 @@ fn the_quick_start_of_the_readme() {
         .expect("it is there");
     let (section, _) = section.split_once("\n## ").expect("another one follows");
     work_through_text("README.md", section);
-    // The report at the top is the report of the quick start.
+    // The report at the top of the README is that of the same example in the book.
     let shown = blocks(&readme);
     let report = shown.iter().find(|block| block.language == "console");
     let report = report.expect("a report").lines.join("\n");
@@ -352,7 +352,7 @@ fn problem_matchers_match_the_output() {
             .expect("a pattern");
         let regex = Regex::new(pattern["regexp"].as_str().expect("text")).expect("a pattern");
         assert!(regex.is_match(&printed[0]), "{}", printed[0]);
-        // A line that does not match must be a note: the CI services have no notes.
+        // The matcher of a CI service matches no notes.
         for line in &printed {
             let Some(found) = regex.captures(line) else {
                 assert!(line.contains(": note: "), "{line}");

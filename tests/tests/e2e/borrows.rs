@@ -92,7 +92,7 @@ fn references_are_reported_except_those_that_rustc_rejects() {
         refused.ends_with(" 22 34 BorrowThrough src/lib.rs\n"),
         "{refused}"
     );
-    // The library and its test may each have rejected the site.
+    // The site may have been rejected twice: in the build of the library and in that of its tests.
     let first = refused.lines().next();
     assert!(refused.lines().all(|it| Some(it) == first), "{refused}");
     let library = texts(&build, "src/lib.rs");

@@ -1,5 +1,5 @@
-//! The budget of work does not depend on the machine or the number of cores. The strategy `auto`
-//! divides the budget among its strategies.
+//! The budget of work: its end does not depend on the machine or the number of cores. The strategy
+//! `auto` uses a part of it for samples, unless the test is small.
 
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;
@@ -26,6 +26,7 @@ fn number(verdict: &Value, key: &str) -> u64 {
 fn work_ends_a_search_at_the_same_schedule_with_any_number_of_cores() {
     let workspace = Workspace::with_locks(TESTS);
     let alone = verdicts(&workspace, &["--work", "500k", "--jobs", "1"]);
+    assert_eq!(alone.len(), 3);
     for verdict in &alone {
         let (work, schedules) = (number(verdict, "work"), number(verdict, "schedules"));
         if verdict["test"] == "small" {
@@ -44,9 +45,9 @@ fn work_ends_a_search_at_the_same_schedule_with_any_number_of_cores() {
     assert_eq!(alone, together);
 }
 
-/// Two tests with the same operations: the code between the operations of one of them accesses
-/// memory often. System calls on sockets cost more than other operations. A choice among many
-/// tasks costs more than a choice among few.
+/// `computes` has the operations of `short`, and also code that accesses memory often. System calls
+/// on sockets cost more than other operations. A choice among many tasks costs more than a choice
+/// among few.
 #[test]
 fn code_between_operations_and_system_calls_and_candidates_are_work() {
     let workspace = Workspace::with_locks(

@@ -61,7 +61,7 @@ fn its_atomics_have_the_schedules_and_orders_of_the_model() {
     for (name, schedules) in [
         // The order of two additions.
         ("counter::fixed", 2),
-        // Of the six orders of two stores and two loads, three differ in what the loads read.
+        // Of the six orders of two stores and two loads, three differ in the values that the loads read.
         ("flags::fixed", 3),
         // The load comes before or after the store.
         ("message::fixed", 2),

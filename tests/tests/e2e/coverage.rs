@@ -243,7 +243,7 @@ fn the_growth_is_plotted() {
     insta::assert_snapshot!("plot", read(&workspace, "plots/all.svg"));
 }
 
-/// The rounds of a run pause and resume each search.
+/// In a run of several tests, the rounds pause and resume each search.
 #[test]
 fn a_search_that_was_interrupted_counts_the_same() {
     let workspace = Workspace::copy_of("requests");

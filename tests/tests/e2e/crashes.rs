@@ -66,7 +66,7 @@ fn a_component_crashes_while_it_waits_for_another_thread() {
         assert_eq!(verdicts.len(), 8);
         for (test, verdict) in verdicts {
             // The component has made 0, 1 or 2 steps, and the outer thread has made its step or
-            // not.
+            // not. The second step of the component needs the step of the outer thread.
             assert_eq!(verdict["covered"]["states"], 5, "{strategy}: {verdict}");
             // A park may return spuriously any number of times.
             let is_finite = strategy != "random" && test != "in_park";
@@ -89,7 +89,9 @@ fn a_crash_replays() {
 }
 
 /// The programs of the fixture `outcomes`: the name, whether a thread outside of the component
-/// reads the first file, and the acts of each thread of the component.
+/// reads the first file, and the acts of each thread of the component. `a`, `A` and `x` append to,
+/// sync and clear the first file. `b`, `B` and `y` do the same with the second one. `s` sends a
+/// message.
 const PROGRAMS: [(&str, bool, &[&str]); 11] = [
     ("writes", false, &["aaa"]),
     ("syncs_each", false, &["aAaAaA"]),

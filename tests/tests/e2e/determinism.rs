@@ -72,8 +72,8 @@ fn the_first_difference_of_two_runs_of_one_schedule_is_reported_with_common_caus
     insta::assert_snapshot!(warning.expect("a warning"));
 }
 
-/// A test whose first two executions have more steps than all others. It counts them in a file. The
-/// first one is given up, because it shows that the tasks use files.
+/// A test whose first two executions have more steps than all others. It counts them in a file.
+/// After the first one the search begins anew, because this execution shows that the tasks use files.
 const SHORTER: &str = r#"
 #[test]
 fn shorter() {

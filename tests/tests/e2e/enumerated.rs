@@ -45,7 +45,7 @@ fn kinds() -> Vec<Kind> {
     names.split(',').map(kind_of).collect()
 }
 
-/// A way to explore, which names the executions that it covers.
+/// A search, by the executions that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Search {
     /// All schedules with at most this number of preemptions.
@@ -223,8 +223,8 @@ impl Bench {
         found.collect()
     }
 
-    /// Returns the programs with one of the searches whose result differs from the expected
-    /// outcomes.
+    /// Returns each program for which the result of a search differs from the expected outcomes,
+    /// with this search.
     fn faults(
         &self,
         batch: &[(Program, Outcomes)],

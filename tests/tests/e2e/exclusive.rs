@@ -24,6 +24,7 @@ const COUNTS: [(&str, u64); 13] = [
     // The calls of these objects are not checked. There are the orders of two additions.
     ("other_type_fixed", 2),
     ("unit_fixed", 2),
+    // These tests have only one order.
     ("nested_fixed", 1),
     ("moved_fixed", 1),
 ];
@@ -58,7 +59,8 @@ fn overlapping_calls_are_found_and_calls_that_never_overlap_pass_completely() {
             let args = ["--strategy", strategy, "--schedules", limit];
             let args = [&args[..], &["--max-steps", "2000"], more].concat();
             for (test, verdict) in verdicts(&workspace, &args) {
-                // If each execution has its own process, nothing shows that a loop only waits.
+                // If each execution has its own process, the tool cannot detect that a loop only
+                // waits.
                 if test.starts_with("waiting_") && more == ["--isolate", "fork"] {
                     continue;
                 }

@@ -88,7 +88,8 @@ fn without_faults_no_call_fails_and_test_code_is_spared() {
 fn each_of_three_calls_fails_or_succeeds() {
     let workspace = Workspace::shared("faults");
     for (strategy, preemptions, count) in [
-        // The number of ways in which at most `preemptions` of the three calls fail.
+        // The number of ways in which at most `preemptions` of the three calls fail. `dpor` has no
+        // bound.
         ("icb", "1", 1 + 3),
         ("icb", "2", 1 + 3 + 3),
         ("icb", "3", 8),
@@ -157,7 +158,8 @@ fn chess_toml_sets_the_kinds_for_some_tests_and_the_command_line_has_precedence(
     verdicts(&workspace, 0, "rename", &["--faults", "none"]);
 }
 
-/// The crate `fail` draws a number for an action with a probability; here the search chooses.
+/// For an action with a probability, the crate `fail` draws a random number. Under the tool, the
+/// search chooses instead.
 #[test]
 fn an_action_of_a_fail_point_with_a_probability_is_a_choice() {
     let workspace = Workspace::shared("failpoints");

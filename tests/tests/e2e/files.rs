@@ -369,7 +369,7 @@ fn each_outcome_of_changes_of_a_directory_is_found() {
         ];
         let run = workspace.chess(&[&arguments[..], &limits].concat()).run();
         let verdicts = run.verdicts_by_name();
-        // A listing is no spin, because each call has another entry.
+        // A single listing is no spin, because each of its calls returns another entry.
         for (test, outcomes) in [("two_listings", 3), ("left_file", 4)] {
             let verdict = &verdicts[test];
             assert_eq!(verdict["complete"], true, "{strategy}: {verdict}");

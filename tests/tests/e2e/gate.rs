@@ -235,7 +235,8 @@ fn each_kind_of_fault_closes_it_with_words_of_its_own() {
     workspace.write("counter/src/lib.rs", &fenced);
     let run = gate(&workspace, &[]);
     run.assert_code(6);
-    assert_says(&run, "+");
+    assert_says(&run, "\n+   13     std::sync::atomic::fence ");
+    assert!(!run.stderr.contains("Gate passed"), "{}", run.stderr);
     assert_says(
         &run,
         "error: the gate failed: the rewritten code differs from its snapshots",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use end_to_end::{Run, Workspace, descendants, is_test_process};
+use end_to_end::{Run, Workspace, descendants, is_test_process, wants_privileges};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn explore(test: &str) -> Run {
@@ -260,7 +260,7 @@ fn in_time() {
 
 #[test]
 fn privileges_are_given_up_in_each_execution() {
-    if !rustix::process::geteuid().is_root() {
+    if !wants_privileges() {
         return;
     }
     for backend in ["fibers", "threads"] {
@@ -329,7 +329,8 @@ fn looks_up() {
 }
 "#;
 
-/// Without the message, the next execution would crash in the dynamic linker.
+/// The warning says that the test needs a process for each execution. Without these processes, the
+/// execution after the load of the library would crash in the dynamic linker.
 #[test]
 fn a_name_whose_lookup_loads_a_library_is_looked_up_in_each_execution() {
     let workspace = Workspace::with_library(LOOKS_UP);
@@ -345,7 +346,7 @@ fn a_name_whose_lookup_loads_a_library_is_looked_up_in_each_execution() {
     }
 }
 
-/// A named pipe is opened by a call that waits in the kernel for the other end. The engine does not
+/// libc writes the text to a full pipe, and waits in the kernel for the reader. The engine does not
 /// see this wait.
 #[test]
 fn a_task_that_waits_in_the_kernel_has_no_verdict_after_the_time_of_the_watchdog() {
@@ -382,6 +383,6 @@ fn prints_much() {
             "it is in the system call write (1)",
         ],
     );
-    // A task that computes would have a minute.
+    // For a task that computes, the limit would be a minute.
     assert!(start.elapsed() < Duration::from_mins(1));
 }

@@ -32,8 +32,7 @@ fn three() {
 }
 "#;
 
-/// A test with two failures. Its assertion fails in an earlier schedule than the one that kills
-/// the process.
+/// A test with two failures. The panic occurs in an earlier schedule than the abort of the process.
 const A_PANIC_AND_A_CRASH: &str = r#"
 #![cfg(test)]
 use std::process;
@@ -57,7 +56,7 @@ fn both() {
 }
 "#;
 
-/// A test in which, with one preemption, the task waits for a flag that is never set.
+/// A test in which, with one preemption, the spawned task waits for a flag that is never set.
 const A_LIVELOCK: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

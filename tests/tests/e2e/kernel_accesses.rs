@@ -2,8 +2,8 @@
 
 use end_to_end::Workspace;
 
-/// Pairs of a program whose buffer the kernel and another task access, and its correct twin. Raw
-/// pointers are used because references would count as accesses.
+/// Pairs of a program whose buffer the kernel and another task access, and its corrected version.
+/// Raw pointers are used because references would count as accesses.
 const PROGRAM: &str = r#"
 #![cfg(test)]
 use std::cell::UnsafeCell;

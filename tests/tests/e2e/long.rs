@@ -130,7 +130,7 @@ fn past_the_step_limit_a_poll_takes_a_fortieth_of_the_limit() {
     run.assert_code(0);
     let verdict = run.verdict();
     assert_eq!(verdict["outcome"], "passed", "{verdict}");
-    // There are two slices of 500 steps for each poll, and the first slices, which are longer.
+    // Each of the 200 numbers takes two slices of 500 steps. The first slices are longer.
     let steps = verdict["max_steps_in_execution"].as_u64();
     assert!(steps.is_some_and(|steps| steps < 300_000), "{verdict}");
 }

@@ -164,7 +164,7 @@ fn the_runner_lists_as_the_binary_does_and_explores_each_test() {
         .assert_code(100);
     call.run(&["--exact", "its_environment_is_the_users"])
         .assert_code(0);
-    // The failures are available to all other commands.
+    // The failures are saved, and can be replayed.
     let saved = fs::read_dir(call.workspace.root().join("target/chess/failures"));
     for schedule in saved.expect("failures").flatten() {
         let schedule = schedule.path().to_string_lossy().into_owned();

@@ -28,8 +28,7 @@ fn a_variable_that_is_not_text_is_named() {
     all.env("CHESS_CACHE_DIR", not_text())
         .run()
         .assert_says(1, &[cache]);
-    // If no temporary directory of the system has a UTF-8 path, the tool uses another directory,
-    // or the directory of the workspace.
+    // Without a cache directory, the demo needs the directory for temporary files.
     let demo = workspace
         .chess(&["demo"])
         .env("CHESS_CACHE_DIR", "")

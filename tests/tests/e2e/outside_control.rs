@@ -36,7 +36,8 @@ fn pipes_of_a_child_are_read_and_reported() {
     assert!(printed.contains("waited for a child process"), "{printed}");
 }
 
-/// Otherwise the results of nonblocking calls would depend on the speed of the children.
+/// If children ran while a task can run, the results of nonblocking calls would depend on the speed
+/// of the children.
 #[test]
 fn children_run_only_while_no_task_can() {
     for strategy in ["random", "auto"] {

@@ -195,7 +195,7 @@ fn outcomes() {
 }
 "#;
 
-/// `delay` leaves out no schedule.
+/// `delay` omits no schedule, so it confirms the expected outcomes.
 #[test]
 fn each_outcome_of_a_handler_is_found() {
     let workspace = Workspace::with_library(&[TESTS, OUTCOMES].concat());

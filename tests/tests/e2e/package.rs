@@ -1,5 +1,5 @@
-//! The archives of `cargo package` contain all that a build needs, and the tool of them works outside
-//! of this repository.
+//! The archives of `cargo package` contain all that a build needs, and the tool that is built from
+//! them works outside of this repository.
 
 use std::path::Path;
 use std::process::Command;

@@ -287,8 +287,8 @@ fn both_orders_of_two_calls_on_state_in_the_kernel_are_found() {
     }
 }
 
-/// One task reads, and meanwhile may try to write, which fails. Another task tries to write
-/// equally often.
+/// One task holds the lock to read. If `own_try` is set, it also tries to write, which fails. Another
+/// task tries to write `tries` times.
 const ATTEMPTS: &str = r"
 #![cfg(test)]
 use std::sync::RwLock;

@@ -163,7 +163,7 @@ fn a_search_that_pauses_ends_as_one_that_does_not() {
     }
     let request = "strategy=auto\nschedules=500";
     assert!(assert_same(&workspace, "waits", request, 2_000) > 1);
-    // The budget is measured in work as well.
+    // The same with a budget of work instead of schedules.
     let request = "strategy=auto\nwork=00000000000000100000";
     assert!(assert_same(&workspace, "passes", request, 2_000) > 2);
 }

@@ -1,5 +1,7 @@
 //! Data races: detection, reports, and the behaviour after a race that is allowed.
 
+use std::collections::BTreeSet;
+
 use end_to_end::{Chess, Expected, Workspace};
 
 #[track_caller]
@@ -58,7 +60,7 @@ fn a_race_in_a_process_of_its_own_has_its_place() {
     let workspace = counter();
     let run = workspace.chess(&["test", "--isolate", "fork"]).run();
     run.assert_code(100);
-    // The child has found the place, and another process prints it.
+    // The child process has found the place, and another process prints it.
     let text = run.stdout + &run.stderr;
     assert!(text.contains(" --> src/lib.rs:"), "{text}");
 }
@@ -99,6 +101,12 @@ fn each_pair_of_lines_is_reported_once() {
     let races = others.iter().filter(|other| other["kind"] == "race");
     let printed: Vec<_> = races.map(|race| race["message"].to_string()).collect();
     assert!(printed.len() <= 2, "three pairs of lines race: {printed:?}");
+    let distinct: BTreeSet<_> = printed
+        .iter()
+        .chain([&verdict["message"].to_string()])
+        .cloned()
+        .collect();
+    assert_eq!(distinct.len(), printed.len() + 1, "{printed:?}");
     // The behaviour after the race was explored, too.
     assert!(others.iter().any(|it| it["kind"] == "panic"), "{verdict}");
 }
@@ -305,7 +313,7 @@ fn a_c_string_is_read_after_the_scheduling_point_of_the_read() {
     }
 }
 
-/// Threads that write to different places. All of them are created before the first join.
+/// Threads that write to different places. `run` creates all its threads before the first join.
 const MANY: &str = r"
 use std::thread;
 

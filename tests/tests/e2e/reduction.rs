@@ -437,7 +437,7 @@ fn reduced_searches_reach_the_outcomes_of_all_schedules() {
         }
     }
     // The two phases together reach the same outcomes as a single search with timeouts at any
-    // time. They reach more outcomes than a search in which time passes last.
+    // time. They reach more outcomes than the phase without early timeouts.
     let reached = |timers| icb("1", timers, "reduced_").reached;
     let (any, both) = (reached("any"), reached("last-then-any"));
     assert_eq!(any, both);

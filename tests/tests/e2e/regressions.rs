@@ -123,7 +123,7 @@ fn a_kept_failure_that_the_program_follows_and_survives_is_passed() {
     assert_eq!(verdict["complete"], true, "the test is explored, too");
 }
 
-/// Failures that occur only with an option, and failures that occur only without it.
+/// A failure that occurs only with `--leaks`, and one that occurs only without `--spurious never`.
 const NEED_OPTIONS: &str = r"
 use std::sync::{Condvar, Mutex};
 use std::thread;
@@ -193,7 +193,7 @@ fn a_kept_failure_that_no_longer_fits_is_judged_by_the_search() {
 }
 
 #[test]
-fn a_failure_that_is_found_again_takes_the_place_of_the_old_one() {
+fn a_failure_that_is_found_again_is_saved_beside_the_old_one() {
     let (workspace, name) = with_kept();
     workspace.write("src/lib.rs", &with(STILL_RACES));
     let run = test(&workspace, &["--save-regressions"]);

@@ -1,4 +1,4 @@
-//! A saved schedule reproduces its failure, repeatedly and on any machine.
+//! A saved schedule reproduces its failure repeatedly, also after the build was removed.
 
 use std::fs;
 use std::path::PathBuf;

@@ -55,8 +55,8 @@ fn files_below(of: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A name such as `search/src/icb/rounds.rs` in a document or in the header of a file is that of a
-/// file. It may begin at any folder.
+/// A name such as `search/src/icb/rounds.rs` in a document or in the header of a file is the name of
+/// an existing file. It may begin at any folder.
 #[test]
 fn documents_and_headers_name_files_that_exist() {
     // These are names of new files in instructions, and of files of users.
@@ -140,7 +140,7 @@ fn the_picture_of_the_floors_is_the_list_that_imports_are_held_against() {
     let mut picture: Vec<Vec<String>> = picture
         .map(|floor| floor.split_whitespace().map(str::to_owned).collect())
         .collect();
-    // The list begins with the lowest layer.
+    // The list begins with the lowest floor.
     picture.reverse();
     let test = text("runtime/tests/floors/main.rs");
     let (_, list) = test

@@ -60,7 +60,7 @@ fn each_request_finds_a_bug_and_the_corrected_test_passes_completely() {
 }
 
 #[test]
-fn failures_replay_a_hundred_times_with_the_smallest_choices() {
+fn each_saved_failure_is_reproduced_in_each_of_twenty_replays() {
     let workspace = Workspace::copy_of("requests");
     let failures = verdicts(&workspace, "choices", &["buggy"]);
     assert_eq!(failures.len(), 6);

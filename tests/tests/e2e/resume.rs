@@ -147,24 +147,37 @@ fn a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one() {
     assert_none_is_left(workspace.root());
 }
 
-/// A test whose search takes much longer than the time between two saved states.
-const LONG: &str = r"
-#[test] fn long() { locked(4, 5) }
-";
+/// A test whose search takes much longer than the time between two saved states. Each execution
+/// appends a byte to a file.
+const LONG: &str = r#"
+#[test]
+fn long() {
+    locked(4, 5);
+    let file = std::fs::File::options().append(true).open("executions");
+    std::io::Write::write_all(&mut file.unwrap(), b".").unwrap();
+}
+"#;
 
 #[test]
 fn a_killed_search_continues_from_its_checkpoint() {
     for strategy in ["icb", "pct,surw"] {
         let workspace = Workspace::with_locks(LONG);
+        workspace.write("executions", "");
+        let executions = || {
+            let file = fs::metadata(workspace.root().join("executions"));
+            file.expect("it was written").len()
+        };
         let long = ["--preemptions", "3", "--schedules", "150000"];
         let args = [&["--strategy", strategy], &long[..]].concat();
         let undisturbed = run(&workspace, &args);
         undisturbed.assert_code(0);
+        let all_executions = executions();
+        assert!(all_executions > 50_000, "{undisturbed:?}");
         let journal = journal(&workspace);
         let has_state = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
         let mut resume: &[&str] = &[];
         for delay in [0, 300, 700] {
-            // The run uses two processes, unlike an undisturbed search.
+            // The killed runs explore in two processes, and the undisturbed run explores in one.
             let all = ["test", "--message-format", "json", "--jobs", "2"];
             let mut process = workspace.chess(&[&all, &args[..], resume].concat()).start();
             if !process.wait_until(has_state) {
@@ -176,8 +189,13 @@ fn a_killed_search_continues_from_its_checkpoint() {
             process.finish(Duration::from_mins(1));
             resume = &["--resume"];
         }
+        let before = executions();
         let resumed = run(&workspace, &[&args[..], resume].concat());
         assert_eq!(events(&resumed), events(&undisturbed));
+        if !resume.is_empty() {
+            let repeated = executions() - before;
+            assert!(repeated < all_executions, "the state was not used");
+        }
         assert_none_is_left(workspace.root());
     }
 }
@@ -221,7 +239,7 @@ fn without_the_flag_a_run_begins_anew() {
     let again = run(&workspace, &[]);
     assert!(!again.stderr.contains("Resuming"), "{again:?}");
     assert_eq!(events(&again), events(&first));
-    // The data of other tests is kept.
+    // A run of one test keeps the journal of the other tests.
     run(&workspace, &["a_short"]).assert_code(0);
     let resumed = run(&workspace, &["--resume"]);
     assert!(taken_over(&resumed) >= 2, "{resumed:?}");

@@ -2,7 +2,7 @@
 
 use end_to_end::{Chess, Workspace, source_of};
 
-/// The fixtures with snapshots in this directory.
+/// The fixtures that have snapshots of their rewritten files.
 const KEPT: [&str; 2] = ["members", "parking_lot"];
 
 #[test]

@@ -97,7 +97,7 @@ fn an_interrupted_run_reports_the_exploration_of_each_test() {
     ];
     let mut process = workspace.chess(&args).arg("--no-fail-fast").start();
     let journal = workspace.root().join("target/chess/journal");
-    // The time at which the state of a search was last kept.
+    // The time at which the state of a search was last saved.
     let kept = |name: &str| {
         let entries = std::fs::read_dir(&journal).into_iter().flatten().flatten();
         let of_test = entries.filter(|entry| {
@@ -107,7 +107,7 @@ fn an_interrupted_run_reports_the_exploration_of_each_test() {
         let times = of_test.filter_map(|entry| entry.metadata().ok()?.modified().ok());
         times.max()
     };
-    // The second round begins when the run has the verdicts of the first one.
+    // Both searches have saved a state, and one of them has saved a later state.
     let mut first = None;
     assert!(process.wait_until(|| {
         let now = kept("a_largest").zip(kept("c_large"));

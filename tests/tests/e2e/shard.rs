@@ -250,8 +250,8 @@ fn without_work(run: &Run) -> Vec<Value> {
     // For a divided test, only its end is reported.
     events.retain(|event| event["type"] != "progress");
     for event in &mut events {
-        // Work that several shards do is counted several times. The other numbers of a single
-        // shard cannot be compared.
+        // Shards repeat some work, and the number of graphs that they have in common is unknown. So
+        // these numbers of joined shards differ from those of a single run.
         for work in ["executions", "work", "steps", "distinct", "pruned"] {
             if event["type"] == "test-finished" {
                 event[work] = Value::Null;

@@ -81,7 +81,7 @@ fn tests_that_write_elsewhere_have_the_verdicts_that_they_have_alone() {
     assert_eq!(again, alone);
 }
 
-/// In one process, the lock keeps these tests apart. Each one has a process of its own.
+/// Under libtest, the lock keeps these tests apart. The tool runs each one in a separate process.
 #[test]
 fn tests_that_use_one_port_have_the_verdicts_that_they_have_alone() {
     let port = {

@@ -257,14 +257,13 @@ fn early_timeouts_are_explored_only_where_a_task_waits_beside_others() {
     assert_eq!(alone["timers_last"], Value::Null);
     assert_eq!(alone["coverage"], "complete");
     let both = verdict("two_sleep", &["--strategy", "icb", "--preemptions", "9"], 0);
-    // Both phases are complete: the one in which time passes last, and the one in which it may
-    // pass early.
+    // Both phases are complete: the one without early timeouts, and the one with them.
     assert_eq!(both["complete"], true);
     assert_eq!(both["coverage"], "complete");
 }
 
 #[test]
-fn each_unfinished_phase_reports_its_progress() {
+fn each_phase_reports_whether_it_is_complete() {
     let options = [
         "--strategy",
         "icb",

@@ -18,8 +18,8 @@ fn assert_verdicts(fixture: &str, more_args: &[&str]) {
     expected.assert_met_by(&run);
 }
 
-/// Tests of fixtures on both backends. Each backend has its own work per test: that of threads is
-/// slower, but finds the same failures with little work.
+/// Tests of fixtures on both backends. Each backend has its own budget of work per test. `threads` is
+/// slower, and finds the same failures with less work.
 macro_rules! on_both_backends {
     ($($fixture:ident $fibers:literal $threads:literal: $($arg:literal)*;)*) => {
         mod on_fibers {

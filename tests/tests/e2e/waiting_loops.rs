@@ -217,8 +217,8 @@ fn a_loop_that_spins_for_another_task_gives_way_unless_spins_are_denied() {
     assert_eq!(run.verdict()["kind"], "spin");
 }
 
-/// Tasks that poll a flag. Three tasks that sleep in between take turns in an order that is no short
-/// cycle. Two tasks read the clock.
+/// Tasks that poll a flag. Three tasks that sleep in between run in an order that is no short cycle.
+/// Two tasks read the clock.
 const POLLERS: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};

@@ -61,14 +61,20 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
         cargo.packages.package = found.members.keys().cloned().collect();
         explore(args, &cargo, &session, &git, &changes, interrupt)?
     };
-    match rewritten {
-        // The error was printed above, with the diff.
-        Some(error) if explored == exit_code::OK => {
-            shell.failure("the rewritten code differs from its snapshots: see the diff above");
-            Ok(error.exit_code())
-        }
-        _ => Ok(explored),
+    if explored != exit_code::OK {
+        return Ok(explored);
     }
+    if let Some(error) = rewritten {
+        // The error was printed above, with the diff.
+        shell.failure("the rewritten code differs from its snapshots: see the diff above");
+        return Ok(error.exit_code());
+    }
+    let passed = match found.members.len() {
+        0 => "passed: the change affects no test",
+        _ => "passed",
+    };
+    shell.status("Gate", passed);
+    Ok(explored)
 }
 
 /// Explores the tests of the packages that `cargo` selects.
@@ -110,9 +116,7 @@ fn explore(
     };
     let code = supervise::run(inputs, &mut counter)?;
     let shell = args.output.shell();
-    if code == exit_code::OK {
-        shell.status("Gate", "passed");
-    } else if code == exit_code::FAILURE_FOUND {
+    if code == exit_code::FAILURE_FOUND {
         shell.failure(counter.verdict());
     }
     Ok(code)
@@ -209,9 +213,6 @@ fn print_affected(shell: Shell, session: &Session, found: &Affected) {
         _ => affected.join(", "),
     };
     shell.status("Affected", format!("{count} of {members}: {names}"));
-    if found.members.is_empty() {
-        shell.status("Gate", "passed: the change affects no test");
-    }
     if let Some(first) = found.of_none.first() {
         let others = match found.of_none.len() - 1 {
             0 => String::new(),

@@ -1,7 +1,7 @@
 //! The facade of `core`: code under cargo chess is compiled against this crate in place of `core`.
 //!
-//! It has all items of `core`. Atomics, cells, pointer functions, type names, spin hints and some
-//! processor instructions are shims of the runtime. So is `asm!`, which inspects the text of the
+//! It has all items of `core`. Atomics, `UnsafeCell`, `ptr::drop_in_place`, type names, spin hints and
+//! some processor instructions are shims of the runtime. So is `asm!`, which inspects the text of the
 //! assembly.
 
 pub use ::core::*;

@@ -1,8 +1,8 @@
 //! The facade of `std`: code under cargo chess is compiled against this crate in place of `std`.
 //!
 //! It has all items of `std`. The items that concern concurrency are shims of the runtime. The
-//! preludes and macros of `std` name no type that has a shim, so they are the real ones. The
-//! exception is `asm!`, whose shim inspects the text of the assembly.
+//! preludes and macros of `std` name no type that has a shim, so the facade has the real items and
+//! macros. The exception is `asm!`, whose shim inspects the text of the assembly.
 
 pub use ::std::*;
 

@@ -74,7 +74,7 @@ fn assert_verdicts(program: &str, tests: usize) {
     );
 }
 
-/// The programs of `unchanged.rs`, which must print the same inside an execution.
+/// Compares programs of `unchanged.rs`: inside an execution they must print the same.
 #[test]
 fn programs_print_the_same_inside_an_execution() {
     for name in [

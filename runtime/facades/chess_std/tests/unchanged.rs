@@ -1,6 +1,6 @@
-//! Equal behaviour outside an execution: each program under `programs` is
-//! compiled against std and against the facades, from the same source, and both
-//! must print the same.
+//! Equal behaviour outside an execution: programs under `programs` are compiled against std and
+//! against the facades, from the same source, and both must print the same. Programs that std cannot
+//! compile must print a given text.
 
 #[path = "facades/mod.rs"]
 mod facades;

@@ -35,7 +35,7 @@ fn header() -> *mut Header {
 /// # Safety
 /// The region was just mapped at [`BASE`], zeroed, and only this thread exists.
 pub unsafe fn begin(next: usize, end: usize) {
-    // SAFETY: of the caller.
+    // SAFETY: the caller's promise.
     unsafe {
         (*header()).next = next;
         (*header()).end = end;
@@ -47,13 +47,13 @@ pub unsafe fn begin(next: usize, end: usize) {
 /// # Safety
 /// The allocator was [started](begin), and no other thread allocates.
 pub unsafe fn extent() -> (usize, usize) {
-    // SAFETY: of the caller.
+    // SAFETY: the caller's promise.
     unsafe { ((*header()).next, (*header()).end) }
 }
 
 /// An allocator over the region, for the engine's own collections.
 ///
-/// Only one thread at a time runs engine code, so it takes no lock.
+/// Only one thread at a time runs engine code, so it needs no lock.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct EngineMemory;
 
@@ -72,9 +72,9 @@ fn class_of(layout: Layout) -> usize {
     size.next_power_of_two().trailing_zeros() as usize
 }
 
-// SAFETY: blocks are disjoint, sized and aligned to their power-of-two class (up
-// to a page, which is the largest alignment asked for), and stay valid until
-// deallocated; copies of the allocator are the same allocator.
+// SAFETY: blocks are disjoint. Their size is a power of two. They are aligned to this size, but at
+// most to a page, which is the largest requested alignment. They stay valid until they are
+// deallocated. All copies of the allocator are the same allocator.
 unsafe impl Allocator for EngineMemory {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {

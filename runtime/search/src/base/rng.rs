@@ -26,7 +26,7 @@ impl Rng {
         bits ^ (bits >> 31)
     }
 
-    /// A number below `limit`, which is not zero.
+    /// A number below `limit`. `limit` must not be zero.
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64

@@ -161,8 +161,8 @@ pub struct Dpor {
     /// The number of steps up to the last choice of a task or outcome, the step of this choice
     /// included.
     come_to: usize,
-    /// The number of decisions at which all enabled tasks slept. Such an execution repeats an
-    /// explored graph. The algorithm guarantees that there is none.
+    /// The number of decisions at which all enabled tasks slept. An execution with such a decision
+    /// repeats an explored graph. Optimal DPOR has none, if its wakeup sequences are complete.
     redundant: u64,
     /// The search met something that it cannot handle, and stopped.
     gave_up: bool,

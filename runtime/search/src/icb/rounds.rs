@@ -116,8 +116,8 @@ const FIRST_LONG_ROUND: usize = 1 << 11;
 /// The number of schedules in a long round.
 const ROUND: usize = 1 << 9;
 
-/// A node is prefetched this number of schedules before it runs: its parent (`AHEAD`), and the node
-/// itself (`FAR_AHEAD`). Most nodes are old and in no cache.
+/// The node of a schedule is prefetched `FAR_AHEAD` schedules before the schedule runs, and the node's
+/// parent is prefetched `AHEAD` schedules before. Most nodes are old and in no cache.
 const AHEAD: usize = 4;
 const FAR_AHEAD: usize = 8;
 
@@ -253,8 +253,8 @@ impl Icb {
     }
 
     /// In the search of a helper process: removes duplicate backtrack points, and those that the
-    /// served search already knows. It knows all backtrack points that were reported for earlier
-    /// rounds, because it takes over the findings of a round before those of the next round.
+    /// served search already has. It has all backtrack points that were reported for earlier rounds,
+    /// because it takes over the findings of a round before those of the next round.
     pub(super) fn leave_out_known(&mut self) {
         for point in &self.findings.backtrack_points {
             self.reported.prefetch(point.deviation.name());

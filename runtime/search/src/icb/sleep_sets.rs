@@ -212,7 +212,7 @@ impl Icb {
     }
 
     /// Adds further backtrack points at the decision `place` if the task of the step `second` may
-    /// sleep there. A sleeping task is perhaps not chosen. Then the wanted order is reached only
+    /// sleep there. A sleeping task is perhaps not chosen. Then the reversed order is reached only
     /// if another task runs first.
     ///
     /// Adds the initials: the tasks whose next step before `second` depends on no step of other

@@ -242,10 +242,10 @@ fn a_task_that_waits_for_readers_keeps_others_out() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The first task loads the second value. Only if this value is 0, it checks the first value
-/// again. The store of the second task hides this check. If the search assumes that the check runs
-/// earlier, it misses one execution: the third task reads before the fourth one writes, and both
-/// come before the check.
+/// The first task loads value 1 and then value 0. Only if value 0 is zero, it loads value 1 again:
+/// this is the check. The store of the second task hides the check. If the search assumes that the
+/// check runs earlier, it misses one execution: the third task reads before the fourth one writes,
+/// and both come before the check.
 #[test]
 fn a_check_of_an_await_runs_after_two_other_tasks() {
     let program = vec![
@@ -260,7 +260,7 @@ fn a_check_of_an_await_runs_after_two_other_tasks() {
 }
 
 /// As in `a_check_of_an_await_runs_after_two_other_tasks`, but with a step of two loads. The
-/// second load is performed only if the first value is 0.
+/// second load is performed only if the first one returns 0.
 #[test]
 fn a_step_with_a_second_operation_runs_after_two_other_tasks() {
     let program = vec![

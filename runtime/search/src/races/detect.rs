@@ -78,8 +78,8 @@ impl HappensBefore {
 
     /// Adds the races of the step `at`, which acquires a lock for reading, with queue steps. In a
     /// *queue step* a task begins to wait until the readers of a lock release it. After a queue
-    /// step no further reader can acquire the lock. So `at` could not come between a queue step
-    /// and a later step: it has to come before the queue step.
+    /// step no further reader can acquire the lock. So `at` cannot run during such a wait. To run
+    /// before the end of the wait, it has to run before the queue step.
     ///
     /// Only queue steps that did not happen before `at` race with `at`. The search for them ends
     /// at the last queue step or exclusive acquisition before the previous step of the task of

@@ -1,5 +1,5 @@
-//! Filters: which conflicts of a step are races, and which races may make a difference if they are
-//! reversed.
+//! Filters that select the races among the conflicts of a step, and the races whose reversal may make
+//! a difference.
 
 use super::accesses::{Access, is_exclusive};
 use super::{HappensBefore, Met, NOTHING, Race, Role};
@@ -85,9 +85,10 @@ impl HappensBefore {
                     Role::Hiding | Role::Candidate if other.step == first => at >= place,
                     Role::Candidate | Role::Leaving => true,
                     Role::Hiding => !self.precedes(first, other.step),
-                    // If the release happened after the first step, there would be no such release
-                    // without the first step. Then the lock would be free only if the task of the
-                    // first step held it.
+                    // The second step needs this release. If the release happened after the first
+                    // step, the second step could not come before the first one. The exception is
+                    // a release by the task of the first step: the lock may have been free until
+                    // this task acquired it.
                     Role::Enabling => {
                         self.places[other.step as usize].task == self.places[first as usize].task
                             || !self.precedes(first, other.step)
@@ -109,8 +110,8 @@ impl HappensBefore {
     /// Otherwise the reversal only makes the task of the second step wait earlier. This makes a
     /// difference if the wait itself, or a step of this task between the two steps, conflicts with
     /// a step of another task since the first step. Steps that happened after a join of this task
-    /// do not count. The wait also makes a difference if a task is blocked at the end that it
-    /// could let continue.
+    /// do not count. The wait also makes a difference if it could let a task continue that is
+    /// blocked at the end.
     pub(crate) fn matters(&self, trace: &Trace, race: Race) -> bool {
         if !race.waits {
             return true;

@@ -26,7 +26,7 @@ use core::sync::atomic::Ordering;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names are those of operations of std")]
 pub enum Act {
-    /// Touches nothing; the first step of a task.
+    /// Touches nothing, like the first step of most threads.
     Idle,
     Load(u32),
     /// Loads the first value. If it is 0, also loads the second value, within the same step.

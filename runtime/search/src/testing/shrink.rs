@@ -1,4 +1,4 @@
-//! Shrinks a program that shows a fault of a search.
+//! Shrinks a program that shows an error of a search.
 
 use super::{Act, Program};
 

@@ -189,8 +189,8 @@ impl<T: Send + Sync + 'static> Attempt<T> {
         }
     }
 
-    /// Waits until no other thread can run. In a plain run, waits until `returned` calls have
-    /// returned, or no call begins or ends for the time `checked.patience`.
+    /// Waits until no other thread can run and no timer is pending. In a plain run, waits until
+    /// `returned` calls have returned, or no call begins or ends for the time `checked.patience`.
     #[track_caller]
     fn wait(&self, returned: usize, checked: &Checked<T>) {
         let run = &self.run;
@@ -250,7 +250,8 @@ impl History {
     }
 
     /// The history as a table. It has a column for each thread. It has a row for each start and
-    /// each end of a call, in the order of time; a call that no other call overlaps has one row.
+    /// each end of a call, in the order of time. A call that has returned, and that no other call
+    /// overlaps, has one row.
     pub(super) fn table<T>(&self, calls: &[Call<T>]) -> String {
         let threads = self.0.iter().filter_map(|made| made.thread).max();
         let columns = 1 + threads.map_or(0, |last| last + 1);

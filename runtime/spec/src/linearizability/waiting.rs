@@ -14,7 +14,8 @@ pub(super) const PATIENCE: [Duration; 2] = [Duration::from_millis(10), Duration:
 /// The time between two calls of `progress`.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Waits until no other thread can run. In a plain run, calls `progress` repeatedly instead.
+/// Waits until no other thread can run and no timer is pending. In a plain run, calls `progress`
+/// repeatedly instead.
 /// `progress` returns a number that changes when the calls make progress, and whether all calls
 /// have returned. The wait ends when all calls have returned, or when the number has not changed
 /// for the time `patience`.

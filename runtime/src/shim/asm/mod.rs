@@ -1,5 +1,6 @@
-//! `asm!`: an analysis of the text, followed by the real `asm!`. Fences become operations. Other
-//! synchronization and calls of the kernel are reported as effects that are outside control.
+//! `asm!`: an analysis of the text, followed by the real `asm!`. Fences and atomic instructions become
+//! operations. Atomic instructions, calls of the kernel, and reads of the processor's clock or random
+//! numbers are reported as effects that are outside control.
 //!
 //! The text is analysed at compile time, so that inline assembly without such effects is
 //! unchanged.
@@ -109,7 +110,7 @@ pub fn word<T: Copy>(operand: T) -> usize {
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __chess_asm {
-    // With one address as its operand, as in fences that write to the stack.
+    // The form of fences that write to the stack: the only operand is the address of a variable.
     ($template:expr, in(reg) $operand:expr, options($($option:tt)*) $(,)?) => {
         match $operand {
             operand => {

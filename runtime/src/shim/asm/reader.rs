@@ -30,8 +30,7 @@ pub(super) struct Reader<'a> {
     last: u8,
 }
 
-/// The number of bytes that are kept of a word. All words that the parser knows are shorter than
-/// this.
+/// The number of bytes that are kept of a word. All words with a meaning for the parser are shorter.
 const WORD: usize = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! The common part of `Once`, `OnceLock` and `LazyLock`: one task initialises, other tasks wait.
 //!
-//! The real object is used only if it cannot block. The engine knows the task that initialises
-//! ([`execution::own`]). So a task that arrives during the initialisation waits in the engine, and
-//! the report of a deadlock names the initialising task.
+//! The real object is used only if it cannot block (except in `Once::wait`). The engine records the
+//! task that initialises ([`execution::own`]). So a task that arrives during the initialisation waits
+//! in the engine, and the report of a deadlock names the initialising task.
 
 use crate::execution::{self, Effect, Op, Site};
 use crate::monitor::race;
 
 /// The number by which the engine identifies the initialisation of the object at `place`. This
 /// number is not the address of the object, because the value inside may have the same address.
-/// For instance, the engine may know a lock inside a `OnceLock` by this address.
+/// For instance, this address may identify a lock inside a `OnceLock`.
 #[inline]
 pub(super) fn object<T>(place: &T) -> usize {
     const NO_ADDRESS: usize = 1 << (usize::BITS - 1);

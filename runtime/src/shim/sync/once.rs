@@ -82,8 +82,8 @@ impl Once {
         let (object, site) = (self.object(), Location::caller());
         if !arrive(Op::OnceWait, object, site, || self.0.is_completed()) {
             // Either no task has begun the initialisation, or the `Once` is poisoned and this call
-            // must panic. Only the real `Once` knows which. If it blocks, it waits at a futex,
-            // which is under control.
+            // must panic. The real `Once` distinguishes the two cases. If it blocks, it waits at a
+            // futex, which is under control.
             self.0.wait();
             race::acquire(object);
         }

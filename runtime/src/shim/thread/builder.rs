@@ -50,7 +50,7 @@ impl Builder {
         self
     }
 
-    /// See [`std::thread::Builder::no_hooks`]. Tasks have no hooks.
+    /// See [`std::thread::Builder::no_hooks`]. The spawn of a task never runs hooks.
     pub fn no_hooks(mut self) -> Builder {
         self.no_hooks = true;
         self
@@ -80,8 +80,8 @@ impl Builder {
         unsafe { self.launch(f) }
     }
 
-    /// Spawns the thread. The search does not let this call fail. A caller that the search may let
-    /// fail must call [`fails_to_spawn`] first.
+    /// Spawns the thread. The search does not let this call fail. A method that may fail must call
+    /// [`fails_to_spawn`] first.
     ///
     /// # Safety
     /// The thread must not outlive the borrows of `F` and `T`.

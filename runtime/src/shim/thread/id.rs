@@ -17,8 +17,8 @@ impl ThreadId {
         ThreadId(id)
     }
 
-    /// The id of a task. It is the same in every execution: 1 for the test's body, 2 for the first
-    /// thread that it spawns.
+    /// The id of a task. The ids begin anew in each execution: 1 for the test's body, 2 for the
+    /// first thread that the execution spawns.
     pub(super) fn of_task(task: TaskId) -> ThreadId {
         let number = NonZero::<u64>::MIN.saturating_add(u64::from(task.0));
         // SAFETY: the real id is a `NonZero<u64>` (`repr(Rust)`, one field; its

@@ -1,5 +1,5 @@
-//! `std::thread`: inside an execution a thread is a task, which the engine spawns directly.
-//! `thread_local!` and `LocalKey` are those of `std`.
+//! `std::thread`: inside an execution a thread is a task, which the engine spawns without the real
+//! `std::thread`. `thread_local!` and `LocalKey` are those of `std`.
 
 mod builder;
 mod current;

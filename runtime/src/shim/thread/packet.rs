@@ -23,8 +23,8 @@ use crate::monitor::race;
 pub(super) struct Joining<R, T> {
     thread: Thread,
     shared: Owner<Shared<R, T>>,
-    /// Unused memory. The handle of std has the pthread in its place. The engine knows the pthread
-    /// of a task.
+    /// Unused memory. The handle of std has the pthread in its place. The engine has the pthread of
+    /// a task.
     _pthread: MaybeUninit<usize>,
 }
 
@@ -189,8 +189,8 @@ unsafe fn run<F: FnOnce() -> T, R, T>(data: *mut ()) {
         unsafe { *packet.outcome.get() = Some(outcome) };
     }
     execution::finish();
-    // From here on the scope of the thread may end. Nothing that the closure borrowed is used
-    // below.
+    // This drop may let the scope of the thread end, after it has dropped the outcome. Nothing that
+    // the closure borrowed is used after that.
     drop(shared);
 }
 

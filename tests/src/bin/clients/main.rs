@@ -67,6 +67,9 @@ fn problem(test: &str, verdict: &Value, failure: Option<&Failure>) -> Option<Str
             Some(format!("{test}: {kind} instead of {}", failure.kind))
         }
         (None, Some(_)) => Some(format!("{test}: passes, although a failure is explained")),
+        (None, None) if verdict["outcome"] != "passed" => {
+            Some(format!("{test}: {}, without a failure", verdict["outcome"]))
+        }
         _ => None,
     }
 }

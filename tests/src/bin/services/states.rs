@@ -111,7 +111,7 @@ fn of_plain_runs(plain: &Plain, runs: u64) -> Curve {
     }
 }
 
-/// A row for each curve, with a column for each fourth power of two.
+/// A row for each curve, with a column for each power of four, from 16.
 pub(crate) fn table(curves: &[Curve]) -> String {
     let most = curves
         .iter()

@@ -12,7 +12,8 @@ use crate::explained::Explanations;
 use crate::row::{Row, Rows};
 use crate::table;
 
-/// Returns a suite whose tests have these outcomes. All tests except the last one pass under
+/// Returns a suite whose tests have these outcomes, each with whether there was nothing to explore.
+/// A test with an empty outcome has no verdict. All tests except the last one pass under
 /// `cargo test`.
 fn suite(outcomes: &[(&str, bool)]) -> Row {
     let test = |number: usize| ("small".to_owned(), format!("test_{number}"));

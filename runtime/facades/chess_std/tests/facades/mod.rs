@@ -1,10 +1,10 @@
-//! The libraries of the facades, which are built with the tests, and a call of the compiler that
-//! uses the facades instead of std.
+//! The libraries of the facades, built by cargo, and a call of the compiler that uses the facades in
+//! place of std.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The libraries of the facades, which were built with this test.
+/// The libraries of the facades.
 pub(crate) struct Facades {
     /// The value `name=path` of `--extern` for each facade.
     externs: Vec<String>,

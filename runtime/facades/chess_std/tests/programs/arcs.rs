@@ -44,7 +44,7 @@ struct Tree {
     name: &'static str,
 }
 
-/// Compiles only if the compiler knows that dropping an `Arc` does not access borrowed data in it.
+/// Compiles only if the drop of an `Arc` is declared to access no borrowed data (`may_dangle`).
 struct Borrows<'a>(Arc<&'a String>);
 
 struct Counts(AtomicUsize);

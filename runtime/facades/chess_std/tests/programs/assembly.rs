@@ -1,4 +1,4 @@
-//! Inline assembly, by every path and with every kind of operand.
+//! Inline assembly, by every path and with several kinds of operands.
 
 extern crate core as bare;
 

@@ -1,4 +1,4 @@
-//! Every operation of every atomic type.
+//! The operations of all atomic types.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::{align_of, size_of};

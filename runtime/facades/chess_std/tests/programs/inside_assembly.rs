@@ -1,5 +1,5 @@
 //! Tests to explore: inline assembly that synchronizes, and the random draws of executors. The
-//! names have the same meaning as in `inside_locks`.
+//! names have the same meaning as in `inside_locks.rs`.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;

@@ -1,6 +1,6 @@
 //! Tests to explore: atomics, locks, condition variables, initialisation, barriers. `passed_`: no
-//! schedule may fail. `fails_by_panic_`: some schedule must reach the panic, because std allows the
-//! behaviour that leads to it.
+//! schedule may fail. `fails_by_panic_` and `fails_by_deadlock_`: some schedule must fail in this
+//! way, because std allows the behaviour that leads to the failure.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*};

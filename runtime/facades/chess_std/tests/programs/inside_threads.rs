@@ -1,6 +1,5 @@
-//! Tests to explore: channels, threads, `Arc`. `passed_`: no schedule may fail.
-//! `fails_by_panic_`: some schedule must reach the panic, because std allows the behaviour that
-//! leads to it.
+//! Tests to explore: channels, threads, `Arc`. The names have the same meaning as in
+//! `inside_locks.rs`.
 
 use std::cell::Cell;
 use std::collections::HashSet;

@@ -1,4 +1,5 @@
-//! Sizes, alignments, niches and destructors of the shims, which must equal those of std.
+//! Names, sizes, alignments, niches and destructors of the shims, which must equal those of std, and
+//! the functions of `UnsafeCell` and `ptr`.
 
 use std::any::type_name;
 use std::cell::UnsafeCell;

@@ -55,7 +55,8 @@ fn mutex() {
     println!("{}", unsized_one.try_lock().is_ok());
     let slice: Box<Mutex<[u8]>> = Box::new(Mutex::new([1, 2, 3]));
     println!("{:?} {:?}", slice, Mutex::from("text"));
-    // The drop of a guard during unwinding poisons the lock only if the lock was acquired before.
+    // The drop of a guard during unwinding poisons the lock only if the lock was acquired before
+    // the panic.
     struct Locks<'a>(&'a Mutex<u8>);
     impl Drop for Locks<'_> {
         fn drop(&mut self) {

@@ -2,9 +2,9 @@
 //! real `Arc` hides.
 //!
 //! Each operation on a counter is announced to the race detector with the ordering of the real
-//! operation. Some operations synchronize by their own ordering: a drop of an owner releases, and
-//! an operation that finds a single owner acquires. An operation that only reads a counter, or
-//! that adds an owner, synchronizes only together with a fence, as any relaxed atomic operation.
+//! operation. Some operations synchronize by their own ordering: a drop releases; an operation that
+//! finds a single owner, `upgrade` and `downgrade` acquire. A clone, and an operation that only reads
+//! a counter, synchronize only together with a fence, as any relaxed atomic operation.
 //! Tasks run one at a time, so a count that this module reads does not change until the next
 //! scheduling point.
 

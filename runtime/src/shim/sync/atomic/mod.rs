@@ -1,7 +1,7 @@
 //! `std::sync::atomic`: each operation is one step at one scheduling point.
 //!
-//! The methods are not inlined. The compiler would compile an inlined method with the settings of
-//! the user's crate, which may be without optimisation. This crate is always optimised.
+//! A method that is one operation is not inlined. The compiler would compile an inlined method with
+//! the settings of the user's crate, which may be without optimisation. This crate is always optimised.
 
 mod boolean;
 mod fence;

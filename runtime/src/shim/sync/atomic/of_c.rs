@@ -240,7 +240,7 @@ extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {}
 
 macro_rules! entries {
     ($($name:ident, $inner:path, $address:literal;)*) => {
-        // The frame pointer is not needed.
+        // The frame pointer is not needed. So it goes to `rax`, which passes no argument.
         $(entry!($name, $inner, $address, "rax");)*
     };
 }
