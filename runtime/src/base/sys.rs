@@ -419,6 +419,15 @@ pub(crate) fn map_shared(size: usize) -> *mut u8 {
     map(size, MAP_SHARED | MAP_NORESERVE)
 }
 
+/// Removes a mapping of `size` bytes.
+///
+/// # Safety
+/// The mapping begins at `memory` and has this size, and this process no longer uses it.
+pub(crate) unsafe fn unmap(memory: *mut u8, size: usize) {
+    // SAFETY: the caller's promise. The call cannot fail for a whole mapping.
+    unsafe { syscall(number::MUNMAP, [memory as usize, size, 0, 0, 0, 0]) };
+}
+
 fn map(size: usize, flags: usize) -> *mut u8 {
     let flags = flags | MAP_ANONYMOUS;
     // SAFETY: a new mapping that replaces none.

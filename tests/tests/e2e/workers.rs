@@ -37,14 +37,54 @@ const TESTS: &str = r#"
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "1");
     std::fs::remove_file(path).unwrap();
 }
+
+struct Numbers([std::cell::UnsafeCell<u32>; 3]);
+// SAFETY: wrong, since the tasks race.
+unsafe impl Sync for Numbers {}
+
+#[test] fn races_at_several_lines() {
+    let numbers = Numbers([0, 0, 0].map(std::cell::UnsafeCell::new));
+    let numbers = &numbers;
+    let turn = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for task in 0..3 {
+            let turn = &turn;
+            scope.spawn(move || {
+                // SAFETY: wrong, as above.
+                unsafe { *numbers.0[0].get() += 1 };
+                if turn.fetch_add(1, SeqCst) == 2 - task {
+                    // SAFETY: wrong, as above.
+                    unsafe { *numbers.0[1].get() += 1 };
+                } else if turn.load(SeqCst) == 3 {
+                    // SAFETY: wrong, as above.
+                    unsafe { *numbers.0[2].get() += 1 };
+                }
+            });
+        }
+    });
+}
 "#;
 
 #[test]
 fn the_report_does_not_depend_on_the_number_of_workers() {
     let workspace = Workspace::with_locks(TESTS);
-    for (test, code) in [("passes", 0), ("fails_late", 100), ("writes_a_file", 0)] {
+    // The lines of races that are allowed become scheduling points one after the other.
+    let tests = [
+        ("passes", 0),
+        ("fails_late", 100),
+        ("writes_a_file", 0),
+        ("races_at_several_lines", 0),
+    ];
+    for (test, code) in tests {
         let [one, two, three] = ["1", "2", "3"].map(|jobs| {
-            let options = ["--strategy", "icb", "--preemptions", "6"];
+            let options = [
+                "--strategy",
+                "icb",
+                "--preemptions",
+                "6",
+                "--races",
+                "allow",
+            ];
             let options = [&options[..], &["--schedules", "10000", "--jobs", jobs]].concat();
             let args = [&["test", test, "--message-format", "json"][..], &options].concat();
             let run = workspace.chess(&args).run();

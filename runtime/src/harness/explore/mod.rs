@@ -247,12 +247,9 @@ impl Explorer<'_> {
             let keeps_budget = self.keeps_budget(engine);
             let learns = self.learns(engine);
             if learns || keeps_budget {
+                // The new helpers have the new scheduling points. If the execution of a helper
+                // shows that there are more, the explorer runs this schedule again and learns them.
                 self.renew_helpers();
-                if learns {
-                    // Helpers do not learn scheduling points. This search may have to learn more of
-                    // them, so it continues without helpers.
-                    self.helpers.dismiss();
-                }
                 begin_anew(engine);
                 self.set_next_strategies(engine, request);
                 continue;

@@ -197,10 +197,10 @@ impl Helpers {
         }
     }
 
-    /// Ends all helpers.
+    /// Ends all helpers, and removes the shared memory from this process.
     pub(in crate::harness) fn dismiss(&mut self) {
         if !self.memory.is_null() {
-            // SAFETY: the shared memory stays mapped.
+            // SAFETY: the shared memory is still mapped.
             for process in unsafe { &(*self.memory).processes } {
                 let process = process.load(Ordering::Relaxed) as usize;
                 if process != 0 {
@@ -214,6 +214,10 @@ impl Helpers {
                     }
                 }
             }
+            // SAFETY: this process has no reference into the shared memory any more. A helper that
+            // has not ended yet has the memory mapped itself.
+            unsafe { sys::unmap(self.memory.cast(), size_of::<SharedMemory>()) };
+            self.memory = ptr::null_mut();
         }
         self.count = 0;
         self.is_dismissed = true;
@@ -246,7 +250,7 @@ impl Helpers {
                 // Only the explorer runs the schedules for which there is no room.
                 self.buffer.pop();
                 let taken = begun.at(Stage::Taken).to_bits();
-                // SAFETY: the shared memory stays mapped.
+                // SAFETY: the shared memory stays mapped until `dismiss`.
                 unsafe { (*item).state.store(taken, Ordering::Release) };
                 continue;
             }
@@ -261,7 +265,7 @@ impl Helpers {
                 (*item).state.store(begun.to_bits(), Ordering::Release);
             }
         }
-        // SAFETY: the shared memory stays mapped.
+        // SAFETY: the shared memory stays mapped until `dismiss`.
         unsafe {
             (*memory).numbers[block].store(round as u32, Ordering::Release);
             (*memory).rest[block].store(count as u32, Ordering::Release);
@@ -275,7 +279,7 @@ impl Helpers {
     /// begins or reports it any more.
     pub(super) fn take(&self, place: Place) -> Option<(HelperResult, &[BacktrackPoint])> {
         let item = self.item(place);
-        // SAFETY: the shared memory stays mapped.
+        // SAFETY: the shared memory stays mapped until `dismiss`.
         let item = unsafe { &*item };
         for spins in 0.. {
             let state = item.state();
@@ -299,8 +303,8 @@ impl Helpers {
         let Some(number) = number.checked_sub(1) else {
             return;
         };
-        // SAFETY: the shared memory stays mapped. A value that is overwritten meanwhile is used for
-        // the prefetch only.
+        // SAFETY: the shared memory stays mapped until `dismiss`. A value that is overwritten
+        // meanwhile is used for the prefetch only.
         let (start, length) = unsafe {
             let item = self.item(Place { block, number });
             ((*item).start as usize, (*item).length as usize)
@@ -322,7 +326,7 @@ impl Helpers {
                 return None;
             }
             let there = Place { number, ..place };
-            // SAFETY: the shared memory stays mapped.
+            // SAFETY: the shared memory stays mapped until `dismiss`.
             let state = unsafe { (*self.item(there)).state() };
             (state.stage == Stage::HelperResult).then_some((state.helper, there))
         };
