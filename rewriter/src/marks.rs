@@ -136,8 +136,8 @@ impl Marker<'_> {
         markable
     }
 
-    /// Whether the statement at this index has attributes, in a block whose statements begin at
-    /// `head`.
+    /// Whether the statement number `index` of `block` has attributes. The statements of the block
+    /// begin at the offset `head` of the source. It is used only for the statement 0.
     fn is_attributed(&self, block: &Block, head: usize, index: usize) -> bool {
         let end = match index.checked_sub(1) {
             None => head,

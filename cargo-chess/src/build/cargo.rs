@@ -94,7 +94,7 @@ impl Invocation<'_> {
         } else {
             Err(Error::Build(format!(
                 "the tests could not be built, so nothing was explored; the output of cargo above has the reason.\n\
-                 {}If plain `cargo test --no-run` builds them, this is a defect of cargo-chess: please \
+                 {}If plain `cargo test --no-run` builds them, this is a defect of cargo chess: please \
                  report it. (Files in /cargo-chess/runtime belong to its replacement of `std`.)",
                 self.about_opaque_packages(&products.records)
             )))

@@ -285,8 +285,8 @@ impl Search<'_> {
                 "its body may continue on another thread: name the methods that it calls instead",
             ),
             NoObject::Const => (
-                "is `const`, or may be made `const` by an attribute",
-                "leave this method out, or name methods that call it and are not `const`",
+                "is `const`, or has an attribute such as `const_fn` or `naked`",
+                "leave this method out, or name other methods that call it",
             ),
         };
         let message = format!(

@@ -241,7 +241,7 @@ impl Finished {
 }
 
 impl Finished {
-    /// All texts that the program may have written.
+    /// The messages of failures and panics, and the output. The program has written parts of them.
     pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
         let others = self
             .others

@@ -96,13 +96,13 @@ fn sentence(pair: &OrderedPair) -> String {
     format!("{} never ran after {}", words(first), words(second))
 }
 
-/// For example, `Mutex::lock self.messages at src/lib.rs:15`.
+/// For example, `` `Mutex::lock self.messages` at src/lib.rs:15 ``.
 fn words(operation: &PairedOperation) -> String {
     let object = operation.object.as_ref();
     let object = object.map_or_else(String::new, |object| format!(" {object}"));
     let place = &operation.location;
     format!(
-        "{}{object} at {}:{}",
+        "`{}{object}` at {}:{}",
         operation.operation,
         source_path(&place.file),
         place.line
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn a_pair_in_one_order_is_printed_with_this_order() {
         insta::assert_snapshot!(blind(&covered(0).pairs).join("\n"), @r"
-        Mutex::lock self.jobs at src/lib.rs:3 never ran after Mutex::try_lock self.jobs at src/lib.rs:5
-        Mutex::try_lock self.jobs at src/lib.rs:6 never ran after Mutex::lock self.jobs at src/lib.rs:3
-        Mutex::lock self.jobs at src/lib.rs:7: of two tasks that run it, the one with the smaller number was always first
+        `Mutex::lock self.jobs` at src/lib.rs:3 never ran after `Mutex::try_lock self.jobs` at src/lib.rs:5
+        `Mutex::try_lock self.jobs` at src/lib.rs:6 never ran after `Mutex::lock self.jobs` at src/lib.rs:3
+        `Mutex::lock self.jobs` at src/lib.rs:7: of two tasks that run it, the one with the smaller number was always first
         ");
     }
 

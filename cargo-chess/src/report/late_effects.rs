@@ -56,15 +56,14 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
         Op::AtomicStore => before,
         _ => format!("reads an older store, and {before}"),
     };
+    let (op, task) = (event.op.name(), names.of(event.task));
     Some(format!(
-        "In this execution the {} of {}{} ran after {newer} (step {step}), but {does}. The memory \
-         model allows this, because step {step} does not happen before this operation. To order them, \
-         add a `Release` store after step {step}, and before this operation an `Acquire` load that \
-         reads the value of the `Release` store. These are not enough if one thread stores to A and \
+        "In this execution the {op} of {task}{} ran after {newer} (step {step}), but {does}. The memory \
+         model allows this, because step {step} does not happen before the {op} of {task}. To make it \
+         happen before, add a `Release` store after step {step}, and before the {op} an `Acquire` load \
+         that reads the value of this store. This pair is not enough if one thread stores to A and \
          then loads B, and another thread stores to B and then loads A: use `SeqCst` for all four \
          operations, or a `fence(SeqCst)` between the store and the load in both threads.",
-        event.op.name(),
-        names.of(event.task),
         at(event),
     ))
 }

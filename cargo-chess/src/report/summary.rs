@@ -53,12 +53,12 @@ fn all_executions(executions: Executions) -> (&'static str, &'static str) {
             of_interleavings(executions),
         ),
         Memory::Tso => (
-            "every execution that x86's memory model (TSO) allows for the synchronization operations",
+            "every execution of the synchronization operations that x86's memory model (TSO) allows",
             "assuming that the compiler does not reorder atomics",
         ),
         Memory::C11 => (
-            "every execution that the language's memory model (C11) allows for the synchronization \
-             operations",
+            "every execution of the synchronization operations that the language's memory model (C11) \
+             allows",
             "without load buffering",
         ),
     }
@@ -98,7 +98,8 @@ impl Reach {
         }
     }
 
-    fn words(&self, executions: Executions) -> String {
+    /// The reach in words. `inside` names the calls whose steps may hide a further bug.
+    fn words(&self, executions: Executions, inside: &str) -> String {
         let (all, of) = all_executions(executions);
         match self {
             Self::Complete => format!(
@@ -112,11 +113,11 @@ impl Reach {
             Self::Nothing(words) => words.clone(),
             Self::Bound(Reverse(bound)) => {
                 let (more, or) = beyond(executions.memory, *bound);
-                format!("every remaining bug needs at least {more}, {or}or a data race")
+                format!("every remaining bug needs at least {more}, {or}or a data race{inside}")
             }
             Self::Delays(Reverse(delays)) => format!(
                 "every remaining bug needs at least {} (a delay skips the next task), or a weak \
-                 memory order, or a data race",
+                 memory order, or a data race{inside}",
                 plural(u64::from(*delays) + 1, "delay")
             ),
             Self::Part => "a part of the interleavings was explored; `cargo chess merge` \
@@ -129,7 +130,7 @@ impl Reach {
 
     /// The words for a test with two results: `self` for the schedules without early timeouts, and
     /// `all` for all schedules.
-    fn words_of_last(&self, all: &Self, executions: Executions) -> String {
+    fn words_of_last(&self, all: &Self, executions: Executions, inside: &str) -> String {
         let (all_of_them, of) = match executions.memory {
             Memory::Sc => ("every interleaving", of_interleavings(executions)),
             _ => all_executions(executions),
@@ -156,16 +157,21 @@ impl Reach {
                 let (more, or) = beyond(executions.memory, *bound);
                 format!(
                     "every remaining bug needs at least {more}, or an early timeout, {or}or a data \
-                     race; {early}"
+                     race{inside}; {early}"
                 )
             }
             Self::Delays(Reverse(delays)) => format!(
                 "every remaining bug needs at least {} (a delay skips the next task), or an early \
-                 timeout, or a weak memory order, or a data race; {early}",
+                 timeout, or a weak memory order, or a data race{inside}; {early}",
                 plural(u64::from(*delays) + 1, "delay")
             ),
-            _ => self.words(executions),
+            _ => self.words(executions, inside),
         }
+    }
+
+    /// Whether bugs may remain that need a certain number of preemptions or delays.
+    fn has_bound(&self) -> bool {
+        matches!(self, Self::Bound(_) | Self::Delays(_))
     }
 }
 
@@ -253,17 +259,23 @@ impl Guarantee {
     /// The sentences, each on its own line.
     pub(super) fn sentences(&self) -> Vec<String> {
         let sentence = |((executions, reach, last, atomic), count): (&Group, &u64)| {
-            let what = last.as_ref().map_or_else(
-                || reach.words(*executions),
-                |last| last.words_of_last(reach, *executions),
-            );
-            let steps = match single_steps(atomic) {
-                _ if atomic.is_empty() => String::new(),
-                steps if atomic == &[STD] => format!("; {steps}"),
-                steps => {
-                    format!("; {steps} (policy = \"preempt\" in Chess.toml explores them)")
+            let (mut inside, mut steps) = (String::new(), String::new());
+            if !atomic.is_empty() {
+                let remedy = match atomic == &[STD] {
+                    true => "",
+                    false => " (policy = \"preempt\" in Chess.toml explores such calls)",
+                };
+                if last.as_ref().unwrap_or(reach).has_bound() {
+                    let packages = atomic.join(", ");
+                    inside = format!(", or a switch inside a call into {packages}{remedy}");
+                } else {
+                    steps = format!("; {}{remedy}", single_steps(atomic));
                 }
-            };
+            }
+            let what = last.as_ref().map_or_else(
+                || reach.words(*executions, &inside),
+                |last| last.words_of_last(reach, *executions, &inside),
+            );
             let mut limits = String::new();
             if !matches!(
                 last.as_ref().unwrap_or(reach),

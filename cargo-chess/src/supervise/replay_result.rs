@@ -110,16 +110,15 @@ fn misfit(diverged: &Divergence, finished: &Finished) -> Misfit {
     let decided = usize::try_from(*step).ok();
     let decided = decided.and_then(|step| finished.decided.get(step));
     let needs_outcome = decided.map(|decided| decided.outcome.is_some());
-    let is_about_a_task = "is about the next task";
-    let is_about_an_outcome = "is about the outcome of an operation";
+    let (a_task, an_outcome) = ("the next task", "the outcome of an operation");
     let differs = |here, there| {
         format!(
-            "decision {number} of the schedule {here}, but decision {number} of the program {there}"
+            "at decision {number}, the schedule chooses {here}, but the program needs {there} there"
         )
     };
     let decision = match needs_outcome {
-        Some(true) if task.is_some() => differs(is_about_a_task, is_about_an_outcome),
-        Some(false) if task.is_none() => differs(is_about_an_outcome, is_about_a_task),
+        Some(true) if task.is_some() => differs(a_task, an_outcome),
+        Some(false) if task.is_none() => differs(an_outcome, a_task),
         _ => {
             let found = if *ended {
                 "but the program has ended by then"
@@ -284,9 +283,9 @@ mod tests {
             misfit(outcome, task, true),
         ];
         insta::assert_snapshot!(all.join("\n"), @r"
-        decision 1 of the schedule is about the next task, but decision 1 of the program is about the outcome of an operation
+        at decision 1, the schedule chooses the next task, but the program needs the outcome of an operation there
         at decision 1, the schedule chooses main, which is not possible there
-        decision 1 of the schedule is about the outcome of an operation, but decision 1 of the program is about the next task
+        at decision 1, the schedule chooses the outcome of an operation, but the program needs the next task there
         at decision 1, the schedule chooses outcome 1 of an operation, which is not possible there
         at decision 2, the schedule chooses main, but the program has ended by then
         at decision 2, the schedule chooses outcome 1 of an operation, but the program has ended by then

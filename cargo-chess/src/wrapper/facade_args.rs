@@ -35,8 +35,9 @@ pub(crate) fn replace_with_facades(facades: &OsStr, args: &[OsString]) -> Vec<Os
     added
 }
 
-/// The statement by which a function of an unchanged package announces itself at its start, even if
-/// the function is compiled into another crate, because it is generic or inlined.
+/// The statement that the wrapper inserts at the start of each function of an `opaque` package. So a
+/// function announces itself also where it is compiled into another crate, because it is generic or
+/// inlined. [`opaque_args`] has no effect there.
 pub(super) const ANNOUNCEMENT: &str = r#"{unsafe extern "C"{safe fn mcount();}mcount()};"#;
 
 /// The arguments for a unit that is compiled unchanged, for a rustc that runs with

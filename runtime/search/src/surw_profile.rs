@@ -135,9 +135,10 @@ impl Profile {
         }
     }
 
-    /// The expected number of interesting steps of the task number `place` and of its descendants.
-    pub(super) fn expected(&self, place: usize) -> u32 {
-        self.expected.get(place).copied().unwrap_or(0)
+    /// The number of interesting steps (see [`Interest`]) that the task with this number and its
+    /// descendants are expected to perform. It is 0 for a task that the profile does not have.
+    pub(super) fn expected(&self, task: usize) -> u32 {
+        self.expected.get(task).copied().unwrap_or(0)
     }
 
     /// The parent of `task`.

@@ -1,4 +1,4 @@
-//! An implementation of the memory of a machine of `chess_search` by the runtime's memory models.
+//! Implements the memory of `chess_search`'s test machines with the runtime's memory models.
 
 use core::sync::atomic::Ordering;
 
@@ -70,7 +70,8 @@ impl Stores {
         }
     }
 
-    /// The memory of sequentially consistent executions that the stale-load monitor watches.
+    /// The memory for executions that stay sequentially consistent. The stale-load monitor notes the
+    /// late effects that C11 would allow in them.
     pub(super) fn watching() -> Self {
         let mut weak = Self::new(Model::C11);
         weak.races.memory.watch();

@@ -22,7 +22,7 @@ pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
 #[repr(transparent)]
 pub struct MutexGuard<'a, T: ?Sized + 'a>(ManuallyDrop<std::sync::MutexGuard<'a, T>>);
 
-/// The number of bytes of a mutex before its value.
+/// The number of bytes of a mutex before its value, for a value with the alignment 1.
 const HEADER: usize = lock::header!(Mutex);
 
 lock::lock!(Mutex);

@@ -29,7 +29,7 @@ pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock>(
     ManuallyDrop<std::sync::RwLockWriteGuard<'rwlock, T>>,
 );
 
-/// The number of bytes of a lock before its value.
+/// The number of bytes of a lock before its value, for a value with the alignment 1.
 const HEADER: usize = lock::header!(RwLock);
 
 lock::lock!(RwLock);
