@@ -26,7 +26,7 @@ mod dead_frames;
 mod descriptor_calls;
 mod descriptors;
 mod detached;
-mod endless;
+mod endless_computation;
 mod event;
 mod exclusive;
 mod exclusive_calls;
@@ -114,7 +114,7 @@ pub(crate) use descriptor_calls::{
 };
 pub(crate) use descriptors::{Named, address_of, descriptor_of_object, named, state_of};
 pub(crate) use detached::{Detached, detached, forget_task};
-pub(crate) use endless::Known;
+pub(crate) use endless_computation::Known;
 pub(crate) use event::{Early, Event, Label};
 pub use exclusive::{begin_call, end_call};
 pub(crate) use exclusive_calls::Overlap;

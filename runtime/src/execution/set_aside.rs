@@ -1,7 +1,7 @@
 //! Sets aside the tasks that compute without end.
 
 use super::TaskId;
-use super::endless::{AFTER_BODY, Known, WITHIN_BODY};
+use super::endless_computation::{AFTER_BODY, Known, WITHIN_BODY};
 use super::running::Running;
 use super::state::{Ending, Execution};
 use super::task::{State, Wait};

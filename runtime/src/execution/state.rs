@@ -9,7 +9,7 @@ use super::awaited::Resources;
 use super::budget::Budget;
 use super::component_set::{Components, Disk, NoDisk};
 use super::descriptors::Descriptors;
-use super::endless::Endless;
+use super::endless_computation::Endless;
 use super::event::EventLog;
 use super::exclusive_calls::ObjectCalls;
 use super::file_use::FileUse;

@@ -28,7 +28,7 @@ pub(crate) enum Wait {
     Change,
     /// The task waits for its deadline alone.
     Time,
-    /// The task is set aside, because it computes without end: see [`super::endless`].
+    /// The task is set aside, because it computes without end: see [`super::endless_computation`].
     Computation,
     /// The task never continues, and no report mentions its wait.
     Nothing,

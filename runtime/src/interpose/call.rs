@@ -3,7 +3,7 @@
 
 use core::ffi::c_int;
 
-use super::{loopback, timer};
+use super::{loopback, timerfd};
 use crate::base::sys;
 use crate::execution::{self, Effect, Op};
 use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
@@ -81,7 +81,7 @@ impl Call {
             self.wait();
         }
         loop {
-            timer::fire();
+            timerfd::fire();
             let result = attempt();
             if result != -(sys::EAGAIN as isize) || !self.blocks() {
                 return result;
@@ -185,7 +185,7 @@ pub(super) fn wait_for(
     deadline: Option<u64>,
     outside: bool,
 ) -> bool {
-    let alarm = timer::next_expiry();
+    let alarm = timerfd::next_expiry();
     execution::await_descriptors(op, object, entries, deadline, alarm, outside);
     deadline.is_some_and(|deadline| deadline <= execution::now())
 }

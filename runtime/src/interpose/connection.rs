@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use chess_vocabulary::Fault;
 
 use super::call::{Call, admit};
-use super::{failing, files, loopback, process_attributes, timer};
+use super::{failing, files, loopback, process_attributes, timerfd};
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
@@ -280,7 +280,7 @@ pub(super) unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     if matches!(identity.kind, Kind::Pipe | Kind::Socket) {
         return end(descriptor, identity, close) as c_int;
     }
-    timer::forget(descriptor);
+    timerfd::forget(descriptor);
     files::close(descriptor, identity, close) as c_int
 }
 

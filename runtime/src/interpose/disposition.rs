@@ -5,7 +5,7 @@
 use core::ffi::c_int;
 
 use super::signal::Info;
-use super::timer;
+use super::timerfd;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
 use crate::execution::{TaskId, active, arrivals};
@@ -17,7 +17,7 @@ pub(super) const SA_NOCLDSTOP: c_int = 1;
 pub(super) const SA_RESTART: c_int = 0x1000_0000;
 
 /// The place of this state in the engine's memory.
-pub(super) const PLACE: Place<Signals> = Place::after(&timer::PLACE);
+pub(super) const PLACE: Place<Signals> = Place::after(&timerfd::PLACE);
 
 /// The engine's state of the signals of the running execution.
 pub(crate) struct Signals {

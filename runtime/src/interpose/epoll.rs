@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::call::{admit, wait_for};
-use super::timer;
+use super::timerfd;
 use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
@@ -23,7 +23,7 @@ fn wait(epoll: c_int, events: *mut c_void, most: c_int, time: Option<u64>) -> is
     let deadline = time.map(|time| execution::now().saturating_add(time));
     let arguments = [epoll as usize, events as usize, most as usize, 0, 0, 0];
     loop {
-        timer::fire();
+        timerfd::fire();
         // SAFETY: the caller's arguments are those of the system call.
         let ready = unsafe { sys::syscall(number::EPOLL_WAIT, arguments) };
         let is_over = deadline.is_some_and(|deadline| deadline <= execution::now());

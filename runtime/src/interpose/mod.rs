@@ -66,7 +66,7 @@ mod thread_attributes;
 mod thread_locals;
 mod threads;
 mod time;
-mod timer;
+mod timerfd;
 mod virtual_timer;
 mod wait_signal;
 

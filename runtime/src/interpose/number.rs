@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_long};
 
 use super::{
     alarm, child_wait, connection, content_length, epoll, files, flagged_transfers, many_messages,
-    poll, receive, replacement, send, signal, socket_options, splice, time, timer, wait_signal,
+    poll, receive, replacement, send, signal, socket_options, splice, time, timerfd, wait_signal,
 };
 use crate::base::sys::number;
 
@@ -88,11 +88,11 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
             number::EPOLL_CTL => {
                 epoll::epoll_ctl(descriptor, b as c_int, c as c_int, d as _).into()
             }
-            number::TIMERFD_CREATE => timer::timerfd_create(descriptor, b as c_int).into(),
+            number::TIMERFD_CREATE => timerfd::timerfd_create(descriptor, b as c_int).into(),
             number::TIMERFD_SETTIME => {
-                timer::timerfd_settime(descriptor, b as c_int, c as _, d as _).into()
+                timerfd::timerfd_settime(descriptor, b as c_int, c as _, d as _).into()
             }
-            number::TIMERFD_GETTIME => timer::timerfd_gettime(descriptor, b as _).into(),
+            number::TIMERFD_GETTIME => timerfd::timerfd_gettime(descriptor, b as _).into(),
             number::WAIT4 => child_wait::wait4(descriptor, b as _, c as c_int, d as _).into(),
             number::WAITID => {
                 child_wait::waitid5(descriptor, b as u32, c as _, d as c_int, e as _).into()

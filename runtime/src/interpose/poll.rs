@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_ulong, c_void};
 
 use super::call::{admit, wait_for};
-use super::timer;
+use super::timerfd;
 use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, POLLOUT, POLLPRI, PollEntry};
@@ -30,7 +30,7 @@ fn wait(entries: &mut [PollEntry], time: Option<u64>) -> isize {
         wait_for(Op::Poll, object, entries, deadline, outside);
     }
     loop {
-        timer::fire();
+        timerfd::fire();
         let ready = descriptor::poll_now(entries);
         let is_over = deadline.is_some_and(|deadline| deadline <= execution::now());
         if ready != 0 || ends || is_over {

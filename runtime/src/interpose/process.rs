@@ -8,7 +8,7 @@ use super::files::{self, Elsewhere, Known};
 use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
 use super::process_attributes::{self, Attributes};
-use super::timer::{self, Timers};
+use super::timerfd::{self, Timers};
 use super::virtual_timer::{self, VirtualTimers};
 use crate::base::memory::Place;
 use crate::monitor;
@@ -43,7 +43,7 @@ pub(crate) const PLACE: Place<Process> = Place::after(&monitor::PLACE);
 const _: () = {
     const START: usize = PLACE.offset();
     assert!(START + offset_of!(Process, links) == loopback::PLACE.offset());
-    assert!(START + offset_of!(Process, timers) == timer::PLACE.offset());
+    assert!(START + offset_of!(Process, timers) == timerfd::PLACE.offset());
     assert!(START + offset_of!(Process, signals) == disposition::PLACE.offset());
     assert!(START + offset_of!(Process, virtual_timers) == virtual_timer::PLACE.offset());
     assert!(START + offset_of!(Process, files) == files::KNOWN_PLACE.offset());
