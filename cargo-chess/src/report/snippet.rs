@@ -1,4 +1,4 @@
-//! The source line of a failure, as rustc shows one.
+//! The source line of a failure, as rustc shows one. `excerpt.rs` shows lines with their neighbours.
 
 use std::fmt::Write as _;
 use std::fs;

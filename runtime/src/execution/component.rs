@@ -1,5 +1,5 @@
 //! A component of a test (the body of a `crash_and_recover`): a task runs it, and the caller waits
-//! for its end.
+//! for its end. The end, with or without a crash, is in `crash.rs`.
 
 use super::component_set::{Component, ComponentId};
 use super::crash::{crash_point, end, may_crash_here};

@@ -9,6 +9,8 @@
 //! with the same history would compute equally long. Such a task is set aside right after that
 //! event, unless the event is recorded before its operation is complete. In that case, the
 //! execution ends if the test's body has returned, as the end of a process ends all threads.
+//!
+//! An execution that takes steps without end is the subject of `step_limit.rs`.
 
 use core::time::Duration;
 

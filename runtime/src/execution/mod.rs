@@ -21,6 +21,7 @@ mod component_set;
 mod conflicts;
 mod crash;
 mod current;
+mod cycle;
 mod data_choice;
 mod dead_frames;
 mod descriptor_calls;

@@ -1,8 +1,9 @@
 //! Execution past the step limit: the order of the tasks there, and when and how the execution is
 //! ended.
 //!
-//! Tasks that yield give way there too (`execution/fairness.rs`). `monitor/livelock.rs` judges
-//! whether an execution that was ended is a failure.
+//! Tasks that yield give way there too (`execution/fairness.rs`). `execution/cycle.rs` detects that
+//! the tasks repeat the same events. `monitor/livelock.rs` judges whether an execution that was ended
+//! is a failure. The step limit is `max-steps`: see `config/exploration.rs` of the tool.
 
 use super::TaskId;
 use super::options::Limit;

@@ -1,4 +1,5 @@
-//! `alarm` and `setitimer`: the alarm of the process, in virtual time.
+//! `alarm` and `setitimer`: the alarm of the process, in virtual time. It expires in
+//! `virtual_timer.rs`.
 
 use core::ffi::{c_int, c_uint};
 

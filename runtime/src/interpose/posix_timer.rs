@@ -1,4 +1,4 @@
-//! `timer_create` and its relatives, in virtual time.
+//! `timer_create` and its relatives, in virtual time. These timers expire in `virtual_timer.rs`.
 //!
 //! The kernel keeps the timers of processor time, and those that the program created before the
 //! test began.

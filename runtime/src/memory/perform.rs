@@ -1,4 +1,5 @@
-//! The records of performed accesses and fences: stores, events, and the clocks of tasks.
+//! The records of performed accesses and fences: stores, events, and the clocks of tasks. The order
+//! of the events, which decides about late effects, is in `graph.rs`.
 
 use core::sync::atomic::Ordering;
 

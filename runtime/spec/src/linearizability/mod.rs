@@ -3,6 +3,9 @@
 //!
 //! The check is that of Line-Up (Burckhardt, Dern, Musuvathi and Tan, PLDI'10): without a model,
 //! the object itself, used by one thread, is the specification.
+//!
+//! The sentence of a failure is in this file. `history.rs` prints the table of the calls, and
+//! `order.rs` the reasons why no sequential order explains it.
 
 mod call;
 mod history;

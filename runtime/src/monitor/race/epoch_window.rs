@@ -3,7 +3,7 @@
 //!
 //! Epochs are numbered in the order in which they begin. Of the recent epochs, a task usually knows
 //! all except the current epochs of the other tasks, so that such a range is long. The task's clock
-//! also contains the epochs that the task knows outside of the range.
+//! also contains the epochs that the task knows outside of the range. Epochs end in `tasks.rs`.
 
 use super::Races;
 use super::clock::Epoch;
