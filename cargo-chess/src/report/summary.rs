@@ -261,9 +261,10 @@ impl Guarantee {
         let sentence = |((executions, reach, last, atomic), count): (&Group, &u64)| {
             let (mut inside, mut steps) = (String::new(), String::new());
             if !atomic.is_empty() {
-                let remedy = match atomic == &[STD] {
-                    true => "",
-                    false => " (policy = \"preempt\" in Chess.toml explores such calls)",
+                let remedy = if atomic == &[STD] {
+                    ""
+                } else {
+                    " (policy = \"preempt\" in Chess.toml explores such calls)"
                 };
                 if last.as_ref().unwrap_or(reach).has_bound() {
                     let packages = atomic.join(", ");

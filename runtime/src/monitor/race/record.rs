@@ -111,6 +111,9 @@ struct Atomic {
     /// value.
     release: Clock,
     uses: EngineVec<Uses>,
+    /// The index in `uses` of the last access. The next access often has the same task, and with
+    /// many tasks a search for its entry takes long.
+    last: u16,
 }
 
 /// The whole history of one granule.
@@ -210,11 +213,17 @@ impl Record {
                 mask,
                 release: Clock::new(),
                 uses: engine_vec(),
+                last: 0,
             });
             self.atomics.len() - 1
         });
         let atomic = &mut self.atomics[place];
-        let known = atomic.uses.iter().position(|uses| uses.entry == entry);
+        let is_own = |uses: &Uses| uses.entry == entry;
+        let last = atomic.last as usize;
+        let known = match atomic.uses.get(last) {
+            Some(uses) if is_own(uses) => Some(last),
+            _ => atomic.uses.iter().position(is_own),
+        };
         let known = known.unwrap_or_else(|| {
             atomic.uses.push(Uses {
                 entry,
@@ -223,6 +232,8 @@ impl Record {
             });
             atomic.uses.len() - 1
         });
+        // There are fewer entries than 2^16, because each one has another `entry`.
+        atomic.last = known as u16;
         let uses = &mut atomic.uses[known];
         let own = Use { epoch, site, op };
         if is_write {
