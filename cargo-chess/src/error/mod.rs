@@ -55,7 +55,7 @@ pub(crate) enum Error {
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
-    /// A defect of cargo-chess.
+    /// A defect of cargo chess.
     #[error("internal error: {0}\n{DEFECT}")]
     Internal(String),
 }

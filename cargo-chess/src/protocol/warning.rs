@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::token;
 use crate::events::Location;
 
-/// The usual causes for a test that depends on more than its schedule.
-const CULPRITS: &str = "the test depends on more than its schedule; the usual causes are real time, \
-                        random numbers, files, the environment, addresses that are used as \
+/// The conclusion that a test depends on more than its schedule, and the usual causes.
+const CULPRITS: &str = "so the test depends on more than its schedule. The usual causes are real \
+                        time, random numbers, files, the environment, addresses that are used as \
                         numbers, and state outside of the process";
 
 /// The consequence if two runs of one schedule differed.
 const NO_COVERAGE: &str =
-    "So the report does not say which schedules were explored. A failure that was found is real";
+    "No guarantee about the explored schedules is possible. Every reported failure is real";
 
 /// The remedy if the step at which the runs differ is known.
 const LOOK: &str = "To find the cause, look at the code before the step that differs";
@@ -103,7 +103,7 @@ impl Warning {
             WarningKind::Differed => self.differing("one schedule"),
             WarningKind::Unrepeatable => format!(
                 "{count} of {all} schedules could not be repeated, and the schedules after them \
-                 were not explored: {CULPRITS}"
+                 were not explored, {CULPRITS}"
             ),
             WarningKind::Long => format!(
                 "{count} of {all} schedules took more than --max-steps steps: the choices in their \
@@ -191,7 +191,7 @@ impl Warning {
                  numbers, so a file name made from them repeats: remove the file at the end of the \
                  test, or create it below `std::env::temp_dir()`. {NO_COVERAGE}"
             ),
-            None => format!("{start}: {CULPRITS}. {NO_COVERAGE}{look}"),
+            None => format!("{start}, {CULPRITS}. {NO_COVERAGE}{look}"),
         }
     }
 
@@ -307,16 +307,16 @@ mod tests {
         let words = sentence(line);
         assert!(words.starts_with(
             "two runs of the first schedule differed (step 3 was start of task 1 at \
-             src/lib.rs:4 in the first run, and the second run ended before this step): the test"
+             src/lib.rs:4 in the first run, and the second run ended before this step), so the test"
         ));
-        assert!(sentence(r#"{"kind":"unstable"}"#).contains("differed: the test"));
+        assert!(sentence(r#"{"kind":"unstable"}"#).contains("differed, so the test"));
         let line = r#"{"kind":"differed","step":3,"first":null,"second":null,"text":"/a/b"}"#;
         assert!(sentence(line).contains("the second run could not create `/a/b`, because"));
         let start = r#"{"task":1,"op":"Start","location":null}"#;
         let line = format!(r#"{{"kind":"unstable","step":3,"first":{start},"second":{start}}}"#);
         assert!(sentence(&line).starts_with(
             "two runs of the first schedule differed (step 3, start of task 1, had another object \
-             or outcome in the second run): the test"
+             or outcome in the second run), so the test"
         ));
     }
 }

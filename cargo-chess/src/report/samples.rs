@@ -110,7 +110,7 @@ pub(crate) fn with_atomic(package: &str, finished: Finished) -> Finished {
 pub(crate) fn unstable() -> Finished {
     Finished {
         unstable: true,
-        own_warnings: vec!["two runs of the first schedule differed: the test depends on more than its schedule; the usual causes are real time, random numbers, files, the environment, addresses that are used as numbers, and state outside of the process. So the report does not say which schedules were explored. A failure that was found is real".into()],
+        own_warnings: vec!["two runs of the first schedule differed, so the test depends on more than its schedule. The usual causes are real time, random numbers, files, the environment, addresses that are used as numbers, and state outside of the process. No guarantee about the explored schedules is possible. Every reported failure is real".into()],
         ..passed(None, false)
     }
 }

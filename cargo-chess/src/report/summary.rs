@@ -53,13 +53,12 @@ fn all_executions(executions: Executions) -> (&'static str, &'static str) {
             of_interleavings(executions),
         ),
         Memory::Tso => (
-            "every execution of the synchronization operations that x86's memory model (TSO) allows",
+            "every execution that x86's memory model (TSO) allows",
             "assuming that the compiler does not reorder atomics",
         ),
         Memory::C11 => (
-            "every execution of the synchronization operations that the language's memory model (C11) \
-             allows",
-            "without load buffering",
+            "every execution that the language's memory model (C11) allows",
+            "except load buffering",
         ),
     }
 }

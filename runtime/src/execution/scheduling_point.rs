@@ -195,7 +195,7 @@ impl Execution {
         self.give_way(state, true)
     }
 
-    /// The current task spins, and is not known to repeat itself.
+    /// Lets other tasks run, because the current task spins. Its further iterations may differ.
     fn spin_to_others(&mut self) -> Step {
         let spin = &self.running().spin;
         if !spin.is_yield() {
@@ -230,7 +230,8 @@ impl Execution {
         }
     }
 
-    /// The current task yields, and is not known to repeat itself.
+    /// Lets other tasks run, because the current task yields or spins. Its further iterations may
+    /// differ; otherwise it would await a change.
     fn yield_to_others(&mut self) -> Step {
         if self.body_done {
             self.running().idle_yields += 1;

@@ -114,7 +114,7 @@ const LOCK: u32 = 1;
 const CONDVAR: u32 = 2;
 const CHANNEL: u32 = 3;
 const THREAD: u32 = 4;
-/// An object that only one task touches.
+/// The kind of an object that only one task touches.
 const OWN: u32 = 5;
 const ONCE: u32 = 6;
 const BARRIER: u32 = 7;
