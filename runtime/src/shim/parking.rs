@@ -77,7 +77,13 @@ impl Parker {
             }
             if !execution::active() {
                 std::thread::park_timeout(left);
-            } else if self.block(Some(deadline(left)), site) == Wake::TimedOut
+                continue;
+            }
+            let deadline = deadline(left);
+            // The reads of the clock may be scheduling points, at which another task can unpark
+            // this one. No other task runs between this check and the wait.
+            if self.parked.load(Ordering::Acquire)
+                && self.block(Some(deadline), site) == Wake::TimedOut
                 && self.parked.load(Ordering::Acquire)
             {
                 return false;
