@@ -181,13 +181,12 @@ impl Execution {
         self.object_calls.clear();
         self.resources.clear();
         self.components.clear();
-        let new = Self::new();
-        self.awaits = new.awaits;
-        self.unmet_assumption = new.unmet_assumption;
+        self.awaits = true;
+        self.unmet_assumption = None;
         self.clock = self.options.start;
-        self.entropy = new.entropy;
-        self.ending = new.ending;
-        self.body_done = new.body_done;
+        self.entropy = Rng::new(0);
+        self.ending = Ending::Finished;
+        self.body_done = false;
     }
 
     /// Whether the time budget is used up.
