@@ -294,8 +294,8 @@ impl Found {
 /// these.
 fn wrong_once() -> Vec<Program> {
     use Op::{
-        CLock, Downgrade, Lock, Read, Sealed, SealedTry, SemPost, SemTryWait, SemWait, SocketRead,
-        SocketTryRead, SocketWrite, TryRead, TryWrite, Write,
+        CLock, CRead, CTryWrite, CWrite, Downgrade, Lock, Read, Sealed, SealedTry, SemPost,
+        SemTryWait, SemWait, SocketRead, SocketTryRead, SocketWrite, TryRead, TryWrite, Write,
     };
     // After an opaque call, each step counts as an additional access to the state of opaque code.
     // Such accesses under the lock hid the race between the two tasks that acquire it.
@@ -340,6 +340,12 @@ fn wrong_once() -> Vec<Program> {
         vec![Downgrade(0, vec![Read(1, vec![])])],
         vec![Read(1, vec![Write(0, vec![])])],
     ];
+    // A task that found the lock taken was also thought to take the lock first.
+    let one_finds_it_taken = [
+        vec![CRead(0, vec![])],
+        vec![CTryWrite(1, vec![CRead(0, vec![])])],
+        vec![CTryWrite(0, vec![CWrite(1, vec![])]), CTryWrite(0, vec![])],
+    ];
     let tasks = [
         &one_waits[..],
         &one_is_blocked_at_the_end,
@@ -349,6 +355,7 @@ fn wrong_once() -> Vec<Program> {
         &one_read_hides_a_race,
         &one_cannot_enter_again,
         &one_is_kept_out_for_ever,
+        &one_finds_it_taken,
     ];
     let program = |tasks: &[Vec<Op>]| Program {
         tasks: tasks.to_vec(),

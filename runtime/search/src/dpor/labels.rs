@@ -107,6 +107,17 @@ impl Labels {
         commute(self.touches(one), self.touches(other))
     }
 
+    /// Whether `label` acquires a lock that `own`, another step of the same task, does not touch:
+    /// in `own`, the task found the lock taken.
+    #[inline]
+    pub(super) fn finds_lock_taken(&self, own: Label, label: Label) -> bool {
+        own != label
+            && self.touches(label).iter().any(|&(lock, effect)| {
+                matches!(effect, Effect::Acquire | Effect::Enter)
+                    && self.touches(own).iter().all(|&(object, _)| object != lock)
+            })
+    }
+
     /// The label of a step of `task` with these `outcomes` that touches `touches`.
     pub(super) fn label(&mut self, task: TaskId, outcomes: Outcomes, touches: &Touches) -> Label {
         if (self.meanings.len() + 1) * 2 > self.slots.len() {

@@ -65,6 +65,10 @@ impl Sequence {
     /// Whether `label` is a weak initial of this sequence: whether some execution that begins with
     /// the step `label` is equivalent to an execution that begins with this sequence.
     ///
+    /// A task that finds a lock of C code taken makes a step without a touch of the lock, so nothing
+    /// in the relation precedes this step. If `label` acquires the lock, it must commute with the
+    /// steps before this step, because one of them has taken the lock.
+    ///
     /// For a partial sequence, `label` must be an initial: its task must have a step in the
     /// sequence. Otherwise the step could come after the sequence. Then its races would not lead
     /// to all executions with the steps that the sequence lacks.
@@ -80,9 +84,12 @@ impl Sequence {
         };
         let own = self.labels[place];
         let is_seen = place < self.seen;
+        let is_blocked = labels.finds_lock_taken(own, label);
         let mut before = self.steps[..place].iter().zip(&self.labels);
         !before.any(|(&step, &other)| {
-            precedes(step, self.steps[place]) || !is_seen && !labels.commute(own, other)
+            precedes(step, self.steps[place])
+                || !is_seen && !labels.commute(own, other)
+                || is_blocked && !labels.commute(label, other)
         })
     }
 
