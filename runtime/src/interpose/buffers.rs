@@ -40,11 +40,12 @@ impl Buffer {
 }
 
 impl Message {
-    pub(super) const fn of(buffers: &mut [Buffer]) -> Self {
+    /// A message to send, without an address.
+    pub(super) const fn of(buffers: &[Buffer]) -> Self {
         Self {
             name: core::ptr::null_mut(),
             name_length: 0,
-            buffers: buffers.as_mut_ptr(),
+            buffers: buffers.as_ptr().cast_mut(),
             count: buffers.len(),
             control: core::ptr::null_mut(),
             control_length: 0,
@@ -65,14 +66,6 @@ impl Message {
 /// The number of bytes in some buffers.
 pub(super) fn size_of_all(buffers: &[Buffer]) -> usize {
     buffers.iter().map(|buffer| buffer.length).sum()
-}
-
-/// Shortens a list of buffers to its first `left` bytes. Later buffers become empty.
-pub(super) fn shorten(buffers: &mut [Buffer], mut left: usize) {
-    for buffer in buffers {
-        buffer.length = buffer.length.min(left);
-        left -= buffer.length;
-    }
 }
 
 /// The list of `count` buffers at `at`, which may be null if `count` is 0.
