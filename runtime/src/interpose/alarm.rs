@@ -66,6 +66,11 @@ impl Time {
         }
     }
 
+    /// Whether the kernel accepts the time in the setting of a timer.
+    fn is_valid(&self) -> bool {
+        self.tv_sec >= 0 && (0..1_000_000).contains(&self.tv_usec)
+    }
+
     fn nanos(&self) -> u64 {
         let seconds = self.tv_sec.max(0).cast_unsigned().saturating_mul(SECOND);
         seconds.saturating_add(self.tv_usec.max(0).cast_unsigned() * 1_000)
@@ -93,6 +98,9 @@ pub(super) unsafe extern "C-unwind" fn setitimer(
     unsafe {
         if active() && which == ITIMER_REAL {
             let new = new.as_ref();
+            if new.is_some_and(|new| !new.first.is_valid() || !new.interval.is_valid()) {
+                return sys::libc_result(-(sys::EINVAL as isize)) as c_int;
+            }
             let first = new.map_or(0, |new| new.first.nanos());
             let before = set(first, new.map_or(0, |new| new.interval.nanos()));
             if !old.is_null() {

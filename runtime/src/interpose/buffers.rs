@@ -1,6 +1,8 @@
 //! The arguments of calls that transfer bytes: buffers, lists of buffers, and messages.
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::ops::Range;
+use core::slice;
 
 use super::call::admit;
 use crate::execution::marked_line;
@@ -27,7 +29,7 @@ pub(super) struct Message {
     pub(super) count: usize,
     control: *mut c_void,
     pub(super) control_length: usize,
-    flags: c_int,
+    pub(super) flags: c_int,
 }
 
 impl Buffer {
@@ -38,11 +40,12 @@ impl Buffer {
 }
 
 impl Message {
-    pub(super) const fn of(buffers: &mut [Buffer]) -> Self {
+    /// A message to send, without an address.
+    pub(super) const fn of(buffers: &[Buffer]) -> Self {
         Self {
             name: core::ptr::null_mut(),
             name_length: 0,
-            buffers: buffers.as_mut_ptr(),
+            buffers: buffers.as_ptr().cast_mut(),
             count: buffers.len(),
             control: core::ptr::null_mut(),
             control_length: 0,
@@ -65,11 +68,52 @@ pub(super) fn size_of_all(buffers: &[Buffer]) -> usize {
     buffers.iter().map(|buffer| buffer.length).sum()
 }
 
-/// Shortens a list of buffers to its first `left` bytes. Later buffers become empty.
-pub(super) fn shorten(buffers: &mut [Buffer], mut left: usize) {
-    for buffer in buffers {
-        buffer.length = buffer.length.min(left);
-        left -= buffer.length;
+/// The list of `count` buffers at `at`, which may be null if `count` is 0.
+///
+/// # Safety
+///
+/// There must be such a list, and it must not change while the result is used.
+pub(super) unsafe fn list_at<'a>(at: *const Buffer, count: usize) -> &'a [Buffer] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: as stated above.
+    unsafe { slice::from_raw_parts(at, count) }
+}
+
+/// Room for a part of a list of buffers.
+pub(super) struct Part([Buffer; Self::MOST]);
+
+impl Part {
+    /// The highest number of buffers in a part.
+    const MOST: usize = 64;
+
+    pub(super) const fn new() -> Self {
+        Self([Buffer::new(core::ptr::null(), 0); Self::MOST])
+    }
+
+    /// Returns the buffers of `list` that hold the bytes in `range`. If these are too many, returns
+    /// only the first of them.
+    pub(super) fn of(&mut self, list: &[Buffer], range: Range<usize>) -> &mut [Buffer] {
+        let (mut skipped, mut left) = (range.start, range.len());
+        let mut count = 0;
+        for buffer in list {
+            if left == 0 || count == Self::MOST {
+                break;
+            }
+            if skipped >= buffer.length {
+                skipped -= buffer.length;
+                continue;
+            }
+            let length = (buffer.length - skipped).min(left);
+            // SAFETY: within the buffer.
+            let start = unsafe { buffer.start.add(skipped) };
+            self.0[count] = Buffer { start, length };
+            count += 1;
+            left -= length;
+            skipped = 0;
+        }
+        &mut self.0[..count]
     }
 }
 
@@ -111,5 +155,29 @@ fn report(address: usize, length: usize, is_write: bool) {
         && let Some(site) = marked_line()
     {
         race::report_access_of_library(address, length, is_write, site);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lengths of the buffers with the bytes in `range`, of a list of such lengths.
+    fn lengths(list: &[usize], range: Range<usize>) -> Vec<usize> {
+        let bytes = [0u8; 64];
+        let at = |&length| Buffer::new(bytes.as_ptr().cast(), length);
+        let list: Vec<Buffer> = list.iter().map(at).collect();
+        let mut room = Part::new();
+        let part = room.of(&list, range);
+        part.iter().map(|buffer| buffer.length).collect()
+    }
+
+    #[test]
+    fn a_part_has_the_bytes_of_the_range() {
+        assert_eq!(lengths(&[3, 0, 4, 5], 0..12), [3, 4, 5]);
+        assert_eq!(lengths(&[3, 0, 4, 5], 3..12), [4, 5]);
+        assert_eq!(lengths(&[3, 0, 4, 5], 1..6), [2, 3]);
+        assert_eq!(lengths(&[3, 0, 4, 5], 8..8), [0; 0]);
+        assert_eq!(lengths(&[1; 100], 2..90).len(), Part::MOST);
     }
 }

@@ -30,7 +30,7 @@ struct Which {
 }
 
 /// The highest number of children that one call waits for.
-const MOST: usize = 64;
+const MOST: usize = 1024;
 
 /// Waits as a task until `attempt` finds a child, or fails. `attempt` does not block. It returns
 /// the id of the found child, 0 if no child is found, or a negative error number. Returns the last

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::call::{admit, wait_for};
-use super::timerfd;
+use super::{time as clock, timerfd};
 use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
@@ -97,7 +97,10 @@ pub(super) unsafe extern "C" fn epoll_pwait2(
     // SAFETY: the caller's arguments are those of the system call.
     let result = unsafe {
         if active() {
-            wait(epoll, events, most, time.as_ref().map(|time| time.nanos()))
+            match clock::limit(time.as_ref()) {
+                Ok(time) => wait(epoll, events, most, time),
+                Err(error) => error,
+            }
         } else {
             let (time, signals) = (time as usize, signals as usize);
             let arguments = [

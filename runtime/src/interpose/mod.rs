@@ -33,6 +33,7 @@ mod kernel_writes;
 mod libraries;
 mod locks;
 mod loopback;
+mod low_water;
 mod many_messages;
 mod mcount;
 mod memory_maps;

@@ -7,7 +7,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::buffers::Buffer;
+use super::buffers::{Buffer, list_at};
 use super::send;
 use crate::base::sys::{self, number};
 use crate::execution::{self, active};
@@ -44,8 +44,7 @@ pub(super) unsafe extern "C" fn writev(
     unsafe {
         if active() {
             let count = usize::try_from(count).unwrap_or(0);
-            let buffers = core::slice::from_raw_parts(buffers.cast(), count);
-            return write_as_task(descriptor, buffers);
+            return write_as_task(descriptor, list_at(buffers.cast(), count));
         }
         let arguments = [
             descriptor as usize,

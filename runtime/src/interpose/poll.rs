@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_ulong, c_void};
 
 use super::call::{admit, wait_for};
-use super::timerfd;
+use super::{time as clock, timerfd};
 use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, POLLOUT, POLLPRI, PollEntry};
@@ -95,7 +95,10 @@ pub(super) unsafe extern "C" fn ppoll(
             ];
             return sys::libc_result(sys::syscall(number::PPOLL, arguments)) as c_int;
         }
-        poll_as_task(entries, count, time.as_ref().map(|time| time.nanos()))
+        match clock::limit(time.as_ref()) {
+            Ok(time) => poll_as_task(entries, count, time),
+            Err(error) => sys::libc_result(error) as c_int,
+        }
     }
 }
 
@@ -128,16 +131,25 @@ impl Set {
     }
 }
 
-/// Performs a task's `select` as a `poll` of all descriptors in the sets.
-unsafe fn select_as_task(limit: c_int, sets: [*mut Set; 3], time: Option<u64>) -> c_int {
+/// Performs a task's `select` as a `poll` of all descriptors in the sets. If `time` is an error,
+/// it is the result.
+unsafe fn select_as_task(
+    limit: c_int,
+    sets: [*mut Set; 3],
+    time: Result<Option<u64>, isize>,
+) -> c_int {
     const WANTED: [i16; 3] = [POLLIN, POLLOUT, POLLPRI];
     /// For each set, the poll events that put a descriptor into the set. Errors put it into the
     /// first two sets, and a hang-up puts it into the first set, as in the kernel.
     const MEANS: [i16; 3] = [0x59, 0x10c, POLLPRI];
     const POLLNVAL: i16 = 0x20;
+    let (limit, time) = match (usize::try_from(limit), time) {
+        (Ok(limit), Ok(time)) => (limit.min(SET_SIZE), time),
+        (_, Err(error)) => return sys::libc_result(error) as c_int,
+        (Err(_), _) => return sys::libc_result(-(sys::EINVAL as isize)) as c_int,
+    };
     let mut entries = [PollEntry::new(-1, 0); SET_SIZE];
     let mut count = 0;
-    let limit = usize::try_from(limit).unwrap_or(0).min(SET_SIZE);
     // SAFETY: the caller passes null or sets, which hold nothing at or past the limit.
     let mut sets = sets.map(|set| unsafe { set.as_mut() });
     for descriptor in 0..limit {
@@ -193,14 +205,12 @@ pub(super) unsafe extern "C" fn select(
             let arguments = [limit as usize, a, b, c, time as usize, 0];
             return sys::libc_result(sys::syscall(number::SELECT, arguments)) as c_int;
         }
-        let nanos = |time: &timeval| {
-            let part = timespec {
-                tv_sec: time.tv_sec,
-                tv_nsec: time.tv_usec * 1_000,
-            };
-            part.nanos()
-        };
-        select_as_task(limit, sets, time.as_ref().map(nanos))
+        // The microseconds may be more than a second.
+        let time = time.as_ref().map(|time| timespec {
+            tv_sec: time.tv_sec.saturating_add(time.tv_usec / 1_000_000),
+            tv_nsec: time.tv_usec % 1_000_000 * 1_000,
+        });
+        select_as_task(limit, sets, clock::limit(time.as_ref()))
     }
 }
 
@@ -229,6 +239,6 @@ pub(super) unsafe extern "C" fn pselect(
             let arguments = [limit as usize, a, b, c, time_at, signals_at];
             return sys::libc_result(sys::syscall(number::PSELECT6, arguments)) as c_int;
         }
-        select_as_task(limit, sets, time.as_ref().map(|time| time.nanos()))
+        select_as_task(limit, sets, clock::limit(time.as_ref()))
     }
 }

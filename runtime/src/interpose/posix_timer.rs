@@ -5,6 +5,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::time::is_valid;
 use super::virtual_timer::{self, ALARM, Function, Notification, SIGALRM, Times};
 use crate::base::real;
 use crate::base::sys::{self, timespec};
@@ -41,6 +42,11 @@ pub(super) struct Setting {
 }
 
 impl Setting {
+    /// Whether the kernel accepts the setting.
+    fn is_valid(&self) -> bool {
+        is_valid(&self.first) && is_valid(&self.interval)
+    }
+
     fn of(times: Times) -> Self {
         Self {
             interval: timespec::from_nanos(times.interval),
@@ -116,7 +122,11 @@ unsafe extern "C-unwind" fn timer_settime(
         return unsafe { real::timer_settime(id, flags, new.cast(), old.cast()) };
     };
     // SAFETY: the caller passes a setting.
-    let (first, interval) = unsafe { ((*new).first.nanos(), (*new).interval.nanos()) };
+    let new = unsafe { &*new };
+    if !new.is_valid() {
+        return sys::libc_result(-EINVAL) as c_int;
+    }
+    let (first, interval) = (new.first.nanos(), new.interval.nanos());
     let before = virtual_timer::set(index, interval, |now| {
         let start = if flags & TIMER_ABSTIME == 0 { now } else { 0 };
         (first > 0).then(|| start.saturating_add(first))

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use super::buffers::{Buffer, MSG_DONTWAIT, Message, kernel_reads, shorten, size_of_all};
+use super::buffers::{Buffer, MSG_DONTWAIT, Message, Part, kernel_reads, list_at, size_of_all};
 use super::call::Call;
 use super::failing::{self, Direction};
 use super::files;
@@ -12,128 +12,149 @@ use crate::platform::descriptor::{self, Kind, POLLOUT};
 
 /// The number of bytes that can be written to a ready pipe without blocking.
 const PIPE_BUF: usize = 4096;
-/// The highest number of buffers that one call writes. Callers must expect that a call writes only
-/// a part of a list, because the kernel may do so, too.
-const MOST_BUFFERS: usize = 64;
+/// The highest number of buffers in a message that the kernel accepts.
+const MOST_BUFFERS: usize = 1024;
+const EMSGSIZE: isize = 90;
 
-/// Writes the first [`MOST_BUFFERS`] of `buffers` for a task. If the descriptor is a blocking one,
-/// waits until all of these buffers are written. Otherwise writes as much as possible. Returns the
-/// number of written bytes. If the call fails, sets `errno` and returns -1.
+/// Writes `buffers` for a task. If the descriptor is a blocking one, waits until all of these
+/// buffers are written. Otherwise writes as much as possible. Returns the number of written bytes.
+/// If the call fails, sets `errno` and returns -1.
 unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
-    let mut left = [Buffer {
-        start: core::ptr::null_mut(),
-        length: 0,
-    }; MOST_BUFFERS];
-    let count = buffers.len().min(MOST_BUFFERS);
-    left[..count].copy_from_slice(&buffers[..count]);
-    let left = &mut left[..count];
-    kernel_reads(left);
+    kernel_reads(buffers);
     let identity = descriptor::look(descriptor);
-    if identity.kind != Kind::Socket {
-        let size = size_of_all(left);
-        match failing::transfer(descriptor, identity.kind, Direction::Write, size) {
-            Ok(most) => shorten(left, most),
-            Err(error) => return sys::libc_result(error),
-        }
+    if identity.kind == Kind::Socket {
+        let mut message = Message::of(buffers);
+        // SAFETY: the caller's buffers are readable.
+        return unsafe { send_message(descriptor, &mut message, 0) };
     }
-    match identity.kind {
-        Kind::File | Kind::Closed => {
-            let (at, count) = (left.as_ptr() as usize, left.len());
-            let arguments = [descriptor as usize, at, count, 0, 0, 0];
-            // SAFETY: the caller's buffers are readable.
-            files::write(descriptor, || unsafe {
-                sys::syscall(number::WRITEV, arguments)
-            })
-        }
-        Kind::Socket => {
-            let mut message = Message::of(left);
-            // SAFETY: as above.
-            unsafe { send_message(descriptor, &mut message, 0) }
-        }
-        Kind::Pipe | Kind::Device | Kind::Anonymous => {
-            let mut call = Call::begin(Op::DescriptorWrite, descriptor, identity, POLLOUT);
-            let mut next = Remaining::of(left);
-            let most = if next.total <= PIPE_BUF || call.blocks() {
-                PIPE_BUF
-            } else {
-                usize::MAX
-            };
-            let result = loop {
-                let (start, length) = next.first(most);
-                // SAFETY: as above.
-                let result = call.carry_out_when_ready(|| unsafe {
-                    let arguments = [descriptor as usize, start as usize, length, 0, 0, 0];
-                    sys::syscall(number::WRITE, arguments)
-                });
-                let is_short = result < length.cast_signed();
-                if next.is_done_after(result) || is_short && !call.blocks() {
-                    break next.result(result);
+    let size = size_of_all(buffers);
+    let limit = match failing::transfer(descriptor, identity.kind, Direction::Write, size) {
+        Ok(limit) => limit,
+        Err(error) => return sys::libc_result(error),
+    };
+    let mut left = Remaining::of(buffers, limit);
+    if matches!(identity.kind, Kind::File | Kind::Closed) {
+        let (at, count) = left.next(usize::MAX);
+        let arguments = [descriptor as usize, at as usize, count, 0, 0, 0];
+        // SAFETY: as above.
+        return files::write(descriptor, || unsafe {
+            sys::syscall(number::WRITEV, arguments)
+        });
+    }
+    let is_pipe = identity.kind == Kind::Pipe;
+    let call = Call::begin(Op::DescriptorWrite, descriptor, identity, POLLOUT);
+    // The kernel writes nothing to a pipe without a wait, even if the pipe is full.
+    let mut call = call.unblocked(is_pipe && limit == 0);
+    let most = if limit <= PIPE_BUF || call.blocks() {
+        PIPE_BUF
+    } else {
+        usize::MAX
+    };
+    let result = loop {
+        let (at, count) = left.next(most);
+        let length = most.min(limit - left.done);
+        // SAFETY: as above.
+        let write = || unsafe { write_list(descriptor, at, count) };
+        let result = if is_pipe && call.blocks() {
+            call.carry_out(|| {
+                if descriptor::is_ready(descriptor, POLLOUT) {
+                    write()
+                } else {
+                    // SAFETY: as above.
+                    unsafe { write_to_last_page(descriptor, at, count) }
                 }
-                call.progressed();
-            };
-            call.end(result)
+            })
+        } else {
+            call.carry_out_when_ready(write)
+        };
+        let is_short = result < length.cast_signed();
+        if left.is_done_after(result) || is_short && !call.blocks() {
+            break left.result(result);
         }
+        call.progressed();
+    };
+    call.end(result)
+}
+
+/// Writes the list of `count` buffers at `at`. Objects such as `eventfd` tell a list of one buffer
+/// from a buffer.
+unsafe fn write_list(descriptor: c_int, at: *const Buffer, count: usize) -> isize {
+    // SAFETY: the caller's buffers are readable.
+    unsafe {
+        if count == 1 {
+            let Buffer { start, length } = *at;
+            return sys::syscall(
+                number::WRITE,
+                [descriptor as usize, start as usize, length, 0, 0, 0],
+            );
+        }
+        sys::syscall(
+            number::WRITEV,
+            [descriptor as usize, at as usize, count, 0, 0, 0],
+        )
+    }
+}
+
+/// Writes a list of buffers to a pipe that is full for `poll`. If the last page of the pipe has
+/// room, the kernel appends the bytes there. Otherwise returns `-EAGAIN`.
+unsafe fn write_to_last_page(pipe: c_int, at: *const Buffer, count: usize) -> isize {
+    const RWF_NOWAIT: usize = 8;
+    const EOPNOTSUPP: isize = 95;
+    const POSITION: usize = usize::MAX;
+    let arguments = [pipe as usize, at as usize, count, POSITION, 0, RWF_NOWAIT];
+    // SAFETY: the caller's buffers are readable.
+    let result = unsafe { sys::syscall(number::PWRITEV2, arguments) };
+    // The kernel does not have this call for pipes with a name.
+    if result == -EOPNOTSUPP {
+        -(sys::EAGAIN as isize)
+    } else {
+        result
     }
 }
 
 /// The progress of a call that writes a list of buffers.
 struct Remaining<'a> {
-    buffers: &'a mut [Buffer],
-    /// The index of the first buffer that is left to write.
-    at: usize,
+    buffers: &'a [Buffer],
+    /// The number of bytes of the list.
+    size: usize,
+    /// The number of bytes of the whole call. It is less than `size` for a short transfer.
+    limit: usize,
     /// The number of bytes that were written.
     done: usize,
-    /// The number of bytes of the whole call.
-    total: usize,
+    room: Part,
 }
 
 impl<'a> Remaining<'a> {
-    fn of(buffers: &'a mut [Buffer]) -> Self {
-        let total = size_of_all(buffers);
-        let mut new = Self {
+    fn of(buffers: &'a [Buffer], limit: usize) -> Self {
+        Self {
             buffers,
-            at: 0,
+            size: size_of_all(buffers),
+            limit,
             done: 0,
-            total,
-        };
-        new.skip_empty();
-        new
-    }
-
-    fn skip_empty(&mut self) {
-        while self.at + 1 < self.buffers.len() && self.buffers[self.at].length == 0 {
-            self.at += 1;
+            room: Part::new(),
         }
     }
 
-    /// Returns the address and the length of the first buffer that is left to write. The length is
-    /// at most `most`.
-    fn first(&self, most: usize) -> (*mut u8, usize) {
-        let first = self.buffers.get(self.at);
-        first.map_or((core::ptr::null_mut(), 0), |buffer| {
-            (buffer.start, buffer.length.min(most))
-        })
+    /// Returns a list of at most `most` of the bytes that are left to write: its address and its
+    /// length. This is the caller's list if nothing is left out, so that all of it is written at
+    /// once.
+    fn next(&mut self, most: usize) -> (*const Buffer, usize) {
+        if self.done == 0 && self.limit == self.size && self.size <= most {
+            return (self.buffers.as_ptr(), self.buffers.len());
+        }
+        let end = self.limit.min(self.done.saturating_add(most));
+        let part = self.room.of(self.buffers, self.done..end);
+        (part.as_ptr(), part.len())
     }
 
     /// Records the `result` of a system call that has written a part of the buffers. Returns
     /// whether the whole call is done, because the system call failed or all bytes are written.
     fn is_done_after(&mut self, result: isize) -> bool {
-        let Ok(mut written) = usize::try_from(result) else {
+        let Ok(written) = usize::try_from(result) else {
             return true;
         };
         self.done += written;
-        while let Some(buffer) = self.buffers.get_mut(self.at) {
-            let part = written.min(buffer.length);
-            // SAFETY: within the buffer, or at its end.
-            buffer.start = unsafe { buffer.start.add(part) };
-            buffer.length -= part;
-            written -= part;
-            if buffer.length > 0 || self.at + 1 == self.buffers.len() {
-                break;
-            }
-            self.at += 1;
-        }
-        self.done >= self.total
+        self.done >= self.limit
     }
 
     /// The result of the whole call, if its last system call returned `last`: the number of
@@ -152,18 +173,18 @@ impl<'a> Remaining<'a> {
 unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> isize {
     let unblocked = flags & MSG_DONTWAIT != 0;
     let identity = descriptor::look(socket);
-    // SAFETY: the caller passes a list of `count` buffers, a copy of the program's.
-    let buffers = unsafe { core::slice::from_raw_parts_mut(message.buffers, message.count) };
+    // SAFETY: the caller passes a list of `count` buffers.
+    let buffers = unsafe { list_at(message.buffers, message.count) };
     let size = size_of_all(buffers);
-    match failing::transfer(socket, identity.kind, Direction::Write, size) {
-        Ok(most) => shorten(buffers, most),
+    let limit = match failing::transfer(socket, identity.kind, Direction::Write, size) {
+        Ok(limit) => limit,
         Err(error) => return sys::libc_result(error),
-    }
+    };
     let mut call = Call::begin(Op::DescriptorWrite, socket, identity, POLLOUT).unblocked(unblocked);
-    let mut left = Remaining::of(buffers);
+    let mut left = Remaining::of(buffers, limit);
     let result = loop {
-        let rest = &mut left.buffers[left.at..];
-        (message.buffers, message.count) = (rest.as_mut_ptr(), rest.len());
+        let (list, count) = left.next(usize::MAX);
+        (message.buffers, message.count) = (list.cast_mut(), count);
         let at = core::ptr::from_mut(message) as usize;
         let flags = (flags | MSG_DONTWAIT) as usize;
         // SAFETY: the caller's message is that of the system call.
@@ -210,12 +231,9 @@ pub(super) unsafe extern "C" fn sendto(
             ];
             return sys::libc_result(sys::syscall(number::SENDTO, arguments));
         }
-        let mut buffers = [Buffer {
-            start: bytes.cast_mut().cast(),
-            length,
-        }];
+        let buffers = [Buffer::new(bytes, length)];
         kernel_reads(&buffers);
-        let mut message = Message::of(&mut buffers);
+        let mut message = Message::of(&buffers);
         (message.name, message.name_length) = (address.cast_mut(), address_length);
         send_message(socket, &mut message, flags)
     }
@@ -247,16 +265,10 @@ pub(super) unsafe extern "C" fn sendmsg(
             return sys::libc_result(sys::syscall(number::SENDMSG, arguments));
         }
         let mut own = *message;
-        let mut buffers = [Buffer {
-            start: core::ptr::null_mut(),
-            length: 0,
-        }; MOST_BUFFERS];
-        let count = own.count.min(MOST_BUFFERS);
-        for (at, buffer) in buffers[..count].iter_mut().enumerate() {
-            *buffer = *own.buffers.add(at);
+        if own.count > MOST_BUFFERS {
+            return sys::libc_result(-EMSGSIZE);
         }
-        kernel_reads(&buffers[..count]);
-        (own.buffers, own.count) = (buffers.as_mut_ptr(), count);
+        kernel_reads(list_at(own.buffers, own.count));
         send_message(socket, &mut own, flags)
     }
 }

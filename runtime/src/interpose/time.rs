@@ -9,6 +9,24 @@ use crate::execution::{self, Op, active};
 
 const TIMER_ABSTIME: c_int = 1;
 
+/// Whether the kernel accepts `time` as the length of a wait, or as a time on a clock.
+pub(super) fn is_valid(time: &timespec) -> bool {
+    time.tv_sec >= 0 && time.is_valid()
+}
+
+/// The length of a wait in nanoseconds; `None` for a wait without a limit.
+///
+/// # Errors
+/// If the kernel does not accept the length, returns the result of the system call (a negative
+/// error number).
+pub(super) fn limit(time: Option<&timespec>) -> Result<Option<u64>, isize> {
+    match time {
+        None => Ok(None),
+        Some(time) if is_valid(time) => Ok(Some(time.nanos())),
+        Some(_) => Err(-(sys::EINVAL as isize)),
+    }
+}
+
 /// libc's `clock_gettime`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) -> c_int {
@@ -25,16 +43,22 @@ pub(super) unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) 
 /// libc's `gettimeofday`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int {
-    // SAFETY: the caller gives a writable timeval.
+    // SAFETY: the caller gives null or a writable timeval, and null or a writable time zone.
     unsafe {
         if !active() {
             return real::gettimeofday(out, zone);
         }
-        let now = timespec::from_nanos(execution::read_clock());
-        *out = timeval {
-            tv_sec: now.tv_sec,
-            tv_usec: now.tv_nsec / 1_000,
-        };
+        if !out.is_null() {
+            let now = timespec::from_nanos(execution::read_clock());
+            *out = timeval {
+                tv_sec: now.tv_sec,
+                tv_usec: now.tv_nsec / 1_000,
+            };
+        }
+        if !zone.is_null() {
+            // As in libc: two numbers, which are 0.
+            zone.cast::<[c_int; 2]>().write([0; 2]);
+        }
     }
     0
 }
@@ -113,6 +137,9 @@ pub(super) unsafe extern "C" fn clock_nanosleep(
             ];
             return -(sys::syscall(number::CLOCK_NANOSLEEP, arguments) as c_int);
         }
+        if !is_valid(&*request) {
+            return sys::EINVAL;
+        }
         let start = if flags & TIMER_ABSTIME == 0 {
             execution::now()
         } else {
@@ -134,6 +161,9 @@ pub(super) unsafe extern "C" fn nanosleep(
         if !active() {
             let arguments = [request as usize, remaining as usize, 0, 0, 0, 0];
             return sys::libc_result(sys::syscall(number::NANOSLEEP, arguments)) as c_int;
+        }
+        if !is_valid(&*request) {
+            return sys::libc_result(-(sys::EINVAL as isize)) as c_int;
         }
         execution::sleep_until(execution::now().saturating_add((*request).nanos()), None);
     }

@@ -8,6 +8,7 @@ use core::ffi::c_int;
 
 use super::call::admit;
 use super::loopback;
+use super::time::is_valid;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, active};
@@ -131,6 +132,10 @@ pub(super) unsafe extern "C" fn timerfd_settime(
     old: *mut Setting,
 ) -> c_int {
     const TFD_TIMER_ABSTIME: c_int = 1;
+    // SAFETY: the caller passes a setting.
+    if active() && unsafe { !is_valid(&(*new).first) || !is_valid(&(*new).interval) } {
+        return sys::libc_result(-(sys::EINVAL as isize)) as c_int;
+    }
     if active() {
         let identity = descriptor::look(descriptor);
         let object = execution::descriptor_object(descriptor, identity);

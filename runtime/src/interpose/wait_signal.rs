@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_void};
 use super::call::admit;
 use super::disposition::signals;
 use super::signal::{self, Info};
+use super::time as clock;
 use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, State, Wake, active, opaque};
 
@@ -157,8 +158,10 @@ unsafe fn wait_for_signal(
     // SAFETY: the caller passes a set, null or room for information, and null or a time.
     unsafe {
         if active() {
-            let time = time.as_ref().map(|time| time.nanos());
-            await_pending(*set, information, time)
+            match clock::limit(time.as_ref()) {
+                Ok(time) => await_pending(*set, information, time),
+                Err(error) => error,
+            }
         } else {
             let arguments = [set as usize, information as usize, time as usize, 8, 0, 0];
             sys::syscall(number::RT_SIGTIMEDWAIT, arguments)
