@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chess_vocabulary::{TaskId, Wait, deadlock, line_of};
+use chess_vocabulary::{TaskId, Wait, WarningKind, deadlock, line_of};
 use serde::{Deserialize, Serialize};
 
 use super::early_timeouts::EarlyWait;
@@ -149,6 +149,13 @@ pub(crate) struct Finished {
     /// The events of the reported execution, in order.
     #[serde(default)]
     pub events: Vec<Step>,
+    /// The number of later events of the reported execution, which were not recorded.
+    #[serde(default)]
+    pub events_left_out: u64,
+    /// The number of steps after which the choices of the reported execution were not explored.
+    /// `None` if there are no such choices.
+    #[serde(default)]
+    pub choices_end: Option<u64>,
     /// The calls in progress at the events of the reported execution. They are removed after the
     /// callers in the user's code are found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -229,6 +236,25 @@ impl Finished {
         });
         let hot: Vec<String> = hot.collect();
         deadlock(&waits.collect::<Vec<_>>(), &cycle) + &hot.concat()
+    }
+
+    /// The number of events of the reported execution, with those that were not recorded.
+    pub(crate) fn event_count(&self) -> u64 {
+        self.events.len() as u64 + self.events_left_out
+    }
+
+    /// Whether the search ended only because it explores no choices past the step limit.
+    pub(crate) fn was_ended_by_steps(&self) -> bool {
+        let others = [
+            WarningKind::Abandoned,
+            WarningKind::Crashed,
+            WarningKind::Endless,
+            WarningKind::EndedEarly,
+            WarningKind::FewStores,
+            WarningKind::Unrepeatable,
+        ];
+        let has = |kinds: &[WarningKind]| self.warnings.iter().any(|it| kinds.contains(&it.kind));
+        has(&[WarningKind::Long]) && !has(&others)
     }
 
     /// A verdict with `outcome`. All other fields have their defaults.

@@ -238,10 +238,20 @@ pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) 
     } else {
         "failing execution"
     };
-    let steps = plural(finished.events.len() as u64, "event");
+    let steps = plural(finished.event_count(), "event");
+    let recorded = match finished.events_left_out {
+        0 => String::new(),
+        _ => format!(
+            ", of which the first {} are recorded",
+            thousands(finished.events.len() as u64)
+        ),
+    };
     let cost = |n| format!(", {}", late_effects::cost(n, finished));
     let preemptions = test.counts.preemptions.map_or_else(String::new, cost);
-    let heading = styled(BOLD, format!("The {what} ({steps}{preemptions}):"));
+    let heading = styled(
+        BOLD,
+        format!("The {what} ({steps}{preemptions}){recorded}:"),
+    );
     let names = Names::new(&finished.tasks);
     format!("  {heading}\n{}", interleaving(finished, &names, table))
 }

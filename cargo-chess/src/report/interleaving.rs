@@ -61,6 +61,10 @@ pub(super) fn interleaving(finished: &Finished, names: &Names, table: &Table) ->
             text.extend(sentences.iter().map(|it| layout.omission(it)));
         }
     }
+    if finished.events_left_out > 0 {
+        let later = plural(finished.events_left_out, "later event");
+        text += &layout.omission(&format!("\u{2026} {later}, not recorded"));
+    }
     text.extend(waiting.iter().map(|line| layout.line(line)));
     text
 }

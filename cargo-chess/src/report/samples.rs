@@ -149,6 +149,13 @@ pub(crate) fn panic() -> Finished {
     }
 }
 
+/// `finished`, with the warning that choices past the step limit were not explored.
+pub(crate) fn with_choices_past_the_limit(mut finished: Finished) -> Finished {
+    let warning = serde_json::json!({"kind": "long", "count": 1, "schedules": 1});
+    finished.warnings = vec![serde_json::from_value(warning).unwrap()];
+    finished
+}
+
 pub(crate) fn deadlock() -> Finished {
     let mut first = blocked(1, "Mutex::lock", "M2", 20);
     first.holder = Some(2);

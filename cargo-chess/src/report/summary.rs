@@ -355,6 +355,8 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
              --strategy",
             test.id()
         );
+    } else if !out_of_time && detail.finished.was_ended_by_steps() {
+        format!("its search ended {after}, because it explores no choices after --max-steps steps")
     } else if !out_of_time {
         format!("its search ended {after}")
     } else if exploration.time.is_some() {
@@ -494,6 +496,7 @@ mod tests {
         };
         let mut sampled = samples::passed(None, false);
         sampled.strategy = Some("random".into());
+        let later = samples::with_choices_past_the_limit(samples::passed(None, false));
         let mut without_bound = samples::passed(None, false);
         without_bound.strategy = Some("dpor".into());
         let mut long = without_bound.clone();
@@ -509,6 +512,7 @@ mod tests {
             ("large", over_budget),
             ("slow", samples::out_of_time()),
             ("slower", samples::passed(None, false)),
+            ("later", later),
             (
                 "locks",
                 samples::with_atomic("parking_lot 0.12.5", samples::passed(Some(2), false))

@@ -78,6 +78,8 @@ pub(crate) struct EventLog {
     graph: u64,
     /// The maximum number of events that are kept. All events are part of the graph.
     pub(crate) most: usize,
+    /// The number of events that are not kept.
+    pub(crate) left_out: u64,
     /// Whether each event is reported when it happens.
     pub(crate) is_reported: bool,
 }
@@ -93,6 +95,7 @@ impl EventLog {
             calls: Calls::new(),
             graph: 0,
             most: usize::MAX,
+            left_out: 0,
             is_reported: false,
         }
     }
@@ -105,6 +108,7 @@ impl EventLog {
         self.values.seen.clear();
         self.calls.clear();
         self.graph = 0;
+        self.left_out = 0;
     }
 
     /// The hash of the happens-before graph so far.
@@ -125,6 +129,8 @@ impl EventLog {
     ) -> bool {
         if self.events.len() < self.most {
             self.events.push(event);
+        } else {
+            self.left_out += 1;
         }
         let effect = event.effect;
         let mut is_watched = false;

@@ -215,19 +215,23 @@ pub fn unpark(task: TaskId, site: Site) {
 }
 
 /// Performs `thread::sleep` until `deadline`. The sleep is a yield. The search chooses the moment
-/// at which the sleep ends.
-pub fn sleep(deadline: u64, site: Site) {
-    sleep_until(deadline, Some(site));
+/// at which the sleep ends. A sleep without a deadline does not end.
+pub fn sleep(deadline: Option<u64>, site: Site) {
+    sleep_or_stay(deadline, Some(site));
 }
 
 /// As [`sleep`], for code whose line may be unknown.
 pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
+    sleep_or_stay(Some(deadline), site);
+}
+
+fn sleep_or_stay(deadline: Option<u64>, site: Option<Site>) {
     let Some(execution) = running() else { return };
     may_crash(execution, Op::Sleep, site);
     execution.step(|it| {
         it.announce(Op::Sleep, ObjectId::NONE, site);
         it.record(Op::Sleep, ObjectId::NONE, Op::Sleep.effect(), site);
-        it.sleep_on(Wait::Time, Some(deadline))
+        it.sleep_on(Wait::Time, deadline)
     });
     set_aside::look(execution, true);
 }

@@ -83,7 +83,7 @@ impl Parker {
             // The reads of the clock may be scheduling points, at which another task can unpark
             // this one. No other task runs between this check and the wait.
             if self.parked.load(Ordering::Acquire)
-                && self.block(Some(deadline), site) == Wake::TimedOut
+                && self.block(deadline, site) == Wake::TimedOut
                 && self.parked.load(Ordering::Acquire)
             {
                 return false;

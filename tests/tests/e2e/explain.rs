@@ -213,3 +213,56 @@ fn without_a_failure_there_is_no_report() {
     assert_eq!(run.stdout, "");
     insta::assert_snapshot!(run.message());
 }
+
+const STORES_LATE: &str = r"
+#![cfg(test)]
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::thread;
+
+#[test]
+fn last_is_first() {
+    let count = AtomicU32::new(0);
+    for _ in 0..250 {
+        count.fetch_add(1, SeqCst);
+    }
+    thread::scope(|scope| {
+        for value in 1..=2 {
+            let count = &count;
+            scope.spawn(move || count.store(value, SeqCst));
+        }
+    });
+    assert_eq!(count.load(SeqCst), 1);
+}
+
+#[test]
+fn alone() {
+    let count = AtomicU32::new(0);
+    for _ in 0..250 {
+        count.fetch_add(1, SeqCst);
+    }
+    panic!();
+}
+";
+
+/// Explains the failure of `test` in an exploration with this step limit.
+fn explained_within(max_steps: &str, test: &str) -> String {
+    let workspace = Workspace::with_library(STORES_LATE);
+    let test = ["test", test, "--max-steps", max_steps];
+    workspace.chess(&test).run().assert_code(100);
+    explain(&workspace, &[]).message()
+}
+
+#[test]
+fn choices_past_the_step_limit_are_not_taken_for_none() {
+    insta::assert_snapshot!(explained_within("200", "last_is_first"));
+    let alone = explained_within("200", "alone");
+    assert!(
+        alone.contains("so every schedule fails in this way"),
+        "{alone}"
+    );
+}
+
+#[test]
+fn events_that_are_not_recorded_are_counted() {
+    insta::assert_snapshot!(explained_within("100", "last_is_first"));
+}

@@ -1,6 +1,7 @@
 //! The cause of a failure: the lines at which tasks were switched out, and the operations of other
 //! tasks meanwhile.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
@@ -102,7 +103,7 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
         marks: Vec::new(),
     };
     if preemptions.is_empty() && chosen.is_empty() {
-        paragraphs.push(alone(vec![without_preemption(test, finished).to_owned()]));
+        paragraphs.push(alone(vec![without_preemption(test, finished).into_owned()]));
     }
     let left_out = preemptions.len().saturating_sub(MOST_SHOWN);
     if left_out > 0 {
@@ -160,10 +161,19 @@ fn missed(finished: &Finished, names: &Names) -> Vec<String> {
 }
 
 /// The sentence for a failure without a preemption and without any other special choice.
-fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str {
-    match test.kind {
-        Some(Kind::Livelock | Kind::Spin) => {
+fn without_preemption(test: &TestFinished, finished: &Finished) -> Cow<'static, str> {
+    let sentence = match (test.kind, finished.choices_end) {
+        (Some(Kind::Livelock | Kind::Spin), _) => {
             "No task was preempted. The tasks repeat the loop at the end of the table."
+        }
+        (_, Some(steps)) if finished.decided.is_empty() => {
+            return format!(
+                "The execution has no choice in its first {} steps. The choices in its later \
+                 steps were not explored, so other schedules may pass. To explore them, run the \
+                 test with fewer iterations or a larger --max-steps.",
+                thousands(steps)
+            )
+            .into();
         }
         _ if finished.decided.is_empty() => {
             "The execution has no choice between tasks, so every schedule fails in this way."
@@ -175,7 +185,8 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
             "No task was preempted. The failure depends on the order in which tasks run when \
              another task starts, blocks or ends."
         }
-    }
+    };
+    sentence.into()
 }
 
 /// Sentences about the choices of the search other than the order of tasks.

@@ -27,9 +27,9 @@ const GAP: &str = "  ";
 pub(super) fn side_by_side(explanation: &Explanation, names: &Names, width: usize) -> String {
     let failing = &explanation.detail.finished;
     let Some(passing) = &explanation.passing else {
-        return none(explanation.tried, width);
+        return none(explanation.tried, failing.choices_end, width);
     };
-    let events = plural(passing.finished.events.len() as u64, "event");
+    let events = plural(passing.finished.event_count(), "event");
     let heading = styled(
         BOLD,
         format!("The nearest schedule that passes ({events}):"),
@@ -63,9 +63,9 @@ pub(super) fn side_by_side(explanation: &Explanation, names: &Names, width: usiz
         let (left, right) = (cell(failing), cell(&passing.finished));
         line(thousands(index as u64 + 1), fit(&left, room), right);
     }
-    let rest = |finished: &Finished| match finished.events.len().saturating_sub(shown.end) {
+    let rest = |finished: &Finished| match finished.event_count().saturating_sub(shown.end as u64) {
         0 => String::new(),
-        count => format!("\u{2026} {}", plural(count as u64, "event")),
+        count => format!("\u{2026} {}", plural(count, "event")),
     };
     if shown.end < longest {
         line(
@@ -84,10 +84,14 @@ pub(super) fn side_by_side(explanation: &Explanation, names: &Names, width: usiz
 }
 
 /// The sentence for a failure without a schedule that passes.
-fn none(tried: usize, width: usize) -> String {
-    let sentence = match tried {
-        0 => "There is no other schedule, because the execution has no choice.".to_owned(),
-        tried => format!(
+fn none(tried: usize, choices_end: Option<u64>, width: usize) -> String {
+    let sentence = match (tried, choices_end) {
+        (0, None) => "There is no other schedule, because the execution has no choice.".to_owned(),
+        (0, Some(steps)) => format!(
+            "No other schedule was run, because the execution has no choice in its first {} steps.",
+            thousands(steps)
+        ),
+        (tried, _) => format!(
             "No passing schedule was found among the {} nearest schedules. They differ from the \
              failing schedule in one decision, and have no preemption after that decision.",
             thousands(tried as u64)
@@ -177,11 +181,11 @@ mod tests {
     #[test]
     fn without_a_passing_schedule_the_number_of_tried_schedules_is_printed() {
         assert_eq!(
-            none(0, 200).trim(),
+            none(0, None, 200).trim(),
             "There is no other schedule, because the execution has no choice."
         );
         assert_eq!(
-            none(1234, 200).trim(),
+            none(1234, None, 200).trim(),
             "No passing schedule was found among the 1,234 nearest schedules. They differ from the \
              failing schedule in one decision, and have no preemption after that decision."
         );

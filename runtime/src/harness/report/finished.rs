@@ -74,6 +74,7 @@ pub(in crate::harness) fn finished(
     let object = with_extent(object, engine, counters);
     let object = with_findings(object, engine, counters);
     let object = with_covered(object, engine, request, counters);
+    let object = with_limits(object, &engine.execution, shown);
     with_surroundings(object, engine)
         .optional_number(
             "preemptions",
@@ -142,6 +143,17 @@ pub(in crate::harness) fn finished(
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+/// Adds what the limits left out of the execution, if it is `shown`: the number of events that were
+/// not kept, and the step from which on the search explores no choices, if there may be choices.
+fn with_limits(object: Object, execution: &Execution, shown: bool) -> Object {
+    let misses_choices = shown && execution.misses_choices();
+    let left_out = if shown { execution.log.left_out } else { 0 };
+    object.number("events_left_out", left_out).optional_number(
+        "choices_end",
+        misses_choices.then_some(execution.options.max_steps),
+    )
 }
 
 /// Adds the findings that deserve a warning.

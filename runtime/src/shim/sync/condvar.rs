@@ -145,10 +145,10 @@ impl Condvar {
     fn block_until<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
-        deadline: u64,
+        deadline: Option<u64>,
         site: Site,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let (guard, wake) = self.block(Op::CondvarWaitTimeout, guard, Some(deadline), site);
+        let (guard, wake) = self.block(Op::CondvarWaitTimeout, guard, deadline, site);
         let result = WaitTimeoutResult(wake == Wake::TimedOut);
         match guard {
             Ok(guard) => Ok((guard, result)),

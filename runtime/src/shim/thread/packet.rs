@@ -14,7 +14,7 @@ use std::thread::Result;
 
 use super::Thread;
 use super::scope_data::ScopeData;
-use crate::base::sys::EAGAIN;
+use crate::base::sys::{EAGAIN, EINVAL};
 use crate::execution::{self, How, Op, Site, TaskId};
 use crate::monitor::race;
 
@@ -119,6 +119,17 @@ unsafe impl<R, T: Send> Sync for Joining<R, T> {}
 /// Natively it would fail, too, because a process has too little memory for such a stack.
 const LARGEST_STACK: usize = 1 << 40;
 
+/// The size of the memory that `pthread_create` adds to a stack: one page as a guard.
+const GUARD: usize = 4_096;
+
+/// The error of `pthread_create` for a stack of this size, if the stack is too large for any
+/// system.
+fn stack_error(size: usize) -> Option<i32> {
+    let is_overflow = size.checked_add(GUARD).is_none();
+    let too_large = if is_overflow { EINVAL } else { EAGAIN };
+    (size > LARGEST_STACK).then_some(too_large)
+}
+
 /// Spawns a task that runs `closure`.
 ///
 /// # Errors
@@ -141,8 +152,8 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    if stack.is_some_and(|size| size > LARGEST_STACK) {
-        return Err(io::Error::from_raw_os_error(EAGAIN));
+    if let Some(error) = stack.and_then(stack_error) {
+        return Err(io::Error::from_raw_os_error(error));
     }
     if let Some(name) = name.filter(|name| name.contains('\0')) {
         CString::new(name).expect("thread name may not contain interior null bytes");
@@ -265,5 +276,19 @@ impl<T> Drop for Packet<T> {
         if let Some(scope) = &self.scope {
             scope.end_task(panicked);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EAGAIN, EINVAL, stack_error};
+
+    #[test]
+    fn a_stack_that_is_too_large_has_the_native_error() {
+        assert_eq!(stack_error(1 << 30), None);
+        assert_eq!(stack_error((1 << 40) + 1), Some(EAGAIN));
+        assert_eq!(stack_error(usize::MAX - 4_096), Some(EAGAIN));
+        assert_eq!(stack_error(usize::MAX - 4_095), Some(EINVAL));
+        assert_eq!(stack_error(usize::MAX), Some(EINVAL));
     }
 }

@@ -20,7 +20,7 @@ pub fn park() {
 #[track_caller]
 pub fn park_timeout(dur: Duration) {
     if execution::active() {
-        execution::park(Op::ParkTimeout, Some(deadline(dur)), Location::caller());
+        execution::park(Op::ParkTimeout, deadline(dur), Location::caller());
     } else {
         std::thread::park_timeout(dur);
     }

@@ -54,6 +54,15 @@ impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
     fn eq(&self, other: &Arc<T>) -> bool {
         self.0 == other.0
     }
+
+    #[inline]
+    #[expect(
+        clippy::partialeq_ne_impl,
+        reason = "the value may have a `ne` of its own"
+    )]
+    fn ne(&self, other: &Arc<T>) -> bool {
+        self.0 != other.0
+    }
 }
 
 impl<T: ?Sized + Eq> Eq for Arc<T> {}
@@ -61,6 +70,22 @@ impl<T: ?Sized + Eq> Eq for Arc<T> {}
 impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
     fn partial_cmp(&self, other: &Arc<T>) -> Option<Ordering> {
         self.0.partial_cmp(&other.0)
+    }
+
+    fn lt(&self, other: &Arc<T>) -> bool {
+        self.0 < other.0
+    }
+
+    fn le(&self, other: &Arc<T>) -> bool {
+        self.0 <= other.0
+    }
+
+    fn gt(&self, other: &Arc<T>) -> bool {
+        self.0 > other.0
+    }
+
+    fn ge(&self, other: &Arc<T>) -> bool {
+        self.0 >= other.0
     }
 }
 
@@ -154,5 +179,56 @@ impl<T: std::os::fd::AsFd + ?Sized> std::os::fd::AsFd for Arc<T> {
 impl<T: std::os::fd::AsRawFd> std::os::fd::AsRawFd for Arc<T> {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
         (**self).as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+
+    use super::Arc;
+
+    /// A value each of whose comparisons has a result of its own.
+    struct Odd;
+
+    impl PartialEq for Odd {
+        fn eq(&self, _: &Odd) -> bool {
+            true
+        }
+
+        #[expect(clippy::partialeq_ne_impl, reason = "the test needs it")]
+        fn ne(&self, _: &Odd) -> bool {
+            true
+        }
+    }
+
+    impl PartialOrd for Odd {
+        fn partial_cmp(&self, _: &Odd) -> Option<Ordering> {
+            None
+        }
+
+        fn lt(&self, _: &Odd) -> bool {
+            true
+        }
+
+        fn le(&self, _: &Odd) -> bool {
+            true
+        }
+
+        fn gt(&self, _: &Odd) -> bool {
+            true
+        }
+
+        fn ge(&self, _: &Odd) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn each_comparison_is_that_of_the_value() {
+        let (one, other) = (Arc::new(Odd), Arc::new(Odd));
+        assert!(one == other && one != other);
+        assert!(one < other && one <= other && one > other && one >= other);
+        assert_eq!(one.partial_cmp(&other), None);
     }
 }

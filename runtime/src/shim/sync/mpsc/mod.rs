@@ -36,8 +36,11 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 
 /// See [`std::sync::mpsc::sync_channel`].
 #[must_use]
+#[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     if execution::active() {
+        // The real channel allocates all its slots now.
+        assert!(queue::has_layout::<T>(bound), "capacity overflow");
         let (sender, receiver) = Channel::open(Some(bound));
         (
             SyncSender::of_channel(sender),

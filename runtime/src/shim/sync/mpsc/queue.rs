@@ -1,5 +1,6 @@
 //! The messages of a channel with a buffer.
 
+use std::alloc::Layout;
 use std::collections::VecDeque;
 
 use crate::execution::{Op, Site};
@@ -15,6 +16,12 @@ pub(super) struct Queue<T> {
     /// The vector clocks of the receiver at its operations that freed a slot, the oldest first. A
     /// sender that uses such a slot synchronizes with this operation.
     rooms: VecDeque<Message>,
+}
+
+/// Whether an array of `bound` slots of the real channel has a layout. A slot has a message and a
+/// counter.
+pub(super) fn has_layout<T>(bound: usize) -> bool {
+    Layout::array::<(usize, T)>(bound).is_ok()
 }
 
 impl<T> Queue<T> {
@@ -64,5 +71,18 @@ impl<T> Queue<T> {
 
     fn is_full(&self) -> bool {
         self.bound.is_some_and(|bound| self.messages.len() >= bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_layout;
+
+    #[test]
+    fn a_bound_is_too_large_if_its_slots_overflow() {
+        const MOST: usize = isize::MAX as usize / 16;
+        assert!(has_layout::<u64>(MOST) && !has_layout::<u64>(MOST + 1));
+        assert!(has_layout::<()>(2 * MOST + 1) && !has_layout::<()>(2 * MOST + 2));
+        assert!(has_layout::<u64>(0) && !has_layout::<u64>(usize::MAX));
     }
 }

@@ -50,7 +50,7 @@ impl<T> Receiver<T> {
         match &self.0 {
             Kind::Real(real) => real.recv_timeout(timeout),
             Kind::Channel(end) => {
-                let deadline = Some(deadline(timeout));
+                let deadline = deadline(timeout);
                 end.recv(Op::ChannelRecvTimeout, deadline, Location::caller())
             }
         }
