@@ -116,7 +116,7 @@ fn assert_failures_replay(backend: &str, step: usize) {
     let run = workspace.chess(&args).arg("buggy").run();
     run.assert_code(100);
     let verdicts = run.verdicts();
-    assert_eq!(verdicts.len(), 49);
+    assert_eq!(verdicts.len(), 50);
     for found in verdicts.into_iter().step_by(step) {
         let schedule = schedule_of(&workspace, &found);
         assert_replays(&workspace, schedule.to_str().unwrap(), &found);
