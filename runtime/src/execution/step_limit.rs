@@ -6,8 +6,10 @@
 //! is a failure. The step limit is `max-steps`: see `config/exploration.rs` of the tool.
 
 use super::TaskId;
+use super::budget::Budget;
 use super::options::Limit;
 use super::state::{Ending, Execution};
+use crate::base::rng::Rng;
 
 /// An execution that passes the step limit may take this many times the limit to end by itself.
 /// Stress tests with loops of thousands of operations need such numbers of steps.
@@ -35,8 +37,8 @@ const REPEATED_PATIENCE: u64 = 4;
 /// As [`FAR_LONGER`], in the case of [`REPEATED_PATIENCE`].
 const LONGER: u64 = 2;
 
-/// The number of time slices in the step limit. If spins are failures, one slice is as long as the
-/// limit.
+/// The number of time slices in the step limit, on average. If spins are failures, no slice is
+/// shorter than the limit.
 const SLICES: u64 = 40;
 
 /// As [`PATIENCE`], if tasks keep reading the clock: a loop with a time limit ends by itself.
@@ -193,15 +195,35 @@ impl Execution {
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
         let is_strict = self.options.only_runs.is_none() && self.denies_spins();
-        let slice = self.options.max_steps / if is_strict { 1 } else { SLICES };
         let spins = is_strict && self.budget.cycle == Some(self.budget.last_switch);
-        let end = self.budget.slice_end.max(self.budget.last_switch + slice);
-        if spins || self.budget.steps < end || self.schedule.enabled.is_only(self.schedule.current)
+        let Budget {
+            steps,
+            last_switch,
+            slice_end,
+            ..
+        } = self.budget;
+        if spins
+            || steps < slice_end
+            || steps < last_switch + self.slice(last_switch, is_strict)
+            || self.schedule.enabled.is_only(self.schedule.current)
         {
             return false;
         }
-        self.budget.slice_end = self.budget.steps + slice;
+        self.budget.slice_end = steps + self.slice(steps, is_strict);
         self.yield_fairly();
         true
+    }
+
+    /// The length of the time slice that begins at the step `begin`. The lengths differ: with equal
+    /// ones, tasks whose loops take a divisor of the length would be preempted at the same event
+    /// each time, and could keep one another from an event that needs another position.
+    fn slice(&self, begin: u64, is_strict: bool) -> u64 {
+        let average = self.options.max_steps / if is_strict { 1 } else { SLICES };
+        let least = if is_strict {
+            average
+        } else {
+            average - average / 4
+        };
+        least + Rng::new(begin).below(average / 2 + 1)
     }
 }

@@ -87,6 +87,27 @@ fn spins_for_another() {
 }
 
 #[test]
+fn enters_between_two_reads() {
+    let [readers, data, stop] = [const { AtomicUsize::new(0) }; 3];
+    let read = || {
+        while stop.load(Relaxed) == 0 {
+            readers.fetch_add(1, Relaxed);
+            (0..2).for_each(|_| assert_eq!(data.load(Relaxed), 0));
+            readers.fetch_sub(1, Relaxed);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(read);
+        }
+        while readers.compare_exchange(0, 100, Relaxed, Relaxed).is_err() {
+            thread::yield_now();
+        }
+        stop.store(1, Relaxed);
+    });
+}
+
+#[test]
 fn spins_before_it_blocks() {
     let (sender, receiver) = channel();
     let late = thread::spawn(move || {
@@ -215,6 +236,21 @@ fn a_loop_that_spins_for_another_task_gives_way_unless_spins_are_denied() {
     let run = denied.arg("--spins=deny").run();
     run.assert_code(100);
     assert_eq!(run.verdict()["kind"], "spin");
+}
+
+/// Each reader has a loop of five events, and must be preempted between two iterations.
+#[test]
+fn time_slices_do_not_keep_loops_in_step() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace
+        .chess(&args)
+        .arg("enters_between_two_reads")
+        .arg("--max-steps=2000")
+        .arg("--schedules=1000")
+        .run();
+    run.assert_code(0);
+    assert_eq!(run.verdict()["outcome"], "passed");
 }
 
 /// Tasks that poll a flag. Three tasks that sleep in between run in an order that is no short cycle.
