@@ -1,5 +1,6 @@
 //! The state of tasks as the scheduler sees it: blocked, runnable, yielding.
 
+use super::fairness::LONG_TIMEOUT;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::Wake;
@@ -65,12 +66,20 @@ impl Execution {
     pub(super) fn yield_fairly(&mut self) {
         let progressed = self.running().spin.take_progress();
         let (task, step) = (self.schedule.current, self.budget.steps);
+        let tasks = &self.schedule.tasks;
+        let has_long_timeout = |late: TaskId| {
+            let late = &tasks[late.0 as usize];
+            let deadline = late.deadline.unwrap_or(0);
+            let timeout = deadline.saturating_sub(late.waits_since);
+            late.state != State::Blocked(Wait::Time) && timeout >= LONG_TIMEOUT
+        };
         self.schedule.fairness.yielded(
             task,
             progressed,
             step,
             &self.schedule.enabled,
             &self.schedule.late,
+            has_long_timeout,
         );
     }
 

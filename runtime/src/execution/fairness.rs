@@ -27,6 +27,14 @@ const ITERATIONS: u32 = 256;
 /// stops it reaches this number; a few waits for spin locks do not.
 const MOST_ITERATIONS: u32 = 4 * ITERATIONS;
 
+/// As [`MOST_ITERATIONS`], for a task that waits for an event with a timeout of at least
+/// [`LONG_TIMEOUT`]. A test has such a timeout in case the event never happens. A thread pool that
+/// works natively for a second may yield hundreds of thousands of times.
+const LONG_ITERATIONS: u32 = 1 << 18;
+
+/// A long timeout, in nanoseconds of virtual time.
+pub(super) const LONG_TIMEOUT: u64 = 10_000_000_000;
+
 /// A task that overstays must give way after further yields and reads of this total cost: 64
 /// yields, 256 repeated reads, or 16 repeated polls.
 const MOST_OVERSTAYING: u32 = 256;
@@ -189,7 +197,8 @@ impl Fairness {
     /// its last yield. `enabled` are the enabled tasks. The `late` ones among them sleep, or wait
     /// with a timeout. Many loops spin for a while before they block, usually for a much shorter
     /// time than a sleep. Therefore a task gives way to a sleeping task only after [`ITERATIONS`]
-    /// yields without progress, or after [`MOST_ITERATIONS`] yields.
+    /// yields without progress, or after [`MOST_ITERATIONS`] yields: [`LONG_ITERATIONS`] if
+    /// `has_long_timeout` is true for the other task.
     pub(crate) fn yielded(
         &mut self,
         task: TaskId,
@@ -197,6 +206,7 @@ impl Fairness {
         step: u64,
         enabled: &TaskSet,
         late: &TaskSet,
+        has_long_timeout: impl Fn(TaskId) -> bool,
     ) {
         let at = task.0 as usize;
         let window = &mut self.windows[at];
@@ -205,8 +215,15 @@ impl Fairness {
         }
         window.iterations += 1;
         window.idle_iterations += 1;
-        let is_patient = window.idle_iterations < ITERATIONS && window.iterations < MOST_ITERATIONS;
-        let began = self.windows[at].began;
+        let (idle, iterations, began) = (window.idle_iterations, window.iterations, window.began);
+        let is_patient = |other: TaskId| {
+            let most = if iterations >= MOST_ITERATIONS && has_long_timeout(other) {
+                LONG_ITERATIONS
+            } else {
+                MOST_ITERATIONS
+            };
+            idle < ITERATIONS && iterations < most
+        };
         if self.windows[at].first {
             self.windows[at].first = false;
         } else {
@@ -219,7 +236,7 @@ impl Fairness {
             let was_free = self.windows[at].waits_for.is_empty();
             for other in starved.iter() {
                 let sleeps = late.contains(other);
-                if other == task || sleeps && is_patient {
+                if other == task || sleeps && is_patient(other) {
                     continue;
                 }
                 if self.windows[other.0 as usize].ran <= began {
@@ -357,6 +374,7 @@ mod tests {
                         step * 2,
                         &set(&enabled),
                         &TaskSet::new(),
+                        |_| false,
                     );
                 }
                 literal.step(task, &before, &enabled, yields);
@@ -371,10 +389,10 @@ mod tests {
         fair.add(TaskId(0), 0);
         fair.add(TaskId(1), 0);
         fair.ran(TaskId(0), 1);
-        fair.yielded(TaskId(0), false, 1, &set(&both), &TaskSet::new());
+        fair.yielded(TaskId(0), false, 1, &set(&both), &TaskSet::new(), |_| false);
         assert!(!fair.restrains(), "the first yield adds no edge");
         fair.ran(TaskId(0), 2);
-        fair.yielded(TaskId(0), false, 2, &set(&both), &TaskSet::new());
+        fair.yielded(TaskId(0), false, 2, &set(&both), &TaskSet::new(), |_| false);
         assert!(!fair.allows(TaskId(0), &set(&both)));
         assert!(
             fair.allows(TaskId(0), &set(&[0].into())),
@@ -386,14 +404,27 @@ mod tests {
 
     #[test]
     fn a_spinner_gives_way_to_a_sleeper_after_many_iterations_only() {
-        for (progressed, patience) in [(false, ITERATIONS), (true, MOST_ITERATIONS)] {
+        let cases = [
+            (false, false, ITERATIONS),
+            (false, true, ITERATIONS),
+            (true, false, MOST_ITERATIONS),
+            (true, true, LONG_ITERATIONS),
+        ];
+        for (progressed, is_long, patience) in cases {
             let mut fair = Fairness::new();
             let [both, sleeper] = [set(&[0, 1].into()), set(&[1].into())];
             fair.add(TaskId(0), 0);
             fair.add(TaskId(1), 0);
             for iteration in 1..=2 * patience {
                 fair.ran(TaskId(0), iteration.into());
-                fair.yielded(TaskId(0), progressed, iteration.into(), &both, &sleeper);
+                fair.yielded(
+                    TaskId(0),
+                    progressed,
+                    iteration.into(),
+                    &both,
+                    &sleeper,
+                    |_| is_long,
+                );
                 let waits = iteration % patience == 0;
                 assert_eq!(fair.allows(TaskId(0), &both), !waits, "{iteration}");
                 if iteration == patience {
@@ -414,7 +445,7 @@ mod tests {
         enabled.insert(other);
         let none = TaskSet::new();
         for step in [2, 3] {
-            fairness.yielded(task, true, step, &enabled, &none);
+            fairness.yielded(task, true, step, &enabled, &none, |_| false);
         }
         assert!(!fairness.allows(task, &enabled) && fairness.may_overstay(task, 1));
         fairness.overstay(task, 3);
@@ -424,7 +455,7 @@ mod tests {
             fairness.count_overstaying(task, YIELD_COST);
         }
         assert!(!fairness.overstays(task, 1));
-        fairness.yielded(task, true, 200, &enabled, &none);
+        fairness.yielded(task, true, 200, &enabled, &none, |_| false);
         assert!(!fairness.allows(task, &enabled), "it gives way again");
         assert!(!fairness.may_overstay(task, 1));
         fairness.ran(other, 201);

@@ -108,6 +108,21 @@ fn enters_between_two_reads() {
 }
 
 #[test]
+fn works_for_less_than_the_timeout() {
+    let (work, (sender, receiver)) = (AtomicUsize::new(0), channel());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..2_000 {
+                work.fetch_add(1, Relaxed);
+                thread::yield_now();
+            }
+            sender.send(1).unwrap();
+        });
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(30)), Ok(1));
+    });
+}
+
+#[test]
 fn spins_before_it_blocks() {
     let (sender, receiver) = channel();
     let late = thread::spawn(move || {
@@ -146,6 +161,22 @@ fn a_sleep_ends_before_a_shorter_one_of_a_spinner_at_the_cost_of_a_preemption() 
     let verdict = run.verdict();
     assert_eq!(verdict["outcome"], "timing");
     assert_eq!(verdict["preemptions"], 1);
+}
+
+#[test]
+fn a_task_that_works_does_not_end_a_long_timeout() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--message-format=json", "--exact"];
+    for (timing, outcome) in [("allow", "passed"), ("warn", "timing")] {
+        let run = workspace
+            .chess(&args)
+            .arg("works_for_less_than_the_timeout")
+            .arg("--schedules=200")
+            .args(["--timing", timing])
+            .run();
+        run.assert_code(0);
+        assert_eq!(run.verdict()["outcome"], outcome);
+    }
 }
 
 #[test]
