@@ -13,6 +13,8 @@
 //!   return of a call. With a mark between two statements, their calls are two steps.
 //! - **Reservations** are calls of `try_reserve`, which may fail by the search's choice. Their
 //!   edits are computed if marks are requested.
+//! - **Included texts** are source files that `include_str!` inserts as text. Their paths become
+//!   those of the original files.
 //! - **Entries** ([`EntrySplice`]) are statements at the start of named functions. By such a
 //!   statement, a function that draws random numbers requests the numbers from the engine, or a
 //!   method of a type ([`Methods`]) reports its calls.
@@ -31,6 +33,7 @@ mod edit;
 mod edition_2015;
 mod entries;
 mod extent;
+mod included_texts;
 mod lines;
 mod marks;
 mod may_call;
@@ -74,6 +77,9 @@ pub struct Request<'a> {
     pub borrows: Option<Borrows<'a>>,
     /// Statements to insert at the start of functions.
     pub entries: &'a [EntrySplice<'a>],
+    /// The directory of the original file, if the file's text is written to another place. The
+    /// paths of included texts are resolved there.
+    pub directory: Option<&'a str>,
 }
 
 /// Computes the edits of `request` in the text of a source file.
@@ -111,6 +117,11 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
         rewrite
             .edits
             .extend(places.into_iter().map(|at| splice.edit(at)));
+    }
+    if let Some(directory) = request.directory {
+        rewrite
+            .edits
+            .append(&mut included_texts::find(&source, directory));
     }
     rewrite.edits.append(&mut openings);
     // The sort is stable. So the order at one offset is: ends of borrows, ends of arguments,

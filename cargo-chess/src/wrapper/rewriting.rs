@@ -148,6 +148,7 @@ impl<'a> Rewriting<'a> {
             return None;
         }
         let reports = self.package.borrows && lines.is_some();
+        let path = self.package.root.join(inside);
         let rewrite = |without: &[_]| {
             let borrows = Borrows {
                 statics: &self.statics,
@@ -158,6 +159,7 @@ impl<'a> Rewriting<'a> {
                 lines: lines.unwrap_or_default(),
                 borrows: reports.then_some(borrows),
                 entries: &entries,
+                directory: path.parent().map(Utf8Path::as_str),
             };
             rewriter::rewrite(text, &request)
         };

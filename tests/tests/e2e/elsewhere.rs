@@ -169,3 +169,21 @@ fn a_file_outside_the_workspace_is_found_as_well() {
     assert_eq!(verdict(&run, "data")["outcome"], "passed");
     before.assert_same_as(all.root());
 }
+
+#[test]
+fn a_source_file_that_is_included_as_text_is_the_original() {
+    const LIBRARY: &str = r#"
+#[test]
+fn the_text_is_the_file() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(include_str!("lib.rs"), std::fs::read_to_string("src/lib.rs").unwrap()));
+        let included = [include_bytes!("../src/lib.rs").len()];
+        assert_eq!(included[0] as u64, std::fs::metadata("src/lib.rs").unwrap().len());
+    });
+}
+"#;
+    let workspace = Workspace::with_library(LIBRARY);
+    workspace.chess(&["test"]).run().assert_code(0);
+    workspace.write("src/lib.rs", &format!("{LIBRARY}// A change.\n"));
+    workspace.chess(&["test"]).run().assert_code(0);
+}
