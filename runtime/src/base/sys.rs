@@ -254,6 +254,11 @@ pub(crate) fn libc_result(result: isize) -> isize {
     }
 }
 
+/// Fails as libc's wrappers do: sets `errno` to `error` and returns -1.
+pub(crate) fn libc_failure(error: c_int) -> c_int {
+    libc_result(-(error as isize)) as c_int
+}
+
 const FUTEX_WAIT_PRIVATE: usize = 128;
 const FUTEX_WAKE_PRIVATE: usize = 129;
 

@@ -99,7 +99,7 @@ pub(super) unsafe extern "C-unwind" fn setitimer(
         if active() && which == ITIMER_REAL {
             let new = new.as_ref();
             if new.is_some_and(|new| !new.first.is_valid() || !new.interval.is_valid()) {
-                return sys::libc_result(-(sys::EINVAL as isize)) as c_int;
+                return sys::libc_failure(sys::EINVAL);
             }
             let first = new.map_or(0, |new| new.first.nanos());
             let before = set(first, new.map_or(0, |new| new.interval.nanos()));

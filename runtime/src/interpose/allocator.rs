@@ -50,7 +50,7 @@ impl Tasks for Known {
 }
 
 fn set_no_memory() {
-    sys::libc_result(-(sys::ENOMEM as isize));
+    sys::libc_failure(sys::ENOMEM);
 }
 
 /// C's `malloc`.

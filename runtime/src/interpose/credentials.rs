@@ -170,7 +170,7 @@ unsafe extern "C-unwind" fn initgroups(user: *const c_char, group: u32) -> c_int
         groups.resize(MOST, 0);
         let mut count = MOST as c_int;
         if getgrouplist(user, group, groups.as_mut_ptr(), &raw mut count) < 0 {
-            return sys::libc_result(-(sys::ENOMEM as isize)) as c_int;
+            return sys::libc_failure(sys::ENOMEM);
         }
         setgroups(count.unsigned_abs() as usize, groups.as_ptr())
     }

@@ -1,4 +1,4 @@
-//! The number of bytes from which on a socket counts as readable.
+//! The low-water mark of a socket: the number of bytes that it must have to count as readable.
 
 use core::ffi::c_int;
 

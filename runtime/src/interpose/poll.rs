@@ -146,7 +146,7 @@ unsafe fn select_as_task(
     let (limit, time) = match (usize::try_from(limit), time) {
         (Ok(limit), Ok(time)) => (limit.min(SET_SIZE), time),
         (_, Err(error)) => return sys::libc_result(error) as c_int,
-        (Err(_), _) => return sys::libc_result(-(sys::EINVAL as isize)) as c_int,
+        (Err(_), _) => return sys::libc_failure(sys::EINVAL),
     };
     let mut entries = [PollEntry::new(-1, 0); SET_SIZE];
     let mut count = 0;
@@ -170,7 +170,7 @@ unsafe fn select_as_task(
         return sys::libc_result(result) as c_int;
     }
     if entries.iter().any(|entry| entry.got & POLLNVAL != 0) {
-        return sys::libc_result(-(sys::EBADF as isize)) as c_int;
+        return sys::libc_failure(sys::EBADF);
     }
     let mut ready = 0;
     for ((set, wanted), means) in sets.iter_mut().zip(WANTED).zip(MEANS) {

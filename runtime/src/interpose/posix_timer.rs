@@ -11,7 +11,6 @@ use crate::base::real;
 use crate::base::sys::{self, timespec};
 use crate::execution::active;
 
-const EINVAL: isize = 22;
 /// The id of the timer with index 0. The ids of the kernel are small, and libc's other ids are
 /// negative.
 const FIRST: usize = 0x7000_0000;
@@ -100,7 +99,7 @@ unsafe extern "C-unwind" fn timer_create(
     let id = FIRST + virtual_timer::count();
     // SAFETY: the caller passes null or an event.
     let Some(notification) = notification_of(unsafe { event.as_ref() }, id) else {
-        return sys::libc_result(-EINVAL) as c_int;
+        return sys::libc_failure(sys::EINVAL);
     };
     virtual_timer::add(notification);
     // SAFETY: the caller passes room for an id.
@@ -124,7 +123,7 @@ unsafe extern "C-unwind" fn timer_settime(
     // SAFETY: the caller passes a setting.
     let new = unsafe { &*new };
     if !new.is_valid() {
-        return sys::libc_result(-EINVAL) as c_int;
+        return sys::libc_failure(sys::EINVAL);
     }
     let (first, interval) = (new.first.nanos(), new.interval.nanos());
     let before = virtual_timer::set(index, interval, |now| {
@@ -132,7 +131,7 @@ unsafe extern "C-unwind" fn timer_settime(
         (first > 0).then(|| start.saturating_add(first))
     });
     let Some(before) = before else {
-        return sys::libc_result(-EINVAL) as c_int;
+        return sys::libc_failure(sys::EINVAL);
     };
     if !old.is_null() {
         // SAFETY: the caller passes null or room for a setting.
@@ -149,7 +148,7 @@ unsafe extern "C-unwind" fn timer_gettime(id: *mut c_void, out: *mut Setting) ->
         return unsafe { real::timer_gettime(id, out.cast()) };
     };
     let Some(times) = virtual_timer::look(index) else {
-        return sys::libc_result(-EINVAL) as c_int;
+        return sys::libc_failure(sys::EINVAL);
     };
     // SAFETY: the caller passes room for a setting.
     unsafe { out.write(Setting::of(times)) };
@@ -161,7 +160,7 @@ unsafe extern "C-unwind" fn timer_gettime(id: *mut c_void, out: *mut Setting) ->
 unsafe extern "C-unwind" fn timer_getoverrun(id: *mut c_void) -> c_int {
     match index_of(id) {
         Some(index) if virtual_timer::exists(index) => 0,
-        Some(_) => sys::libc_result(-EINVAL) as c_int,
+        Some(_) => sys::libc_failure(sys::EINVAL),
         // SAFETY: the caller's argument.
         None => unsafe { real::timer_getoverrun(id) },
     }
@@ -172,7 +171,7 @@ unsafe extern "C-unwind" fn timer_getoverrun(id: *mut c_void) -> c_int {
 unsafe extern "C-unwind" fn timer_delete(id: *mut c_void) -> c_int {
     match index_of(id) {
         Some(index) if virtual_timer::delete(index) => 0,
-        Some(_) => sys::libc_result(-EINVAL) as c_int,
+        Some(_) => sys::libc_failure(sys::EINVAL),
         // SAFETY: the caller's argument.
         None => unsafe { real::timer_delete(id) },
     }

@@ -125,5 +125,5 @@ unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const u64, old: *mut c_vo
 unsafe extern "C" fn sigprocmask(how: c_int, new: *const u64, old: *mut c_void) -> c_int {
     // SAFETY: the caller's arguments are those of the real function.
     let error = unsafe { pthread_sigmask(how, new, old) };
-    sys::libc_result(-(error as isize)) as c_int
+    sys::libc_failure(error)
 }

@@ -163,7 +163,7 @@ pub(super) unsafe extern "C" fn nanosleep(
             return sys::libc_result(sys::syscall(number::NANOSLEEP, arguments)) as c_int;
         }
         if !is_valid(&*request) {
-            return sys::libc_result(-(sys::EINVAL as isize)) as c_int;
+            return sys::libc_failure(sys::EINVAL);
         }
         execution::sleep_until(execution::now().saturating_add((*request).nanos()), None);
     }

@@ -134,7 +134,7 @@ pub(super) unsafe extern "C" fn timerfd_settime(
     const TFD_TIMER_ABSTIME: c_int = 1;
     // SAFETY: the caller passes a setting.
     if active() && unsafe { !is_valid(&(*new).first) || !is_valid(&(*new).interval) } {
-        return sys::libc_result(-(sys::EINVAL as isize)) as c_int;
+        return sys::libc_failure(sys::EINVAL);
     }
     if active() {
         let identity = descriptor::look(descriptor);

@@ -55,7 +55,7 @@ fn await_handler(op: Op) -> c_int {
     execution::touch(HANDLED, Effect::Write);
     opaque::sleep(op, HANDLED, None);
     opaque::record(op, HANDLED, Effect::Write);
-    sys::libc_result(-(sys::EINTR as isize)) as c_int
+    sys::libc_failure(sys::EINTR)
 }
 
 /// libc's `pause`.
@@ -87,7 +87,7 @@ pub(super) unsafe extern "C-unwind" fn sigsuspend(mask: *const u64) -> c_int {
         Some(signal) => {
             opaque::record(Op::SignalSuspend, HANDLED, Effect::Write);
             signal::handle(signal, &information);
-            sys::libc_result(-(sys::EINTR as isize)) as c_int
+            sys::libc_failure(sys::EINTR)
         }
         None => await_handler(Op::SignalSuspend),
     };
