@@ -300,9 +300,11 @@ impl Execution {
         let task = self.schedule.tasks.running_mut();
         let preempted = core::mem::replace(&mut task.preempted, false);
         let note = core::mem::replace(&mut task.note, Note::NONE);
-        let event = Event {
+        let current = self.schedule.current;
+        // A value for each use: a value whose address is taken would always be stored in memory.
+        let event = || Event {
             site,
-            task: self.schedule.current,
+            task: current,
             object: id,
             op,
             effect,
@@ -311,7 +313,7 @@ impl Execution {
         };
         let is_watched = self
             .log
-            .record(event, &mut self.objects, &mut task.last_event);
+            .record(event(), &mut self.objects, &mut task.last_event);
         if self.components.are_any() {
             self.depend_on_life();
         }
@@ -321,7 +323,7 @@ impl Execution {
                 .event_happens(self.log.events.len() - 1, calls_in_progress);
         }
         if self.log.is_reported {
-            self.report_event(&event);
+            self.report_event(&event());
         }
         if is_watched {
             self.wake_watchers(id);
