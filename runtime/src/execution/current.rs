@@ -16,8 +16,16 @@ pub(super) static TASK: Cell<u32> = Cell::new(0);
 pub(super) static CHECKS: Cell<bool> = Cell::new(false);
 
 /// Whether the calling thread is a task of a running execution.
-#[inline]
+// Shims are generic, so they are compiled with the user's crates, usually without optimisation.
+// There, a call of compiled code is faster than the calls in an inlined body.
+#[inline(never)]
 pub fn active() -> bool {
+    is_task()
+}
+
+/// As [`active`], for code of the engine.
+#[inline]
+pub(super) fn is_task() -> bool {
     TASK.get() != 0
 }
 

@@ -11,7 +11,7 @@
 
 use super::TaskId;
 use super::borrow::Borrow;
-use super::current::{active, checks};
+use super::current::{checks, is_task};
 use super::state::{Execution, execution};
 use super::task::State;
 use super::terms::Step;
@@ -22,7 +22,7 @@ use crate::search::ObjectId;
 use core::marker::PhantomData;
 
 /// The access of a task to the running execution. The type has no size: a value only shows that
-/// [`active`] was checked, so that there is an execution.
+/// [`is_task`] was checked, so that there is an execution.
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
     /// Keeps the value in its thread.
@@ -80,7 +80,7 @@ impl Running {
 #[inline]
 pub(crate) fn running() -> Option<Running> {
     let thread = PhantomData;
-    active().then_some(Running { thread })
+    is_task().then_some(Running { thread })
 }
 
 /// The running execution, if the caller is the condition of an invariant. No borrow lives while a
