@@ -3,6 +3,8 @@
 //! The compiler reads a changed copy of the sources. A test that reads its own source in this way
 //! must see the original, so the path in the call becomes absolute.
 
+use std::path::Path;
+
 use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 
 use crate::edit::Edit;
@@ -62,7 +64,8 @@ fn edit(source: &Source, path: &Literal, directory: &str) -> Option<Edit> {
     let quote = text.find('"')?;
     let name = text[quote + 1..].trim_end_matches('#').strip_suffix('"')?;
     let is_text = text.starts_with(['"', 'r']);
-    let is_source = name.ends_with(".rs") && !name.starts_with('/');
+    let path = Path::new(name);
+    let is_source = path.extension().is_some_and(|it| it == "rs") && path.is_relative();
     (is_text && is_source).then(|| Edit {
         at: start + quote + 1,
         text: format!("{directory}/").into(),
