@@ -13,7 +13,7 @@ use super::{Effect, Op, TaskId, invariant, set_aside};
 /// Whether the caller is a task of a program that can observe the counters of an `Arc`. If the
 /// program cannot, changes of the counters commute with all operations of other tasks, and are no
 /// events.
-// As for `active`.
+// Not inlined, for the same reason as `active`.
 #[inline(never)]
 pub fn counters_matter() -> bool {
     with(|execution| execution.observers.of_counters).unwrap_or(false)

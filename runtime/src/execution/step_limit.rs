@@ -214,16 +214,12 @@ impl Execution {
         true
     }
 
-    /// The length of the time slice that begins at the step `begin`. The lengths differ: with equal
-    /// ones, tasks whose loops take a divisor of the length would be preempted at the same event
-    /// each time, and could keep one another from an event that needs another position.
+    /// The length of the time slice that begins at the step `begin`. The lengths differ. With equal
+    /// lengths, a loop whose number of events divides the length would be preempted before the same
+    /// event each time, and a task that needs another position of the loop would wait forever.
     fn slice(&self, begin: u64, is_strict: bool) -> u64 {
-        let average = self.options.max_steps / if is_strict { 1 } else { SLICES };
-        let least = if is_strict {
-            average
-        } else {
-            average - average / 4
-        };
-        least + Rng::new(begin).below(average / 2 + 1)
+        let part = self.options.max_steps / if is_strict { 1 } else { SLICES };
+        let least = if is_strict { part } else { part - part / 4 };
+        least + Rng::new(begin).below(part / 2 + 1)
     }
 }
