@@ -140,6 +140,16 @@ impl Workspace {
         fs::write(path, content).expect("the file can be written");
     }
 
+    /// Whether the journal has a whole file with this extension: `search` for the state of a search,
+    /// `verdict` for a verdict.
+    ///
+    /// A file that is still being written has another extension. A kill leaves that file there.
+    pub fn has_in_journal(&self, extension: &str) -> bool {
+        let entries = fs::read_dir(self.root.join("target/chess/journal"));
+        let mut paths = entries.into_iter().flatten().flatten().map(|it| it.path());
+        paths.any(|path| path.extension().is_some_and(|it| it == extension))
+    }
+
     /// Makes the files of the workspace equal to those of `source`.
     pub fn fill_with(&self, source: &Path) {
         Tree::of(source).write_to(&self.root);

@@ -173,14 +173,12 @@ fn a_killed_search_continues_from_its_checkpoint() {
         undisturbed.assert_code(0);
         let all_executions = executions();
         assert!(all_executions > 50_000, "{undisturbed:?}");
-        let journal = journal(&workspace);
-        let has_state = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
         let mut resume: &[&str] = &[];
         for delay in [0, 300, 700] {
             // The killed runs explore in two processes, and the undisturbed run explores in one.
             let all = ["test", "--message-format", "json", "--jobs", "2"];
             let mut process = workspace.chess(&[&all, &args[..], resume].concat()).start();
-            if !process.wait_until(has_state) {
+            if !process.wait_until(|| workspace.has_in_journal("search")) {
                 // The machine is so fast that the run ended before a state was saved.
                 break;
             }
@@ -194,7 +192,10 @@ fn a_killed_search_continues_from_its_checkpoint() {
         assert_eq!(events(&resumed), events(&undisturbed));
         if !resume.is_empty() {
             let repeated = executions() - before;
-            assert!(repeated < all_executions, "the state was not used");
+            assert!(
+                repeated < all_executions,
+                "the state was not used: {repeated} executions of {all_executions}"
+            );
         }
         assert_none_is_left(workspace.root());
     }
@@ -321,9 +322,7 @@ fn an_interrupted_run_is_resumed_too() {
     let workspace = Workspace::with_locks(TESTS);
     let args = ["test", "--message-format", "json", "--no-fail-fast"];
     let mut process = workspace.chess(&args).arg("--jobs=1").start();
-    let journal = journal(&workspace);
-    let has_verdict = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
-    assert!(process.wait_until(has_verdict));
+    assert!(process.wait_until(|| workspace.has_in_journal("verdict")));
     process.interrupt();
     process.finish(Duration::from_secs(20)).assert_code(130);
     let resumed = run(&workspace, &["--no-fail-fast", "--resume"]);

@@ -408,12 +408,10 @@ fn helpers_and_interruptions_change_no_result() {
     undisturbed.assert_code(0);
     let schedules = undisturbed.verdict()["schedules"].as_u64();
     assert!(schedules > Some(100_000), "{undisturbed:?}");
-    let journal = workspace.root().join("target/chess/journal");
-    let has_state = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
     let mut process = explore(&["--jobs", "2"]).start();
     let mut resume: &[&str] = &["--jobs", "1"];
     // On a very fast machine, the run ends before a state is saved.
-    if process.wait_until(has_state) {
+    if process.wait_until(|| workspace.has_in_journal("search")) {
         process.kill();
         resume = &["--jobs", "1", "--resume"];
     }
