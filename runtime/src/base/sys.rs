@@ -351,6 +351,7 @@ const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
+const MADV_DONTNEED: usize = 4;
 
 /// Maps `size` bytes of zeroed memory at exactly `base`. Returns whether the kernel agreed. Forked
 /// processes share the memory if `shared` is set. The kernel reserves no memory for the mapping in
@@ -366,6 +367,16 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
         )
     };
     at.cast_unsigned() == base
+}
+
+/// Returns the pages of `size` bytes at `base` to the kernel. Their next accesses find zeros.
+/// Returns whether the kernel agreed.
+///
+/// # Safety
+/// The pages belong to a private mapping without a file, and their content is not used any more.
+pub(crate) unsafe fn return_pages(base: usize, size: usize) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { syscall(number::MADVISE, [base, size, MADV_DONTNEED, 0, 0, 0]) == 0 }
 }
 
 /// Maps `size` bytes of an open file from `offset` on, to be read, at exactly `base`. Returns

@@ -133,7 +133,7 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     } else {
         // Earlier executions may have left data in the block.
         // SAFETY: the block has at least that many bytes.
-        unsafe { core::ptr::write_bytes(block.cast::<u8>(), 0, count * size) };
+        unsafe { heap::zero(block as usize, count * size) };
     }
     block
 }

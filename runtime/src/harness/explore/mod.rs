@@ -1,6 +1,7 @@
 //! The loop over executions: restore the image of the program (`platform/image.rs`), run, judge,
 //! confirm.
 
+mod budget;
 mod checkpoints;
 mod confirm;
 mod isolation;
@@ -14,7 +15,6 @@ use super::distinct_failures::Distinct;
 use super::helper_processes::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, wants_trace, warm_up};
-use super::work::{self, Counts};
 use super::{Test, body, debugger, foreign_threads, live_trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
@@ -265,18 +265,6 @@ impl Explorer<'_> {
         !engine.exploration.progress.complete
     }
 
-    /// Whether the budget of schedules, time or work is used up. One execution runs even in the
-    /// shortest time: without it, the test has no verdict. The budget of work is used up if at
-    /// most half of the average work of an execution is left.
-    fn is_at_end(&self, engine: Root) -> bool {
-        let exploration = &engine.exploration;
-        let left = exploration.phases.work_left(exploration.work);
-        let average = exploration.work.checked_div(exploration.schedules);
-        let is_used_up = left.is_some_and(|left| left <= average.unwrap_or(0) / 2);
-        let has_verdict = exploration.schedules > 0;
-        self.budget == 0 || is_used_up || has_verdict && engine.execution.is_out_of_time()
-    }
-
     /// Makes the lines that raced in the last execution scheduling points (CHESS, section 3.5),
     /// and operations on streams or files if their order mattered. Returns whether points are new:
     /// then the search must restart. All parts of a space must have the same points, so each part
@@ -321,7 +309,7 @@ impl Explorer<'_> {
             // This is read before the check of determinism repeats the schedule: the time limit
             // may end the repetition.
             let is_given_up = engine.execution.ending == Ending::TooLong;
-            if is_first && failure.is_none() {
+            if is_first && failure.is_none() && budget::has_room_for_another(engine) {
                 self.check_determinism(engine);
             }
             let diverged = strategy(engine).diverged();
@@ -330,10 +318,7 @@ impl Explorer<'_> {
                 let is_new = engine.exploration.distinct.insert(graph);
                 cover(engine);
                 end_schedule(engine, is_new, diverged);
-                let usual = engine
-                    .exploration
-                    .usual_work(engine.execution.options.has_processes);
-                self.count(engine, work::of(Counts::of(&engine.execution), usual));
+                self.count(engine, budget::work_of_last(engine));
                 engine.exploration.diverged += u64::from(diverged);
                 let given_up = engine.monitors.races.given_up;
                 let is = |why| u64::from(given_up == Some(why));
@@ -372,14 +357,6 @@ impl Explorer<'_> {
             strategy(engine).retry();
         }
         None
-    }
-
-    /// Counts a schedule, possibly one of a helper, and its work.
-    pub(super) fn count(&self, mut engine: Root, work: u64) {
-        let search = strategy(engine);
-        search.spent(if self.spends_work { work } else { 1 });
-        let explored = || search.explored();
-        engine.exploration.count_schedule(work, explored);
     }
 
     /// Runs one execution, in its own process if requested. If the execution needs another

@@ -39,7 +39,7 @@ pub(super) struct Control {
     pub(super) end: usize,
     pub(super) lists: Lists,
     /// [`Lists::next`] when the image was taken.
-    baseline: usize,
+    pub(super) baseline: usize,
     /// The end of the memory that executions may have written to since the last [`clean`]. The
     /// running execution does not count.
     soiled: usize,

@@ -21,6 +21,7 @@ mod quarantine;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod zeroed;
 
 use core::sync::atomic::Ordering;
 
@@ -35,6 +36,7 @@ use place::{ARENA, GLIBC, MODE};
 pub(crate) use place::{FIRST, contains, is_arena};
 pub(crate) use quarantine::QUARANTINE_BLOCK;
 pub(crate) use tasks::Tasks;
+pub(crate) use zeroed::zero;
 
 unsafe extern "C" {
     static environ: *const *const u8;

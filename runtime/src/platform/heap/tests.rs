@@ -7,6 +7,7 @@ use super::arena::{allocate, allocate_aligned, claim, control, release, renumber
 use super::block::HEADER;
 use super::*;
 use crate::base::rng::Rng;
+use crate::base::sys;
 
 /// The arena of this process, which one test at a time uses.
 pub(super) fn arena() -> MutexGuard<'static, bool> {
@@ -305,4 +306,41 @@ fn the_fault_of_an_access_is_that_of_a_table_of_all_blocks() {
         }
     }
     assert!(faults.iter().all(|&count| count > 100), "{faults:?}");
+}
+
+#[test]
+fn a_zeroed_block_has_no_data_of_an_earlier_one() {
+    let _arena = arena();
+    for size in [
+        100,
+        zeroed::RETURNED - 1,
+        zeroed::RETURNED,
+        zeroed::RETURNED + 4_321,
+    ] {
+        let block = take(size, false);
+        // SAFETY: the bytes of this block.
+        let bytes = unsafe {
+            core::ptr::write_bytes(block as *mut u8, 0x5a, size + 1);
+            zero(block, size);
+            core::slice::from_raw_parts(block as *const u8, size + 1)
+        };
+        assert!(bytes[..size].iter().all(|byte| *byte == 0), "{size}");
+        assert_eq!(bytes[size], 0x5a, "{size}: a byte after the block");
+    }
+}
+
+#[test]
+fn a_large_zeroed_block_takes_no_memory_before_it_is_used() {
+    let resident = || {
+        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+        let pages = text.split(' ').nth(1).unwrap();
+        pages.parse::<usize>().unwrap() * sys::PAGE
+    };
+    let _arena = arena();
+    let before = resident();
+    let size = 256 << 20;
+    let block = take(size, false);
+    // SAFETY: the bytes of this block.
+    unsafe { zero(block, size) };
+    assert!(resident() < before + size / 2);
 }
