@@ -57,6 +57,7 @@ mod outside_source;
 mod outside_waits;
 mod overstay;
 mod panic_hook;
+mod park_token;
 mod parking;
 mod policy;
 mod preemption;
@@ -143,6 +144,7 @@ pub(crate) use outside_waits::{
 };
 pub use panic_hook::change_hook;
 pub(crate) use panic_hook::{is_panic_hook, pass_hook, run_hook};
+pub use park_token::{before_scope_wait, park, unpark, wait_parked};
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::{Policy, covers};
 pub use random_draw::{draw, runs_on_one_thread};
@@ -162,8 +164,7 @@ pub use thread::{finish, is_finished, join, panic_handled, panicked, pthread_of,
 pub(crate) use values::Value;
 pub(crate) use waiting::sleep_until;
 pub use waiting::{
-    condvar_wait, notify, park, sleep, unpark, wait, wait_after_failed_attempt, wait_quietly,
-    wake_all, yield_now,
+    condvar_wait, failed_attempt, notify, sleep, wait, wait_quietly, wake_all, yield_now,
 };
 
 pub(crate) use crate::search::ObjectId;

@@ -19,6 +19,7 @@ use super::invariant_set::Invariants;
 use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
 use super::options::Options;
+use super::park_token::Tokens;
 use super::policy::Policies;
 use super::recording::Recording;
 use super::schedule::Schedule;
@@ -82,6 +83,7 @@ pub(crate) struct Execution {
     pub(crate) disk: &'static dyn Disk,
     pub(super) reuse: AddressReuse,
     pub(crate) streams: StreamUse,
+    pub(crate) tokens: Tokens,
     pub(crate) files: FileUse,
     pub(crate) endless: Endless,
     pub(crate) invariants: Invariants,
@@ -143,6 +145,7 @@ impl Execution {
             disk: &NoDisk,
             reuse: AddressReuse::new(),
             streams: StreamUse::new(),
+            tokens: Tokens::new(),
             files: FileUse::new(),
             endless: Endless::new(),
             invariants: Invariants::new(),

@@ -109,6 +109,8 @@ pub(crate) struct Task {
     /// The number of unparks of the task since it last returned from `park`. If this is not 0, the
     /// task has its token.
     pub(crate) unparks: u32,
+    /// Whether the task has waited in std's code, which parks the thread: see `park_token.rs`.
+    pub(super) has_parked_inside: bool,
     /// The step that woke the task, if the task has not run since.
     pub(crate) waker: u32,
     /// After a wake-up, the operation of the task checks again whether it can complete.
@@ -207,6 +209,7 @@ impl Task {
             note: Note::NONE,
             reads_version: None,
             unparks: 0,
+            has_parked_inside: false,
             waker: TraceStep::NONE,
             retries: false,
             timed: None,
@@ -259,6 +262,7 @@ impl Task {
         self.note = Note::NONE;
         self.reads_version = None;
         self.unparks = 0;
+        self.has_parked_inside = false;
         self.waker = TraceStep::NONE;
         self.retries = false;
         self.timed = None;

@@ -1,16 +1,14 @@
-//! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
+//! Waiting to be woken: condition variables, channels, barriers, sleeping. For parking, see
+//! `park_token.rs`.
 
 use super::crash::may_crash;
-use super::current::current;
-use super::monitor_calls::Hooks;
-use super::monitor_hooks::MonitorHooks as _;
 use super::running::{running, with};
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step, Wake};
 use super::{Effect, Note, Op, TaskId, invariant, set_aside};
 use crate::platform::context::call_above_registers;
-use crate::search::{ObjectId, Outcomes, TraceStep};
+use crate::search::{ObjectId, Outcomes};
 
 impl Execution {
     /// Records in the trace that the current task begins to wait because it found nothing left at
@@ -151,14 +149,13 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
     })
 }
 
-/// As [`wait_quietly`], for a task that has found nothing left at an object from which tasks take
-/// things, such as a channel.
-pub fn wait_after_failed_attempt(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
+/// Records that the running task has found nothing left at `object`, from which tasks take things,
+/// and is about to wait.
+pub fn failed_attempt(object: usize) {
     with(|execution| {
         let object = execution.object(object);
         execution.record_failed_attempt(object);
     });
-    wait_quietly(op, object, deadline, site)
 }
 
 /// Enables every task that waits on `object`, without a scheduling point.
@@ -167,51 +164,6 @@ pub fn wake_all(object: usize) {
         let object = execution.object(object);
         execution.wake_waiters(object);
     });
-}
-
-/// Performs `thread::park` or `park_timeout`: reaches a scheduling point, and then waits for the
-/// task's token. The search may choose a spurious return.
-pub fn park(op: Op, deadline: Option<u64>, site: Site) {
-    let Some(execution) = running() else { return };
-    may_crash(execution, op, Some(site));
-    let token = super::token_object(current());
-    let object = execution.object(token);
-    execution.step(|it| it.arrive(op, object, Some(site)));
-    execution.step(|it| {
-        if it.running().unparks > 0 {
-            Step::Continue
-        } else if it.wakes_spuriously() {
-            it.decide(true)
-        } else {
-            it.sleep_on(Wait::Token, deadline)
-        }
-    });
-    if execution.with(|it| core::mem::take(&mut it.running().unparks)) > 0 {
-        Hooks::acquired(token, true);
-    }
-    execution.step(|it| it.record(op, object, op.effect(), Some(site)));
-    set_aside::look(execution, true);
-}
-
-/// Performs `Thread::unpark`: reaches a scheduling point, and then gives `task` its token.
-pub fn unpark(task: TaskId, site: Site) {
-    let Some(execution) = running() else { return };
-    may_crash(execution, Op::Unpark, Some(site));
-    let object = execution.object(super::token_object(task));
-    execution.step(|it| it.arrive(Op::Unpark, object, Some(site)));
-    Hooks::released(super::token_object(task), true, Op::Unpark, Some(site));
-    execution.step(|it| it.record(Op::Unpark, object, Op::Unpark.effect(), Some(site)));
-    execution.with(|it| {
-        let parked = it.task_mut(task);
-        parked.unparks += 1;
-        if parked.state == State::Blocked(Wait::Token) {
-            it.wake(task, Wake::Notified);
-        } else if parked.unparks > 1 {
-            // The task would have continued without its earlier waker, too.
-            parked.waker = TraceStep::NONE;
-        }
-    });
-    set_aside::look(execution, true);
 }
 
 /// Performs `thread::sleep` until `deadline`. The sleep is a yield. The search chooses the moment

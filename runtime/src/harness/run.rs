@@ -94,6 +94,7 @@ impl Engine {
         execution.reset();
         let points = &monitors.races.points;
         execution.streams.begin(points.has(Group::Streams));
+        execution.tokens.begin(points.has(Group::Tokens));
         execution.files.begin(Groups {
             on_files: points.has(Group::Files),
             on_descriptors: points.has(Group::Descriptors),

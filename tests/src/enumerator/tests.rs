@@ -196,6 +196,20 @@ fn a_permit_is_kept_and_does_not_add_up() {
 }
 
 #[test]
+fn a_wait_at_a_channel_takes_the_permit() {
+    // The receive waits, and takes the permit: deadlock. Or it begins after the send.
+    for channel in [0, 1, 2] {
+        let all = outcomes(&[&[Recv(channel), Park], &[Unpark(0), Send(channel)]]);
+        assert_eq!(all.deadlock, Some(0));
+        assert_eq!(seen(&all), set([("[2], [1", 1)]));
+    }
+    // The permit comes after the wait, or before its end.
+    let all = outcomes(&[&[Recv(0), Park], &[Send(0), Unpark(0)]]);
+    assert_eq!(all.deadlock, Some(0));
+    assert_eq!(seen(&all), set([("[2], [1", 1)]));
+}
+
+#[test]
 fn a_barrier_of_two_holds_up_one_alone() {
     assert_eq!(outcomes(&[&[], &[BarrierWait]]).deadlock, Some(0));
     let all = outcomes(&[&[Store(0), BarrierWait], &[BarrierWait, Load(0)]]);

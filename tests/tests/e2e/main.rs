@@ -56,6 +56,7 @@ mod outside_signals;
 mod package;
 mod pairs;
 mod panics;
+mod park_tokens;
 mod pauses;
 mod policies;
 mod races;

@@ -498,7 +498,21 @@ fn copied(bytes: &[u8]) -> EngineVec<u8> {
 /// Makes groups of operations scheduling points: those whose order mattered in the execution,
 /// although they were no scheduling points. Returns whether there are such groups.
 fn learn_groups(execution: &Execution, races: &mut Races) -> bool {
-    let learnt = [
+    let mut has_learnt = false;
+    for group in groups_to_learn(execution, races) {
+        races.points.add_group(group);
+        has_learnt = true;
+    }
+    has_learnt
+}
+
+/// The groups of operations whose order mattered in the execution, although they were no scheduling
+/// points.
+pub(super) fn groups_to_learn(
+    execution: &Execution,
+    races: &Races,
+) -> impl Iterator<Item = Group> + use<> {
+    let found = [
         (Group::Fences, races.must_split_epochs()),
         (Group::Streams, execution.has_kept_stream()),
         (Group::Files, execution.files.has_conflict()),
@@ -507,11 +521,10 @@ fn learn_groups(execution: &Execution, races: &mut Races) -> bool {
             execution.files.has_descriptor_conflict(),
         ),
         (Group::Clock, execution.files.has_clock_conflict()),
+        (Group::Tokens, execution.tokens.were_missed()),
     ];
-    for (group, _) in learnt.iter().filter(|(_, is_learnt)| *is_learnt) {
-        races.points.add_group(*group);
-    }
-    learnt.iter().any(|(_, is_learnt)| *is_learnt)
+    let found = found.into_iter().filter(|(_, is_found)| *is_found);
+    found.map(|(group, _)| group)
 }
 
 /// Resets the results of the last search, because the next one explores another space.

@@ -23,7 +23,7 @@ use self::shared_memory::{
     BACKTRACK_POINTS, BLOCKS, DEVIATIONS, HelperResult, ITEMS, LEAST, LOOK_MS, MOST, PATIENCE,
     Place, STATES, SharedMemory, Stage, State, block_of,
 };
-use super::explore::{Explorer, end_schedule};
+use super::explore::{Explorer, end_schedule, groups_to_learn};
 use super::process;
 use super::run::{Root, set_strategy, strategy};
 use super::work::{self, Counts};
@@ -266,11 +266,9 @@ impl Explorer<'_> {
             && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.misses_late_effects()
             && !engine.monitors.races.has_news()
-            && !engine.monitors.races.must_split_epochs()
-            && !execution.has_kept_stream()
-            && !execution.files.has_conflict()
-            && !execution.files.has_descriptor_conflict()
-            && !execution.files.has_clock_conflict()
+            && groups_to_learn(execution, &engine.monitors.races)
+                .next()
+                .is_none()
             && (!fair_only || engine.exploration.fair_only)
             && (!misses_clock_reads || engine.exploration.misses_clock_reads);
         engine.exploration.fair_only |= fair_only;

@@ -50,15 +50,19 @@ pub(crate) enum Group {
     /// Fences of all tasks (`membarrier`). They are always scheduling points. This group states
     /// that the accesses before and after each operation have different epochs.
     Fences,
+    /// Waits in which std parks the thread. They are always scheduling points. This group states
+    /// that they take the token of their task.
+    Tokens,
 }
 
 impl Group {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Streams,
         Self::Files,
         Self::Descriptors,
         Self::Clock,
         Self::Fences,
+        Self::Tokens,
     ];
 
     /// The file name of the entry in [`RacePoints`] for this group.
@@ -69,6 +73,7 @@ impl Group {
             Self::Descriptors => "<state of descriptors>",
             Self::Clock => "<clock>",
             Self::Fences => "<fences of all tasks>",
+            Self::Tokens => "<tokens of parked tasks>",
         }
     }
 }

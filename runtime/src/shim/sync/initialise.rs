@@ -21,7 +21,8 @@ pub(super) fn object<T>(place: &T) -> usize {
 pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool) -> bool {
     execution::before(op, object, site);
     while !done() && execution::is_owned(object) {
-        execution::wait_after_failed_attempt(op, object, None, site);
+        execution::failed_attempt(object);
+        execution::wait_quietly(op, object, None, site);
     }
     let done = done();
     let effect = if done { Effect::Read } else { op.effect() };
@@ -33,7 +34,8 @@ pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool)
 pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> bool) {
     execution::before(op, object, site);
     while !done() {
-        execution::wait_after_failed_attempt(op, object, None, site);
+        execution::failed_attempt(object);
+        execution::wait_quietly(op, object, None, site);
     }
     execution::effect(op, object, Effect::Read, site);
 }

@@ -36,8 +36,9 @@ impl ScopeData {
 
     pub(super) fn wait_for_all(&self, site: Site) {
         execution::before(Op::ScopeEnd, self.object(), site);
+        execution::before_scope_wait(self.object());
         while self.running.load(Ordering::Acquire) != 0 {
-            execution::wait_quietly(Op::ScopeEnd, self.object(), None, site);
+            execution::wait_parked(Op::ScopeEnd, self.object(), None, site);
         }
         let op = Op::ScopeEnd;
         execution::effect(op, self.object(), op.effect(), site);

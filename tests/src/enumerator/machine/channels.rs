@@ -3,7 +3,38 @@
 use super::{DISCONNECTED, FAILED, Phase, State, bit, name};
 
 impl State {
+    /// Whether a send is possible at a channel with a buffer.
+    pub(super) fn can_send(&self, at: usize) -> bool {
+        let channel = &self.channels[at];
+        let has_room = |capacity| channel.messages.len() < capacity;
+        channel.receiver.is_none() || channel.capacity.is_none_or(has_room)
+    }
+
+    /// Whether a receive is possible at a channel with a buffer.
+    pub(super) fn can_receive(&self, at: usize) -> bool {
+        let channel = &self.channels[at];
+        channel.senders == 0 || !channel.messages.is_empty()
+    }
+
+    /// Whether another task has completed the operation of `task` during its wait. A wait in std's
+    /// channels parks the thread, so its end takes the token of the task.
+    fn ends_wait(&mut self, task: usize) -> bool {
+        if self.tasks[task].phase != Phase::Ready {
+            self.tokens &= !bit(task);
+        }
+        self.tasks[task].phase == Phase::Notified
+    }
+
+    /// Completes the operation of `task`, which waits at a channel without a buffer.
+    fn notify_one(&mut self, task: usize, value: u8) {
+        self.see(task, value);
+        self.tasks[task].phase = Phase::Notified;
+    }
+
     pub(super) fn send(&mut self, task: usize, at: usize, tries: bool) {
+        if self.ends_wait(task) {
+            return self.next(task);
+        }
         let channel = &mut self.channels[at];
         let room = channel
             .capacity
@@ -16,13 +47,14 @@ impl State {
         } else if channel.capacity == Some(0) && channel.is_awaited {
             channel.is_awaited = false;
             let receiver = channel.receiver.map_or(0, usize::from);
-            self.see(receiver, name(task));
-            self.next(receiver);
+            self.notify_one(receiver, name(task));
             self.see(task, 1);
         } else if tries {
             self.see(task, FAILED);
         } else {
-            channel.offers.push(u8::try_from(task).expect("few tasks"));
+            if channel.capacity == Some(0) {
+                channel.offers.push(u8::try_from(task).expect("few tasks"));
+            }
             self.tasks[task].phase = Phase::Waits;
             return;
         }
@@ -30,21 +62,23 @@ impl State {
     }
 
     pub(super) fn receive(&mut self, task: usize, at: usize, tries: bool) {
+        if self.ends_wait(task) {
+            return self.next(task);
+        }
         let channel = &mut self.channels[at];
         if !channel.messages.is_empty() {
             let message = channel.messages.remove(0);
             self.see(task, message);
         } else if !channel.offers.is_empty() {
             let sender = usize::from(channel.offers.remove(0));
-            self.see(sender, 1);
-            self.next(sender);
+            self.notify_one(sender, 1);
             self.see(task, name(sender));
         } else if channel.senders == 0 {
             self.see(task, DISCONNECTED);
         } else if tries {
             self.see(task, FAILED);
         } else {
-            channel.is_awaited = true;
+            channel.is_awaited = channel.capacity == Some(0);
             self.tasks[task].phase = Phase::Waits;
             return;
         }
@@ -57,8 +91,7 @@ impl State {
         if channel.senders == 0 && channel.is_awaited {
             channel.is_awaited = false;
             let receiver = channel.receiver.map_or(0, usize::from);
-            self.see(receiver, DISCONNECTED);
-            self.next(receiver);
+            self.notify_one(receiver, DISCONNECTED);
         }
     }
 
@@ -69,8 +102,7 @@ impl State {
         channel.receiver = None;
         channel.messages.clear();
         for sender in std::mem::take(&mut channel.offers) {
-            self.see(sender.into(), 0);
-            self.next(sender.into());
+            self.notify_one(sender.into(), 0);
         }
     }
 }

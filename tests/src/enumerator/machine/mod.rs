@@ -23,11 +23,12 @@ const KEPT: u8 = u8::MAX;
 enum Phase {
     /// The task has not begun the step.
     Ready,
-    /// The task waits for a step of another task. The step is a notification, the send of a
-    /// message, the receipt of the task's own message, the arrival at a barrier, or the release of
-    /// an `RwLock` by a reader.
+    /// The task waits for a step of another task. The step is a notification, the send or the
+    /// receipt of a message, the end of a channel, the arrival at a barrier, or the release of an
+    /// `RwLock` by a reader.
     Waits,
-    /// The task was notified, and has yet to acquire the lock again.
+    /// The wait is over. A task that waits for a condition variable has yet to acquire the lock
+    /// again. A task that waits at a channel without a buffer has yet to run again.
     Notified,
 }
 
@@ -147,6 +148,8 @@ impl State {
         let step = self.step(steps, task);
         match (self.tasks[task].phase, step) {
             (Phase::Waits, Step::Acquire { lock, mode }) => self.is_free(*lock, *mode, task),
+            (Phase::Waits, Step::Send(at)) => self.can_send(*at),
+            (Phase::Waits, Step::Recv(at)) => self.can_receive(*at),
             (Phase::Waits, _) => false,
             (Phase::Ready, Step::Acquire { lock, mode }) => {
                 let is_read = self.locks[lock.index()].readers > 0;
@@ -156,22 +159,9 @@ impl State {
             (Phase::Notified, Step::Wait { gate }) | (Phase::Ready, Step::LockGate { gate }) => {
                 self.is_free(Lock::gate(*gate), Mode::Exclusive, task)
             }
-            (Phase::Notified, _) => unreachable!("only condition variables notify"),
+            (Phase::Notified, Step::Send(_) | Step::Recv(_)) => true,
+            (Phase::Notified, _) => unreachable!("only condition variables and channels notify"),
             (Phase::Ready, Step::Flush(lock)) => self.is_free(*lock, Mode::Exclusive, task),
-            (Phase::Ready, Step::Send(at)) => {
-                let channel = &self.channels[*at];
-                match channel.capacity {
-                    Some(capacity) if capacity > 0 && channel.receiver.is_some() => {
-                        channel.messages.len() < capacity
-                    }
-                    _ => true,
-                }
-            }
-            (Phase::Ready, Step::Recv(at)) => {
-                let channel = &self.channels[*at];
-                let is_rendezvous = channel.capacity == Some(0);
-                is_rendezvous || channel.senders == 0 || !channel.messages.is_empty()
-            }
             (Phase::Ready, Step::BeginInit { cell, .. } | Step::Set(cell)) => {
                 self.cells[*cell] != Cell::Begun
             }

@@ -96,7 +96,8 @@ impl<T> Channel<T> {
 
     fn wait(&self, op: Op, deadline: Option<u64>, site: Site) -> Wake {
         if execution::active() {
-            return execution::wait_after_failed_attempt(op, self.object(), deadline, site);
+            execution::failed_attempt(self.object());
+            return execution::wait_parked(op, self.object(), deadline, site);
         }
         // The channel outlived its execution, or was passed to a thread that is not a task.
         std::thread::yield_now();

@@ -1,0 +1,128 @@
+//! The waits of std's channels and scopes take the token of `unpark`, as they do natively: a later
+//! `park` may then never end.
+
+use end_to_end::Workspace;
+
+const TESTS: &str = r"
+use std::sync::mpsc;
+
+/// Runs `others` in another thread, which also unparks this thread. Then `wait` waits in std, and
+/// this thread parks.
+fn parks_after(wait: impl FnOnce(), others: impl FnOnce() + Send) {
+    let this = thread::current();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            this.unpark();
+            others();
+        });
+        wait();
+        thread::park();
+    });
+}
+
+#[test]
+fn a_receive() {
+    let (sender, receiver) = mpsc::channel();
+    parks_after(|| receiver.recv().unwrap(), || sender.send(()).unwrap());
+}
+
+#[test]
+fn b_receive_with_a_timeout() {
+    let (sender, receiver) = mpsc::channel();
+    let timeout = std::time::Duration::from_secs(3600);
+    parks_after(|| receiver.recv_timeout(timeout).unwrap(), || sender.send(()).unwrap());
+}
+
+#[test]
+fn c_send_to_a_full_channel() {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    sender.send(()).unwrap();
+    parks_after(|| sender.send(()).unwrap(), move || {
+        receiver.recv().unwrap();
+        receiver.recv().unwrap();
+    });
+}
+
+#[test]
+fn d_rendezvous() {
+    let (sender, receiver) = mpsc::sync_channel(0);
+    parks_after(|| receiver.recv().unwrap(), || sender.send(()).unwrap());
+}
+
+#[test]
+fn e_end_of_a_scope() {
+    let this = thread::current();
+    thread::scope(|scope| {
+        scope.spawn(|| this.unpark());
+    });
+    thread::park();
+}
+
+#[test]
+fn f_park_before_the_receive() {
+    let (sender, receiver) = mpsc::channel();
+    parks_after(|| (), || sender.send(()).unwrap());
+    receiver.recv().unwrap();
+}
+
+#[test]
+fn g_receive_without_a_wait() {
+    let (sender, receiver) = mpsc::channel();
+    sender.send(()).unwrap();
+    parks_after(|| receiver.recv().unwrap(), || ());
+}
+
+#[test]
+fn h_token_after_the_wait() {
+    let (sender, receiver) = mpsc::channel();
+    let (answers, answer) = mpsc::channel();
+    let this = thread::current();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            sender.send(()).unwrap();
+            answer.recv().unwrap();
+            this.unpark();
+        });
+        receiver.recv().unwrap();
+        answers.send(()).unwrap();
+        thread::park();
+    });
+}
+
+#[test]
+fn i_lock_and_join_take_no_token() {
+    let this = thread::current();
+    let lock = Mutex::new(());
+    thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let _guard = lock.lock().unwrap();
+            this.unpark();
+        });
+        drop(lock.lock().unwrap());
+        other.join().unwrap();
+        thread::park();
+    });
+}
+";
+
+#[test]
+fn a_wait_of_std_takes_the_token_of_a_later_park() {
+    let workspace = Workspace::with_locks(TESTS);
+    for strategy in ["icb", "dpor", "auto", "random"] {
+        let args = ["test", "--no-fail-fast", "--message-format", "json"];
+        let args = [&args[..], &["--strategy", strategy, "--schedules", "2000"]].concat();
+        for jobs in ["--jobs=1", "--jobs=2"] {
+            let run = workspace.chess(&[&args[..], &[jobs]].concat()).run();
+            for verdict in run.verdicts() {
+                let test = verdict["test"].as_str().expect("a name");
+                let has_deadlock = test < "f";
+                let expected = if has_deadlock { "deadlock" } else { "" };
+                let kind = verdict["kind"].as_str().unwrap_or("");
+                assert_eq!(kind, expected, "{strategy}: {verdict}");
+                if !has_deadlock && strategy != "random" {
+                    assert_eq!(verdict["complete"], true, "{strategy}: {verdict}");
+                }
+            }
+        }
+    }
+}
