@@ -18,6 +18,8 @@ pub(crate) struct Options {
     /// The limit of the execution if the test only runs once, and is neither explored nor
     /// replayed. `None` in an exploration or a replay.
     pub(crate) only_runs: Option<Limit>,
+    /// The execution is given up at the step limit.
+    pub(crate) ends_at_limit: bool,
     /// The output of the tasks is kept, for a report.
     pub(crate) keeps_output: bool,
     /// Each execution has its own process.
@@ -43,6 +45,7 @@ impl Options {
             spurious: Spurious::Any,
             faults: Faults::NONE,
             only_runs: None,
+            ends_at_limit: false,
             keeps_output: false,
             has_processes: false,
             start: START_OF_TIME,

@@ -79,7 +79,8 @@ impl Execution {
             self.log.trace.end();
             self.budget.slice_end = self.budget.steps + self.options.max_steps / 2;
             // A replay is not repeated, because it is shown as it happens.
-            if !self.options.keeps_output && Self::must_repeat() {
+            let is_repeated = !self.options.keeps_output && Self::must_repeat();
+            if is_repeated || self.options.ends_at_limit {
                 self.ending = Ending::TooLong;
                 return true;
             }

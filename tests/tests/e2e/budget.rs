@@ -84,6 +84,32 @@ fn sends() {
     assert!(many > 2 * 50 * few, "{many} and {few}");
 }
 
+/// The accesses of an execution beyond the step limit are counted up to the limit.
+#[test]
+fn code_between_operations_is_work_in_long_executions_too() {
+    let workspace = Workspace::with_locks(
+        r"
+fn adds(next: impl Fn(u64) -> u64 + Sync) {
+    let sum = Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| (0..6_000).for_each(|number| *sum.lock().unwrap() += next(number)));
+        }
+    });
+}
+#[test] fn long() { adds(|number| number) }
+#[test] fn long_and_computes() { adds(|number| (0..60).map(|it| it ^ number).sum()) }
+",
+    );
+    let verdicts = verdicts(&workspace, &["--schedules", "2", "--strategy", "icb"]);
+    for verdict in &verdicts {
+        assert_eq!(number(verdict, "executions"), 3, "{verdict}");
+        assert!(number(verdict, "max_steps_in_execution") > 20_000);
+    }
+    let [long, computes] = [0, 1].map(|at| number(&verdicts[at], "work"));
+    assert!(computes > 3 * long, "{computes} and {long}");
+}
+
 /// Only the first execution may exceed the budget. It is not repeated if no other one follows it.
 #[test]
 fn no_execution_begins_for_which_the_budget_has_no_room() {

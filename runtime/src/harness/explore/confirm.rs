@@ -14,10 +14,6 @@ use crate::harness::{debugger, live_trace, report, work};
 use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
 
-/// The highest number of steps of an execution that is repeated to count its accesses. The budget
-/// allows few executions that are longer.
-const MOST_COUNTED_STEPS: u64 = 20_000;
-
 /// The first execution of a search.
 struct FirstRun {
     graph: u64,
@@ -42,20 +38,23 @@ impl Explorer<'_> {
             waited: engine.execution.descriptors.waited,
             events: events_of(&engine.execution),
         };
+        // The work of an execution with child processes is mostly that of the processes.
+        let has_processes = engine.execution.descriptors.processes > 0;
+        let must_count = !has_processes && self.isolation != Isolation::Fork;
+        let is_long = first.steps > engine.execution.options.max_steps;
+        if must_count && is_long {
+            // One repetition less: it would take much longer than the count.
+            self.count_accesses(engine);
+        }
         self.repeat_first(engine, &first);
         let descriptors = &engine.execution.descriptors;
         // The shorter one of two waits depends less on other programs of the machine.
         let waited = first.waited.min(descriptors.waited);
         engine.exploration.work_per_child = work::per_child(waited, descriptors.processes.into());
-        if engine.exploration.unstable || engine.execution.is_out_of_time() {
-            return;
-        }
-        let (executions, steps) = (engine.exploration.executions, engine.exploration.steps);
-        let (most, longest) = (
-            engine.exploration.max_steps,
-            engine.execution.budget.longest,
-        );
-        if self.count_accesses(engine) {
+        let is_useless = engine.exploration.unstable || engine.execution.is_out_of_time();
+        if must_count && !is_long && !is_useless {
+            let (executions, steps) = (engine.exploration.executions, engine.exploration.steps);
+            self.count_accesses(engine);
             // The calls that count accesses change unused bytes of the stack, on which the
             // recognition of spins depends. So the schedule runs once more: the search must not use
             // the trace of the counting execution.
@@ -63,8 +62,6 @@ impl Explorer<'_> {
             // The counters of the report do not contain these two executions.
             engine.exploration.executions = executions;
             engine.exploration.steps = steps;
-            engine.exploration.max_steps = most;
-            engine.execution.budget.longest = longest;
         }
     }
 
@@ -83,23 +80,25 @@ impl Explorer<'_> {
         }
     }
 
-    /// Repeats the last schedule, and counts the accesses to plain memory. Returns `false` without
-    /// an execution if the count would cost too much time, or is not needed.
-    fn count_accesses(&mut self, mut engine: Root) -> bool {
-        let execution = &engine.execution;
-        // The work of an execution with child processes is mostly that of the processes.
-        let is_long =
-            execution.budget.steps > MOST_COUNTED_STEPS || execution.descriptors.processes > 0;
-        if is_long || matches!(self.isolation, Isolation::Fork) {
-            return false;
-        }
+    /// Repeats the last schedule, and counts the accesses to plain memory up to the step limit. The
+    /// counters of the report do not contain this execution.
+    fn count_accesses(&mut self, mut engine: Root) {
+        let exploration = &engine.exploration;
+        let (executions, steps) = (exploration.executions, exploration.steps);
+        let most = exploration.max_steps;
+        let longest = engine.execution.budget.longest;
         engine.monitors.races.count_next();
+        engine.execution.options.ends_at_limit = true;
         strategy(engine).retry();
         _ = self.run_once(engine);
+        engine.execution.options.ends_at_limit = false;
         let accesses = engine.monitors.races.counted();
-        let steps = engine.execution.budget.steps;
-        engine.exploration.work_between = work::between_steps(accesses, steps);
-        true
+        let counted = engine.execution.budget.steps;
+        engine.exploration.work_between = work::between_steps(accesses, counted);
+        engine.exploration.executions = executions;
+        engine.exploration.steps = steps;
+        engine.exploration.max_steps = most;
+        engine.execution.budget.longest = longest;
     }
 
     /// Records `failure`, unless the same failure was seen before. The first failure is confirmed
