@@ -57,6 +57,7 @@ mod outside_source;
 mod outside_waits;
 mod overstay;
 mod panic_hook;
+mod park;
 mod park_token;
 mod parking;
 mod policy;
@@ -144,7 +145,7 @@ pub(crate) use outside_waits::{
 };
 pub use panic_hook::change_hook;
 pub(crate) use panic_hook::{is_panic_hook, pass_hook, run_hook};
-pub use park_token::{before_scope_wait, park, unpark, wait_parked};
+pub use park::{before_scope_wait, park, unpark, wait_parked};
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::{Policy, covers};
 pub use random_draw::{draw, runs_on_one_thread};

@@ -1,5 +1,5 @@
-//! Waiting to be woken: condition variables, channels, barriers, sleeping. For parking, see
-//! `park_token.rs`.
+//! Waiting to be woken: condition variables, channels, barriers, sleeping. For `thread::park`, see
+//! `park.rs`.
 
 use super::crash::may_crash;
 use super::running::{running, with};

@@ -51,7 +51,7 @@ pub(crate) enum Group {
     /// that the accesses before and after each operation have different epochs.
     Fences,
     /// Waits in which std parks the thread. They are always scheduling points. This group states
-    /// that they take the token of their task.
+    /// that they touch the token of their task.
     Tokens,
 }
 
