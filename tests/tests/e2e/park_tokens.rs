@@ -78,7 +78,7 @@ fn h_token_after_the_wait() {
     let (answers, answer) = mpsc::channel();
     let this = thread::current();
     thread::scope(|scope| {
-        scope.spawn(|| {
+        scope.spawn(move || {
             sender.send(()).unwrap();
             answer.recv().unwrap();
             this.unpark();
@@ -110,10 +110,23 @@ fn a_wait_of_std_takes_the_token_of_a_later_park() {
     let workspace = Workspace::with_locks(TESTS);
     for strategy in ["icb", "dpor", "auto", "random"] {
         let args = ["test", "--no-fail-fast", "--message-format", "json"];
-        let args = [&args[..], &["--strategy", strategy, "--schedules", "2000"]].concat();
+        let args = [
+            &args[..],
+            &[
+                "--strategy",
+                strategy,
+                "--preemptions",
+                "9",
+                "--schedules",
+                "2000",
+            ],
+        ]
+        .concat();
         for jobs in ["--jobs=1", "--jobs=2"] {
             let run = workspace.chess(&[&args[..], &[jobs]].concat()).run();
-            for verdict in run.verdicts() {
+            let verdicts = run.verdicts();
+            assert_eq!(verdicts.len(), 9, "{run:?}");
+            for verdict in verdicts {
                 let test = verdict["test"].as_str().expect("a name");
                 let has_deadlock = test < "f";
                 let expected = if has_deadlock { "deadlock" } else { "" };
@@ -124,5 +137,20 @@ fn a_wait_of_std_takes_the_token_of_a_later_park() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn no_part_of_a_divided_test_is_complete_without_the_token() {
+    let workspace = Workspace::with_locks(TESTS);
+    for test in ["a_receive", "e_end_of_a_scope"] {
+        let parts = ["1/2", "2/2"].map(|part| {
+            let args = ["test", test, "--message-format", "json", "--shard", part];
+            let run = workspace.chess(&args).run();
+            let verdict = run.verdict();
+            assert!(!verdict["part"].is_null(), "{verdict}");
+            verdict["kind"] == "deadlock" || verdict["complete"] == false
+        });
+        assert!(parts.contains(&true), "{test}");
     }
 }

@@ -137,9 +137,12 @@ fn watch_memory(races: &mut Races, request: &Request) {
     }
     if request.part != Part::WHOLE {
         // The parts must agree on the scheduling points. So all groups are scheduling points from
-        // the beginning, and no group is learnt later.
+        // the beginning, and no group is learnt later. The exception are tokens: few programs need
+        // them, and each scope would have more schedules (see `run_schedule`).
         for group in Group::ALL {
-            races.points.add_group(group);
+            if group != Group::Tokens {
+                races.points.add_group(group);
+            }
         }
     }
 }
@@ -341,7 +344,11 @@ impl Explorer<'_> {
                 let is_limited = misses && !only_notes;
                 engine.exploration.few_stores += u64::from(is_limited);
                 let misses_choices = is_given_up || engine.execution.misses_choices();
-                if misses_choices || engine.execution.endless.is_missed || is_limited {
+                // A part of a space learns tokens only from its first schedule.
+                let misses_tokens =
+                    self.part != Part::WHOLE && engine.execution.tokens.were_missed();
+                let is_endless = engine.execution.endless.is_missed;
+                if misses_choices || is_endless || is_limited || misses_tokens {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);
                 }
