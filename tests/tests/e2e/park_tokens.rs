@@ -140,6 +140,57 @@ fn a_wait_of_std_takes_the_token_of_a_later_park() {
     }
 }
 
+/// Fails only if the inner scope ends without a wait: then the task has its token when it parks.
+/// Otherwise it parks until its timeout, and the other task has ended. The first schedule does not
+/// come to the inner scope.
+const KEPT: &str = r"
+#[test]
+fn kept() {
+    let this = thread::current();
+    let (begins, is_done) = (AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| begins.store(1, SeqCst));
+        if begins.load(SeqCst) == 0 {
+            return;
+        }
+        scope.spawn(|| {
+            is_done.store(1, SeqCst);
+            this.unpark();
+        });
+        thread::scope(|inner| {
+            inner.spawn(|| this.unpark());
+        });
+        thread::park_timeout(std::time::Duration::from_secs(3600));
+        assert_eq!(is_done.load(SeqCst), 1);
+    });
+}
+";
+
+#[test]
+fn a_scope_that_ends_without_a_wait_takes_no_token() {
+    let workspace = Workspace::with_locks(KEPT);
+    // `dpor` claims nothing here, because the wait has a timeout.
+    for strategy in ["icb", "auto"] {
+        let args = [
+            "--strategy",
+            strategy,
+            "--spurious",
+            "never",
+            "--timing",
+            "allow",
+        ];
+        let args = [&["test", "--message-format", "json"], &args[..]].concat();
+        let verdict = workspace.chess(&args).run().verdict();
+        assert_eq!(verdict["kind"], "panic", "{strategy}: {verdict}");
+        let parts = ["1/2", "2/2"].map(|part| {
+            let run = workspace.chess(&[&args[..], &["--shard", part]].concat());
+            let verdict = run.run().verdict();
+            verdict["kind"] == "panic" || verdict["complete"] == false
+        });
+        assert!(parts.contains(&true), "{strategy}");
+    }
+}
+
 #[test]
 fn no_part_of_a_divided_test_is_complete_without_the_token() {
     let workspace = Workspace::with_locks(TESTS);
