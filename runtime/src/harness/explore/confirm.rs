@@ -43,7 +43,7 @@ impl Explorer<'_> {
         let must_count = !has_processes && self.isolation != Isolation::Fork;
         let is_long = first.steps > engine.execution.options.max_steps;
         if must_count && is_long {
-            // One repetition less: it would take much longer than the count.
+            // This order saves a repetition, which would take much longer than the count.
             self.count_accesses(engine);
         }
         self.repeat_first(engine, &first);

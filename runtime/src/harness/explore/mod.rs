@@ -137,8 +137,9 @@ fn watch_memory(races: &mut Races, request: &Request) {
     }
     if request.part != Part::WHOLE {
         // The parts must agree on the scheduling points. So all groups are scheduling points from
-        // the beginning, and no group is learnt later. The exception are tokens: few programs need
-        // them, and each scope would have more schedules (see `run_schedule`).
+        // the beginning, and no group is learnt later. Tokens are the exception, because they add
+        // schedules to each scope, and few programs need these. A part that learns of the need too
+        // late is not complete: see `run_schedule`.
         for group in Group::ALL {
             if group != Group::Tokens {
                 races.points.add_group(group);
